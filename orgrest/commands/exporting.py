@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,15 @@ import click
 
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, inputs_of, safe, text_of, with_values
-from orgrest.exporting import FORMATS
+from orgrest.convert.formats import FORMATS
 from orgrest.files import FileError, is_request_file, write, write_new, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from orgrest.exporting.model import Export
-    from orgrest.importing.writing import Written
+    from orgrest.convert.shared.exports import Export
+    from orgrest.convert.shared.model import Written
+
+_WRITERS = {one.name: one.write for one in FORMATS if one.write is not None}
 
 
 @click.command("export")
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "target",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(list(_WRITERS)),
     required=True,
-    help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()) + ".",
+    help="; ".join(f"{one.name}: {one.title}" for one in FORMATS if one.write is not None) + ".",
 )
 @click.option(
     "-o",
@@ -74,7 +75,7 @@ def export(
     orgrest export --to python --name login notes.org
     orgrest export --to curl --keep-variables api.http
     """
-    from orgrest.exporting.reading import read
+    from orgrest.convert.shared.completing import read
     from orgrest.run.settings import Settings
 
     if target == "har" and keep_variables:
@@ -98,7 +99,7 @@ def export(
             keep=keep_variables,
         )
         beside = None if output is None else f"{output.stem}-bodies"
-        written: Written = import_module(f"orgrest.exporting.{target}").write(found, beside=beside)
+        written = _WRITERS[target](found, beside=beside)
         if found.calls:
             _save(found, written, output)
     except OrgrestError as error:

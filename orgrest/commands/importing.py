@@ -15,8 +15,7 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.importing import Collection, Environment
-    from orgrest.importing.writing import Written
+    from orgrest.convert.shared.model import Collection, Environment, Written
 
 
 @click.command("import")
@@ -33,9 +32,9 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     """Make a request file of what other tools wrote.
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
-    collection, a hurl file, an OpenAPI description, or a file that holds curl commands (one, or a
-    shell script of them), an HTTP request as it is sent, or a HAR file of a browser; - reads
-    standard input. The format is detected from the content.
+    collection, a hurl file, an OpenAPI description, or a file with curl commands, an HTTP request
+    as it is sent, or a HAR file of a browser; - reads standard input. The format is detected from
+    the content.
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http
@@ -46,13 +45,19 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     Nothing is sent, and nothing of a source runs. What cannot be translated stands as a comment at
     its place, and is listed on standard error.
     """
-    from orgrest.importing import ImportingError, read
+    from orgrest.convert.formats import read
+    from orgrest.convert.shared.model import ConversionError
+    from orgrest.convert.shared.source import Source
 
     try:
         if output is not None and output.exists():
-            raise ImportingError("this file exists: name a new one", file=str(output))
+            raise ConversionError("this file exists: name a new one", file=str(output))
         found = [
-            read("standard input", sys.stdin.buffer.read()) if one == "-" else read(one)
+            read(
+                Source.of(sys.stdin.buffer.read(), "standard input")
+                if one == "-"
+                else Source.at(one)
+            )
             for one in sources
         ]
         whole = _together(found, sources)
@@ -70,7 +75,7 @@ def _together(found: list[Collection], sources: Iterable[str]) -> Collection:
     """Return several collections as folders of one."""
     import attrs
 
-    from orgrest.importing import Collection, Folder
+    from orgrest.convert.shared.model import Collection, Folder
 
     if len(found) == 1:
         return found[0]
@@ -85,12 +90,12 @@ def _together(found: list[Collection], sources: Iterable[str]) -> Collection:
 
 def _write(whole: Collection, output: Path | None) -> Written:
     """Write the document and the files beside it. Raises OrgrestError."""
-    from orgrest.importing import writing
-    from orgrest.importing.environment_files import PRIVATE, merged
+    from orgrest.convert.environments import PRIVATE, merged
+    from orgrest.convert.shared import documents
 
     elsewhere = {name for one in whole.environments for name, _ in one.variables}
     as_org = output is not None and not is_request_file(output)
-    make = writing.org_of if as_org else writing.request_file_of
+    make = documents.org_of if as_org else documents.request_file_of
     if output is None:
         written = make(whole, bodies=None)
         click.echo(written.text, nl=False)
@@ -118,7 +123,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
     """Return the environments, and that of the collection's variables that they override."""
-    from orgrest.importing.environment_files import shared
+    from orgrest.convert.environments import shared
 
     values = {name: value for name, value in whole.folder.variables if name in elsewhere}
     return (*([shared(values)] if values else []), *whole.environments)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from orgrest.description.model import Description
 from orgrest.files import read_bytes
 from orgrest.http.values import files
-from orgrest.importing.fields import LARGEST
+from orgrest.structured import LARGEST
 
 Locate: TypeAlias = Callable[[str, Path], Path]
 """Returns the path of a file by its path relative to a folder. Raises OrgrestError."""

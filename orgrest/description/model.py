@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from orgrest import structured
 from orgrest.description.nodes import Documents, Node
-from orgrest.importing.errors import ImportingError
-from orgrest.importing.openapi import METHODS
-from orgrest.importing.sources import structure
+from orgrest.structured import StructureError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.description.nodes import Read
 
+METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+"""The operations of a path, as its fields name them."""
 _MOST_OPERATIONS = 20_000
 _LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
@@ -148,14 +149,14 @@ class Description:
 
         Raises OrgrestError.
         """
-        value = structure(data, name)
+        value = structured.read(data, name)
         if not isinstance(value, Mapping) or not ("openapi" in value or "swagger" in value):
-            raise ImportingError("this is no OpenAPI description", file=name)
+            raise StructureError("this is no OpenAPI description", file=name)
         version = str(value.get("openapi", ""))
         if not re.match(r"3\.[0-2]\.", f"{version}."):
             given = version or value.get("swagger")
             reason = f"OpenAPI {given} is not read here, but 3.0 to 3.2 are: convert it first"
-            raise ImportingError(reason, file=name)
+            raise StructureError(reason, file=name)
         return cls(Documents(value, name, path, read, **limits), name, version[:3])
 
     def at(self, pointer: str) -> Node:

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 import attrs
 
-from orgrest.importing.fields import LARGEST
-from orgrest.importing.sources import data_of
+from orgrest import structured
 from orgrest.model import OrgrestError
+from orgrest.structured import LARGEST
 
 _MOST_REFERENCES = 50
 _MOST_FILES = 5_000
@@ -136,7 +136,7 @@ class Documents:
                 self._left -= len(data)
                 if self._left < 0:
                     return "is not read: the files of this description are too large"
-                self._contents[path] = data_of(data, name)
+                self._contents[path] = structured.read(data, name)
         except OrgrestError as error:
             return f"cannot be read: {error.reason}"
         except ValueError:  # half a character

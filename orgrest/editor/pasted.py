@@ -17,8 +17,8 @@ from orgrest.model import OrgrestError, Span
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
+    from orgrest.convert.shared.model import Collection
     from orgrest.editor.regions import Kind
-    from orgrest.importing.model import Collection
 
 _LONGEST: Final = 2**20  # characters: this is looked at whenever the cursor moves
 _EDGE: Final = {
@@ -106,10 +106,11 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
     what = _what(inner, kind)
     if what is None:
         return None
-    from orgrest.importing import read
+    from orgrest.convert.formats import read
+    from orgrest.convert.shared.source import Source
 
     try:
-        collection = read("pasted", inner.encode("utf-8", "surrogatepass"))
+        collection = read(Source("pasted", inner))
     except OrgrestError:
         return None
     if not any(one.method for one in collection.folder.requests()):
@@ -120,9 +121,9 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
 
 def _what(text: str, kind: Kind) -> str | None:
     """Return what a text begins like."""
-    from orgrest.importing import messages, shell_scripts
+    from orgrest.convert import curl, messages
 
-    if shell_scripts.BEGINS.match(text):
+    if curl.BEGINS.match(text):
         return "curl command"
     if text.startswith("{") and '"url"' in text and '"headers"' in text:
         return "HAR entry"
@@ -144,9 +145,9 @@ def _is_in_block(text: str, offset: int) -> bool:
 
 def _written(text: str, kind: Kind, found: _Found) -> str | None:
     """Return the requests as they stand in the place of the lines; None if that cannot be."""
-    from orgrest.importing import writing
+    from orgrest.convert.shared import documents
 
-    make = writing.org_of if kind == "org" else writing.request_file_of
+    make = documents.org_of if kind == "org" else documents.request_file_of
     written = make(found.collection, bodies=None)
     if written.notes:  # a body that needs a file of its own
         return None

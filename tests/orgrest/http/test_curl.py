@@ -13,6 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
 
+from orgrest.convert.formats import read
+from orgrest.convert.shared import documents, source
+from orgrest.convert.shared.model import Written
 from orgrest.files import write_new
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
@@ -21,8 +24,6 @@ from orgrest.http.curl import CurlError, shell, to_command
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Inputs, Scope, expand
-from orgrest.importing import read, writing
-from orgrest.importing.writing import Written
 from orgrest.model import (
     ClientCertificate,
     Credentials,
@@ -34,8 +35,8 @@ from orgrest.model import (
 
 def written(command: str, bodies: str | None = None) -> Written:
     """What `orgrest import` writes for a command. Raises CurlError for what it reports."""
-    whole = read("pasted", command.encode())
-    found = writing.request_file_of(whole, bodies=bodies)
+    whole = read(source.Source("pasted", command))
+    found = documents.request_file_of(whole, bodies=bodies)
     for note in [*whole.folder.all_notes(), *found.notes]:
         raise CurlError(note.reason)
     return found

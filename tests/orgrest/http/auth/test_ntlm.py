@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import Proxy, RawServer, closing, response
 
+from orgrest.convert.curl import to_command
 from orgrest.http import auth
 from orgrest.http.auth.ntlm import NtlmCredentials
-from orgrest.http.curl import to_command
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
 from orgrest.http.values import Scope, expand

@@ -1,0 +1,432 @@
+"""Hurl files: requests, with what is asserted of their responses and captured from them.
+
+Each line is taken by what it can be in its place, or reported with its number. Source: hurl's
+documentation, "Request", "Response", "Asserting response", "Grammar".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from orgrest.convert.shared import expectations, texts
+from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.model import (
+    Collection,
+    ConversionError,
+    Folder,
+    Inclusion,
+    Note,
+    Piece,
+    Request,
+)
+from orgrest.convert.shared.source import Source
+from orgrest.convert.shared.texts import Variable
+from orgrest.convert.shared.variables import Names
+from orgrest.http.assertions.language import Found, find
+from orgrest.http.syntax import TCHARS
+
+_REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
+_BEGINS: Final = re.compile(
+    r"(?:[ \t]*(?:#[^\n]*)?\n)*(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|TRACE|CONNECT)[ \t]+"
+    r"\S+[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
+)
+_RESPONSE: Final = re.compile(r"HTTP(?:/(?P<version>\S+))?[ \t]+(?P<status>\d{3}|\*)")
+_SECTION: Final = re.compile(r"\[(?P<name>[A-Z]\w+)\]")
+_PAIR: Final = re.compile(r"(?P<key>(?:\\.|[^:\\])+?)\s*:\s*(?P<value>.*)")
+_HEADER: Final = re.compile(rf"(?P<key>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)\s*:\s*(?P<value>.*)")
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*$")
+_QUOTED: Final = r"\"(?:[^\"\\]|\\.)*\""
+_QUERY: Final = re.compile(
+    rf"(?P<query>[a-z0-9]+)(?:\s+(?P<argument>{_QUOTED}|/(?:[^/\\]|\\.)+/))?(?:\s+(?P<count>count))?"
+    r"\s+(?P<no>not\s+)?(?P<predicate>==|!=|>=|<=|>|<|[A-Za-z]+)(?:\s+(?P<value>\S.*))?"
+)
+_SUBJECTS: Final = {
+    "status": "status", "url": "url", "body": "body", "duration": "duration", "header": "header {}",
+    "cookie": "cookie {}", "jsonpath": "body {}", "xpath": "xpath {}", "redirects": "redirects",
+    "bytes": "bytes", "sha256": "sha256",
+}  # fmt: skip
+_PREDICATES: Final = (
+    "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "exists",
+    "isBoolean", "isNumber", "isString", "isIsoDate",
+)  # fmt: skip
+_ON_TEXTS: Final = ("startsWith", "endsWith", "contains")
+_SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan": "<",
+                "isCollection": "isArray"}  # fmt: skip
+_FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
+_TYPES: Final = {
+    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
+    "pdf": "application/pdf", "xml": "application/xml",
+}  # fmt: skip
+_QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
+
+
+@attrs.define
+class _Entry:
+    """A request as far as read, and its response."""
+
+    line: int
+    method: str
+    url: str
+    comments: list[str]
+    headers: list[tuple[str, str]] = attrs.field(factory=list)
+    query: list[tuple[str, str]] = attrs.field(factory=list)
+    form: list[tuple[str, str]] | None = None
+    parts: list[tuple[str, str]] | None = None
+    cookies: list[tuple[str, str]] = attrs.field(factory=list)
+    user: tuple[str, str] | None = None
+    body: list[str] = attrs.field(factory=list)
+    follows: bool = False
+    directives: list[str] = attrs.field(factory=list)
+    definitions: list[tuple[str, str]] = attrs.field(factory=list)
+    assertions: list[str] = attrs.field(factory=list)
+    captures: list[str] = attrs.field(factory=list)
+    answered: bool = False
+    expected: list[str] = attrs.field(factory=list)
+    notes: list[Note] = attrs.field(factory=list)
+
+
+def recognizes(source: Source) -> bool:
+    """Tell whether a source begins with a request, and without a version of HTTP."""
+    return _BEGINS.match(source.text) is not None
+
+
+def read(source: Source) -> Collection:
+    """Return the requests of a file. Raises ConversionError."""
+    return Collection(Folder("", tuple(_Reader(source.text, source.name).requests())))
+
+
+class _Reader:
+    """The state of a pass over the lines."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._lines = text.replace("\r\n", "\n").split("\n")
+        self._name = name
+        self._names = Names()
+        self._at = 0
+
+    def requests(self) -> Iterator[Request]:
+        """Yield the requests."""
+        entry: _Entry | None = None
+        section = ""
+        in_body = False
+        comments: list[str] = []
+        while self._at < len(self._lines):
+            raw = self._lines[self._at]
+            self._at += 1
+            line = raw.strip()
+            if match := _REQUEST.fullmatch(line):
+                if entry is not None:
+                    yield self._made(entry)
+                url = _COMMENT.sub("", match["url"]).strip()
+                entry = _Entry(self._at, match["method"], url, comments)
+                section, in_body, comments = "headers", False, []
+            elif entry is None or line.startswith("#"):
+                if line and not line.startswith("#"):
+                    reason = "this is not understood: a request is expected"
+                    raise ConversionError(reason, file=self._name, line=self._at)
+                comments += [line.lstrip("#").strip()] if line else []
+            elif match := _RESPONSE.fullmatch(_COMMENT.sub("", line)):
+                entry.answered, section, in_body = True, "headers", False
+                if match["status"] != "*":
+                    entry.assertions.append(f"status == {match['status']}")
+                if match["version"] not in (None, "*", "1.1", "1.0"):
+                    self._note(entry, f"HTTP/{match['version']} is not asserted")
+            elif match := _SECTION.fullmatch(_COMMENT.sub("", line)):
+                section, in_body = match["name"], False
+            elif not line and not in_body:
+                continue
+            elif in_body or not self._taken(entry, section, line):
+                in_body = True
+                self._body_line(entry, raw)
+        if entry is None:
+            raise ConversionError("there is no request", file=self._name)
+        yield self._made(entry)
+
+    def _note(self, entry: _Entry, reason: str) -> None:
+        entry.notes.append(Note(f"{self._name}:{self._at}", reason))
+
+    def _body_line(self, entry: _Entry, raw: str) -> None:
+        """Take a line of a body, and the whole of one in backquotes."""
+        body = entry.expected if entry.answered else entry.body
+        body.append(raw)
+        if raw.strip().startswith("```") and raw.strip().count("```") == 1:
+            while self._at < len(self._lines):
+                body.append(self._lines[self._at])
+                self._at += 1
+                if body[-1].strip() == "```":
+                    return
+
+    def _taken(self, entry: _Entry, section: str, line: str) -> bool:
+        """Take a line of a section; tell whether it is one."""
+        if section == "Asserts":
+            self._assertion(entry, _without_comment(line))
+            return True
+        match = (_HEADER if section == "headers" else _PAIR).fullmatch(_without_comment(line))
+        if match is None or line[:1] in "{[<`":
+            return False
+        key, value = _plain(match["key"]), match["value"].strip()
+        if section == "headers" and entry.answered:
+            shown = json.dumps(_plain(value), ensure_ascii=False)
+            entry.assertions.append(f"header {key} == {self._text(shown)}")
+        elif section == "headers":
+            entry.headers.append((key, value))
+        elif section in ("Query", "QueryStringParams"):
+            entry.query.append((key, value))
+        elif section in ("Form", "FormParams"):
+            entry.form = [*(entry.form or []), (key, value)]
+        elif section in ("Multipart", "MultipartFormData"):
+            entry.parts = [*(entry.parts or []), (key, value)]
+        elif section == "Cookies":
+            entry.cookies.append((key, value))
+        elif section == "BasicAuth":
+            entry.user = (key, value)
+        elif section == "Options":
+            self._option(entry, key, value)
+        elif section == "Captures":
+            self._capture(entry, key, value)
+        else:
+            self._note(entry, f"[{section}] {line[:80]}")
+        return True
+
+    def _option(self, entry: _Entry, key: str, value: str) -> None:
+        if key == "location":
+            entry.follows = value == "true"
+        elif key == "variable" and (match := re.fullmatch(r"([\w-]+)=(.*)", value)):
+            given = match[2].strip()
+            given = json.loads(given) if re.fullmatch(_QUOTED, given) else given
+            entry.definitions.append((self._names.name(match[1]), self._text(_plain(given))))
+        elif key == "skip" and value == "true":
+            entry.directives.append("disabled")
+        elif key in ("delay", "max-time") and (match := re.fullmatch(r"(\d+)\s*(ms|s)?", value)):
+            unit = match[2] or ("ms" if key == "delay" else "s")
+            number = int(match[1]) * (1000 if unit == "s" else 1)
+            entry.directives.append(f"sleep {number}" if key == "delay" else f"timeout {number} ms")
+        elif key not in _QUIET:
+            self._note(entry, f"[Options] {key}: {value}")
+
+    def _capture(self, entry: _Entry, key: str, value: str) -> None:
+        match = re.fullmatch(rf"(?P<query>\w+)(?:\s+(?P<argument>{_QUOTED}))?(?:\s+redact)?", value)
+        found = _captured(match["query"], match["argument"] or "") if match else None
+        if found is None:
+            self._note(entry, f"[Captures] {key}: {value}")
+        else:
+            name = json.dumps(self._names.name(key))
+            entry.captures.append(f"pm.environment.set({name}, {found});")
+
+    def _assertion(self, entry: _Entry, line: str) -> None:
+        made = self._asserted(line)
+        if made is None:
+            self._note(entry, f"[Asserts] {line[:120]}")
+        else:
+            entry.assertions += made
+
+    def _asserted(self, line: str) -> list[str] | None:
+        """Return what a line asserts, None if it cannot be said."""
+        match = _QUERY.fullmatch(line)
+        if match is None or match["query"] not in _SUBJECTS:
+            return None
+        argument = match["argument"] or ""
+        if argument.startswith("/") or (bool(argument) != ("{}" in _SUBJECTS[match["query"]])):
+            return None
+        shown = argument if re.search(r"\s", argument) else _string(argument)
+        subject = _SUBJECTS[match["query"]].format(shown)
+        predicate = _SAME.get(match["predicate"], match["predicate"])
+        value = match["value"] or ""
+        if predicate == "matches" and re.fullmatch(r"/.*/", value):
+            value = value[1:-1].replace("\\/", "/")
+        elif predicate == "matches" and re.fullmatch(_QUOTED, value):
+            value = _string(value)
+        elif predicate in _ON_TEXTS and re.fullmatch(_QUOTED, value):
+            text = _string(value)
+            if "{{" not in text and expectations.bare(text) is None:
+                return None
+            value = text
+        elif value and not re.fullmatch(
+            rf"-?\d+(?:\.\d+)?|true|false|null|{_QUOTED}|\{{\{{[^{{}}]+\}}\}}", value
+        ):
+            return None
+        if predicate not in (*_PREDICATES, "isArray"):
+            return None
+        no = "not " if match["no"] else ""
+        try:
+            value = self._text(value)
+        except ConversionError:
+            return None
+        if match["count"]:
+            made = [f"{subject} count {predicate} {value}"] if not no else []
+        elif predicate == "==" and not no and value[:1] != '"' and "{{" not in value:
+            made = expectations.equality(subject, value)
+        else:
+            made = [f"{subject} {no}{predicate} {value}".rstrip()]
+        return made if made and all(isinstance(find(one), Found) for one in made) else None
+
+    def _text(self, text: str) -> str:
+        return texts.translated(text, self._variable)
+
+    def _variable(self, name: str) -> Variable:
+        known = {"newUuid": "$uuid", "newDate": "$isoTimestamp"}
+        return Variable(known[name]) if name in known else self._names.variable(name)
+
+    def _made(self, entry: _Entry) -> Request:
+        place = f"{self._name}:{entry.line}"
+        try:
+            return self._request(entry, place)
+        except ConversionError as error:
+            notes = (Note(place, error.reason), *entry.notes)
+            shown = f"{entry.method} {entry.url}"
+            return Request("", "", description=shown, notes=notes, place=place)
+
+    def _request(self, entry: _Entry, place: str) -> Request:
+        url = self._text(_plain(entry.url))
+        pairs = [(self._text(a), self._text(_plain(b))) for a, b in entry.query]
+        query = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
+        url += f"{'&' if '?' in url else '?'}{query}" if query else ""
+        headers = [(self._text(a), self._text(_plain(b))) for a, b in entry.headers]
+        if entry.cookies:
+            shown = "; ".join(f"{a}={self._text(_plain(b))}" for a, b in entry.cookies)
+            headers.append(("Cookie", shown))
+        body, kind = self._body(entry, _trimmed(entry.body))
+        headers = [one for one in headers if one[0].lower() != "content-length"]
+        if kind and not any(key.lower() == "content-type" for key, _ in headers):
+            headers.append(("Content-Type", kind))
+        authorization = Authorization()
+        if entry.user is not None:
+            user, password = (self._text(_plain(one)) for one in entry.user)
+            found = header_of("basic", {"username": user, "password": password})
+            authorization, problem = found
+            if problem:
+                self._note(entry, f"[BasicAuth] {problem}")
+        url, headers = authorization.applied(url, headers)
+        self._expected(entry, _trimmed(entry.expected))
+        directives = [*entry.directives, *([] if entry.follows else ["no-redirect"])]
+        return Request(
+            entry.method,
+            url,
+            headers=tuple(headers),
+            body=body,
+            directives=tuple(directives),
+            assertions=tuple(dict.fromkeys(entry.assertions)),
+            after=("\n".join(entry.captures),) if entry.captures else (),
+            definitions=tuple(entry.definitions),
+            description="\n".join(entry.comments),
+            notes=tuple(entry.notes),
+            place=place,
+            shorthand=entry.user is not None,
+        )
+
+    def _body(self, entry: _Entry, text: str) -> tuple[tuple[Piece, ...] | None, str]:
+        """Return the body, and the type that hurl sends with it."""
+        if not text:
+            if entry.form is not None:
+                pairs = [(self._text(a), self._text(_plain(b))) for a, b in entry.form]
+                form = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
+                return (form,), "application/x-www-form-urlencoded"
+            if entry.parts is not None:
+                return multipart([self._part(a, b) for a, b in entry.parts])
+            return None, ""
+        if match := re.fullmatch(r"```(\w*)[^\n]*\n(.*?)```", text, re.DOTALL):
+            kinds = {"json": "application/json", "xml": "application/xml"}
+            if match[1] == "graphql":
+                return (self._graphql(match[2]),), "application/json"
+            return (self._text(match[2]),), kinds.get(match[1], "")
+        if match := re.fullmatch(r"```([^\n]*)```|`([^`\n]*)`", text):
+            return (self._text(match[1] if match[1] is not None else match[2]),), ""
+        if match := _FILE.fullmatch(text):
+            return (Inclusion(texts.literal(match["path"].strip())),), ""
+        if match := re.fullmatch(r"(base64|hex),([^;]*);", text):
+            try:
+                digits = "".join(match[2].split())
+                if match[1] == "hex":
+                    return (bytes.fromhex(digits),), ""
+                return (base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True),), ""
+            except (ValueError, binascii.Error):
+                raise ConversionError(f"this is not {match[1]}") from None
+        if text[0] in "{[":
+            return (self._text(text),), "application/json"
+        if text[0] in '<"0123456789tfn':
+            return (self._text(text),), ("" if text[0] == "<" else "application/json")
+        raise ConversionError(f"this is not understood: {text.splitlines()[0][:60]}")
+
+    def _graphql(self, text: str) -> str:
+        query, _, variables = text.partition("\nvariables")
+        found = f'{{"query":{self._text(json.dumps(query.strip(), ensure_ascii=False))}'
+        given = f',"variables":{self._text(variables.strip())}' if variables else ""
+        return f"{found}{given}}}"
+
+    def _part(self, key: str, value: str) -> tuple[str, str, str, str, bool]:
+        name, match = self._text(key), _FILE.fullmatch(value)
+        if match is None:
+            return name, self._text(_plain(value)), "", "", False
+        path = match["path"].strip()
+        kind = (match["kind"] or "").strip() or _TYPES.get(
+            path.rpartition(".")[2].lower(), "application/octet-stream"
+        )
+        return name, texts.literal(path), texts.literal(path.rpartition("/")[2]), kind, True
+
+    def _expected(self, entry: _Entry, text: str) -> None:
+        """Assert the body that a response is to have, as far as that can be said."""
+        if not text:
+            return
+        made = None
+        if match := re.fullmatch(r"`([^`\n]*)`", text):
+            made = f"body == {json.dumps(match[1], ensure_ascii=False)}"
+        elif text[0] in "{[" and "{{" not in text:
+            try:
+                made = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
+            except (ValueError, RecursionError):
+                made = None
+        if made is None or not isinstance(find(made), Found):
+            self._note(entry, f"the body that is expected: {text.splitlines()[0][:60]}")
+        else:
+            entry.assertions.append(self._text(made))
+
+
+def _captured(query: str, argument: str) -> str | None:
+    """Return the expression of JavaScript for what is captured."""
+    text = _string(argument)
+    if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
+        return f"pm.response.json(){text[1:]}"
+    if query == "header" and text:
+        return f"pm.response.headers.get({json.dumps(text)})"
+    if query == "regex" and text:
+        return f"pm.response.text().match(new RegExp({json.dumps(text)}))[1]"
+    return {"status": "pm.response.code", "body": "pm.response.text()"}.get(query)
+
+
+def _trimmed(lines: list[str]) -> str:
+    """Return a body without the empty lines around it."""
+    return "\n".join(lines).strip("\n \t")
+
+
+def _without_comment(line: str) -> str:
+    """Return a line without a comment behind it: `#` outside of quotes, after a blank."""
+    for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
+        if match["comment"] is not None:
+            return line[: match.start()].rstrip()
+    return line
+
+
+def _string(quoted: str) -> str:
+    """Return the value of a text in double quotes."""
+    return _plain(quoted[1:-1])
+
+
+def _plain(text: str) -> str:
+    """Return a text without hurl's escapes."""
+    letters = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+    def replaced(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(min(int(match[1], 16), 0x10FFFF))
+        return letters.get(match[2], match[2])
+
+    return re.sub(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\(.)", replaced, text) if "\\" in text else text

@@ -1,0 +1,109 @@
+"""A request as it goes over the wire: raw HTTP, as servers log it and browsers show it.
+
+Source: RFC 9112, section 2.1; RFC 9113, section 8.3 (pseudo-header fields).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Request
+from orgrest.http.syntax import TCHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.convert.shared.source import Source
+
+BEGINS: Final = re.compile(
+    rf"(?P<method>{TCHARS}) +(?P<target>\S+) +HTTP/(?P<version>\d(?:\.\d)?)[ \t]*\r?\n"
+)
+"""A text that begins with a request line."""
+_LOCAL: Final = re.compile(r"localhost|127\.|\[::1\]|.*:(?!443$|8443$)\d+$")
+COMPUTED: Final = ("content-length", "transfer-encoding", "connection", "keep-alive",
+                   "proxy-connection")  # fmt: skip
+"""Headers that belong to a connection, or are computed on sending."""
+
+
+def recognizes(source: Source) -> bool:
+    """Tell whether a source begins with a request line."""
+    return BEGINS.match(source.text.lstrip("\r\n")) is not None
+
+
+def read(source: Source) -> Collection:
+    """Return the request of a message. Raises ConversionError."""
+    text, name = source.text, source.name
+    match = BEGINS.match(text.lstrip("\r\n"))
+    if match is None:
+        raise ConversionError("this is not a request in HTTP/1.1", file=name, line=1)
+    rest = text.lstrip("\r\n")[match.end() :]
+    head, body = _split(rest)
+    headers: list[tuple[str, str]] = []
+    for number, line in enumerate(head, 2):
+        field, colon, value = line.partition(":")
+        if not colon or not re.fullmatch(TCHARS, field.strip()):
+            raise ConversionError(f"this is not a header: {line[:60]!r}", file=name, line=number)
+        headers.append((field.strip(), value.strip()))
+    notes: list[Note] = []
+    url = _url(match["target"], headers, match["version"], f"{name}:1")
+    if any(key.lower() == "transfer-encoding" for key, _ in headers) and body:
+        body = _unchunked(body, name)
+    return Collection(Folder("", (
+        Request(match["method"], texts.literal(url), headers=kept(headers, url, f"{name}:1", notes),
+                body=(texts.body_of(body),) if body else None, notes=tuple(notes),
+                place=f"{name}:1"),
+    )))  # fmt: skip
+
+
+def kept(
+    headers: Iterable[tuple[str, str]], url: str, place: str, notes: list[Note]
+) -> tuple[tuple[str, str], ...]:
+    """Return the headers to write of those that were sent to a URL: not what is computed."""
+    host = urlsplit(url).netloc.rpartition("@")[2].lower()
+    found = []
+    for name, value in headers:
+        if name.startswith(":") or name.lower() in COMPUTED:
+            continue
+        if name.lower() == "host" and value.lower() == host:
+            continue
+        if not re.fullmatch(TCHARS, name) or any(c in value for c in "\r\n\0"):
+            notes.append(Note(place, f"not a header that can be sent: {name[:40]!r}"))
+            continue
+        found.append((name, texts.literal(value.strip())))
+    return tuple(found)
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """Split what follows the request line into header lines and the body."""
+    end = re.search(r"^\r?\n", text, re.MULTILINE)
+    if end is None:
+        return text.replace("\r\n", "\n").rstrip("\n").split("\n") if text.strip() else [], ""
+    head = text[: end.start()].replace("\r\n", "\n").rstrip("\n")
+    return head.split("\n") if head else [], text[end.end() :]
+
+
+def _url(target: str, headers: list[tuple[str, str]], version: str, place: str) -> str:
+    if re.match(r"[A-Za-z][\w+.-]*://", target):
+        return target
+    host = next((value for key, value in headers if key.lower() in ("host", ":authority")), "")
+    if not host:
+        raise ConversionError("a request needs the header Host, or a whole URL", file=place)
+    scheme = "http" if _LOCAL.match(host) and version.startswith("1") else "https"
+    if not target.startswith("/"):
+        raise ConversionError(f"not a path: {target[:60]}", file=place)
+    return f"{scheme}://{host}{target}"
+
+
+def _unchunked(body: str, name: str) -> str:
+    """Return the data of a chunked body (RFC 9112, section 7.1)."""
+    data, found = body.encode("utf-8", "surrogateescape"), b""
+    while match := re.match(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n", data):
+        size = int(match[1], 16)
+        if not size:
+            return found.decode("utf-8", "surrogateescape")
+        found += data[match.end() : match.end() + size]
+        data = data[match.end() + size :].removeprefix(b"\r").removeprefix(b"\n")
+    raise ConversionError("the chunks of this body are not complete", file=name)

@@ -1,0 +1,386 @@
+"""OpenAPI descriptions 2.0, 3.0 and 3.1: a request for each operation, with examples as its values.
+
+References are followed inside the document only. Responses and schemas describe what comes, and are
+no part of a request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import attrs
+
+from orgrest.convert import swagger
+from orgrest.convert.samples import Sampler
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.forms import multipart, urlencoded
+from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Piece, Request
+from orgrest.convert.shared.source import Source
+from orgrest.convert.shared.variables import Names
+from orgrest.description.model import METHODS
+
+_PREFERRED: Final = (
+    r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
+    r"multipart/form-data\b", r"text/", r"",
+)  # fmt: skip
+_MOST_REFERENCES: Final = 50
+_IN_HEADERS: Final = ("accept", "content-type", "authorization")  # said elsewhere
+_BRACES: Final = re.compile(r"\{([^{}]+)\}")
+
+
+def recognizes(source: Source) -> bool:
+    """Tell whether a source is an OpenAPI description, or an older one of Swagger."""
+    return "openapi" in source.value or "swagger" in source.value
+
+
+def read(source: Source) -> Collection:
+    """Return a request for each operation of a description. Raises ConversionError."""
+    given: Mapping[str, Any] = source.value
+    if str(given.get("swagger", "")) == "2.0":
+        given = swagger.upgraded(given)
+    version = str(given.get("openapi", ""))
+    if not version.startswith("3."):
+        reason = (
+            f"OpenAPI {version or given.get('swagger')} is not read here, but 2.0, 3.0 and 3.1 "
+            "are: convert it first, as editor.swagger.io does"
+        )
+        raise ConversionError(reason, file=source.name)
+    return _Reader(given, source.name).collection()
+
+
+class _Reader:
+    """The state of reading a description."""
+
+    def __init__(self, given: Mapping[str, Any], name: str) -> None:
+        self._whole = Fields(given, name)
+        self._names = Names()
+        self._base = self._names.free("baseUrl")
+        self._notes: list[Note] = []
+        self._sampler = Sampler(self._resolved)
+
+    def collection(self) -> Collection:
+        """Return the requests, in folders by their first tag."""
+        whole = self._whole
+        whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
+                     *swagger.KEPT)  # fmt: skip
+        whole.ignore(*(key for key in whole.given if str(key).startswith("x-")))
+        info = whole.object("info")
+        info.ignore(*info.given)
+        title = str(info.given.get("title") or "")
+        variables = dict(self._server(whole))
+        security = whole.any("security")
+        inherited = self._authorization(whole, security) if security else Authorization()
+        if inherited.value:
+            name = self._names.free("authorization")
+            variables[name] = inherited.value
+            inherited = attrs.evolve(inherited, value=f"{{{{{name}}}}}")
+        folders: dict[str, list[Request]] = {}
+        for tag in whole.objects("tags"):
+            tag.ignore(*tag.given)
+            folders[str(tag.given.get("name") or "")] = []
+        for path, item in whole.object("paths").items():
+            for tag_name, request in self._path(path, self._object(item), inherited):
+                folders.setdefault(tag_name, []).append(request)
+        untagged = folders.pop("", [])
+        items = [Folder(tag, tuple(found)) for tag, found in folders.items() if found]
+        description = str(info.given.get("description") or "")
+        notes = (*whole.unread(), *self._notes)
+        folder = Folder(title, (*untagged, *items), tuple(variables.items()), description, notes)
+        return Collection(folder)
+
+    def _resolved(self, value: Any) -> Any:
+        """Return a value with what its `$ref` refers to in its place, None if that is nowhere."""
+        for _ in range(_MOST_REFERENCES):
+            reference = value.get("$ref") if isinstance(value, Mapping) else None
+            if not isinstance(reference, str):
+                return value
+            value = self._referred(reference)
+        return None
+
+    def _referred(self, reference: str) -> Any:
+        if not reference.startswith("#/"):
+            note = Note(self._whole.place, f"{reference} is outside of this document: not read")
+            if note not in self._notes:
+                self._notes.append(note)
+            return None
+        found: Any = self._whole.given
+        for step in reference[2:].split("/"):
+            step = re.sub(r"%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), step)
+            step = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, Mapping):
+                found = found.get(step, found.get(int(step)) if step.isdigit() else None)
+            elif isinstance(found, list) and step.isdigit() and int(step) < len(found):
+                found = found[int(step)]
+            else:
+                found = None
+        if found is None:
+            self._notes.append(Note(self._whole.place, f"{reference} refers to nothing"))
+        return found
+
+    def _object(self, given: Fields) -> Fields:
+        """Return an object, or what its `$ref` refers to."""
+        if "$ref" not in given.given:
+            return given
+        given.ignore("$ref", "summary", "description")
+        found = self._resolved(given.given)
+        return given.part(found if isinstance(found, Mapping) else {}, str(given.given["$ref"]))
+
+    def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
+        """Yield the variables of the first server: its own, and its URL."""
+        servers = given.objects("servers")
+        url = ""
+        for index, server in enumerate(servers):
+            server.ignore("description", "name")
+            server.ignore(*(key for key in server.given if str(key).startswith("x-")))
+            own = dict(server.object("variables").items())
+            for one in own.values():
+                one.ignore("enum", "description")
+            found = server.text("url")
+            if index:
+                given.note(f"servers[{index}].url: {found} (the first server is taken)")
+                for one in own.values():
+                    one.ignore("default")
+                continue
+            url = self._template(found)
+            for key, one in own.items():
+                yield self._names.name(key), texts.literal(one.text("default"))
+        if not servers:
+            given.note("there are no servers: http://localhost is taken")
+        elif "://" not in url and not url.startswith("{{"):
+            given.note(f"servers[0].url: {url} has no host: http://localhost is taken")
+        if "://" not in url and not url.startswith("{{"):
+            url = f"http://localhost{'' if url.startswith('/') or not url else '/'}{url}"
+        yield self._base, url.removesuffix("/")
+
+    def _template(self, text: str) -> str:
+        """Return a text with `{name}` as references to variables."""
+        pieces: list[str | texts.Variable] = []
+        at = 0
+        for match in _BRACES.finditer(text):
+            pieces += (text[at : match.start()], texts.Variable(self._names.name(match[1])))
+            at = match.end()
+        return texts.written([*pieces, text[at:]])
+
+    def _path(
+        self, path: str, item: Fields, inherited: Authorization
+    ) -> Iterator[tuple[str, Request]]:
+        """Yield the requests of a path, each with its tag."""
+        item.ignore("summary", "description")
+        item.ignore(*(key for key in item.given if str(key).startswith("x-")))
+        shared = [self._object(one) for one in item.objects("parameters")]
+        for method in METHODS:
+            if not isinstance(item.given.get(method), Mapping):
+                continue
+            operation = item.object(method)
+            tags = operation.any("tags")
+            tag = str(tags[0]) if isinstance(tags, list) and tags else ""
+            try:
+                found = self._operation(method.upper(), path, operation, shared, inherited)
+                if item.given.get("servers") and not operation.given.get("servers"):
+                    variables = tuple(self._server(item))
+                    found = attrs.evolve(found, definitions=(*found.definitions, *variables))
+            except ConversionError as error:
+                notes = (Note(operation.place, error.reason), *operation.unread())
+                found = Request("", "", name=f"{method.upper()} {path}", notes=notes)
+            yield tag, attrs.evolve(found, notes=(*found.notes, *operation.unread()))
+
+    def _operation(
+        self,
+        method: str,
+        path: str,
+        given: Fields,
+        shared: list[Fields],
+        inherited: Authorization,
+    ) -> Request:
+        given.ignore("operationId", "responses", "externalDocs")
+        given.ignore(*(key for key in given.given if str(key).startswith("x-")))
+        name = given.text("summary") or str(given.given.get("operationId") or f"{method} {path}")
+        described = [given.text("description")]
+        if given.flag("deprecated"):
+            described.append("(deprecated)")
+        own = [self._object(one) for one in given.objects("parameters")]
+        keys = {(one.given.get("name"), one.given.get("in")) for one in own}
+        every = own + [
+            one for one in shared if (one.given.get("name"), one.given.get("in")) not in keys
+        ]
+        definitions = list(self._server(given)) if given.given.get("servers") else []
+        query: list[str] = []
+        cookies: list[str] = []
+        headers: list[tuple[str, str]] = []
+        if accepted := self._accepted(given):
+            headers.append(("Accept", accepted))
+        for one in every:
+            key, where = one.text("name"), one.text("in")
+            pairs = self._parameter(one, key)
+            needed = one.flag("required") or where == "path"
+            if where == "header" and key.lower() in _IN_HEADERS:
+                continue
+            if not needed:
+                shown = ", ".join(f"{a}={b}" if b else a for a, b in pairs)
+                described.append(f"(optional: {where} {shown or key})")
+            elif where == "path":
+                value = ",".join(texts.plain(b) or "" for _, b in pairs)
+                definitions.append((self._names.name(key), quote(value, safe=",")))
+            elif where == "query":
+                query += [urlencoded([pair]) for pair in pairs]
+            elif where == "cookie":
+                cookies += [f"{a}={b}" for a, b in pairs]
+            else:
+                headers += [(a, b) for a, b in pairs]
+        if cookies:
+            headers.append(("Cookie", "; ".join(cookies)))
+        body, kind = self._body(given, described)
+        if kind:
+            headers.append(("Content-Type", kind))
+        base = texts.written([texts.Variable(self._base)])
+        url = base + self._template(path) + ("?" + "&".join(query) if query else "")
+        security = given.any("security")
+        authorization = inherited
+        if isinstance(security, list):
+            authorization = self._authorization(given, security) if security else Authorization()
+        url, headers = authorization.applied(url, headers)
+        return Request(method, url, name=name, headers=tuple(headers), body=body,
+                       definitions=tuple(definitions), place=given.place, shorthand=True,
+                       description="\n".join(filter(None, described)))  # fmt: skip
+
+    def _accepted(self, given: Fields) -> str:
+        """Return the type of a successful response."""
+        responses = given.given.get("responses")
+        for status, response in responses.items() if isinstance(responses, Mapping) else ():
+            content = self._resolved(response)
+            content = content.get("content") if isinstance(content, Mapping) else None
+            if str(status)[:1] == "2" and isinstance(content, Mapping) and content:
+                found = _preferred([str(one) for one in content])
+                return found if re.fullmatch(r"[\w.+/*; =-]+", found) else ""
+        return ""
+
+    def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
+        """Return the names and values that stand for a parameter."""
+        given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
+                     "example", "examples", "content", "x-example")  # fmt: skip
+        given.ignore(*(key for key in given.given if str(key).startswith("x-")))
+        style, where = given.text("style"), given.given.get("in")
+        explode = given.flag("explode", where in ("query", "cookie") and style in ("", "form"))
+        value = self._example(given.given)
+        if isinstance(value, dict):
+            pairs = [(str(key), _plain(one)) for key, one in value.items()]
+            if style == "deepObject":
+                return [(texts.literal(f"{name}[{key}]"), texts.literal(b)) for key, b in pairs]
+            if explode:
+                return [(texts.literal(key), texts.literal(b)) for key, b in pairs]
+            return [(texts.literal(name), texts.literal(",".join(f"{a},{b}" for a, b in pairs)))]
+        if isinstance(value, list):
+            parts = [_plain(one) for one in value]
+            if explode:
+                return [(texts.literal(name), texts.literal(one)) for one in parts]
+            mark = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
+            return [(texts.literal(name), texts.literal(mark.join(parts)))]
+        return [(texts.literal(name), texts.literal(_plain(value)))]
+
+    def _example(self, given: Mapping[str, Any]) -> Any:
+        """Return the example of a parameter or a body, or a sample of its schema."""
+        if "example" in given:
+            return given["example"]
+        examples = given.get("examples")
+        for one in examples.values() if isinstance(examples, Mapping) else ():
+            found = self._resolved(one)
+            if isinstance(found, Mapping) and "value" in found:
+                return found["value"]
+        content = given.get("content")
+        if isinstance(content, Mapping) and content and "schema" not in given:
+            inner = next(iter(content.values()))
+            return json.dumps(self._example(inner)) if isinstance(inner, Mapping) else None
+        return self._sampler.sample(given.get("schema"))
+
+    def _body(self, given: Fields, described: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
+        """Return the body of an operation, and its type."""
+        if "requestBody" not in given:
+            return None, ""
+        body = self._object(given.object("requestBody"))
+        body.ignore("description", "required", "content")
+        body.ignore(*(key for key in body.given if str(key).startswith("x-")))
+        content = body.given.get("content")
+        if not isinstance(content, Mapping) or not content:
+            return None, ""
+        kind = _preferred([str(one) for one in content])
+        if others := [str(one) for one in content if one != kind]:
+            described.append(f"(the body may also be {', '.join(others)})")
+        media = self._resolved(content[kind])
+        value = self._example(media if isinstance(media, Mapping) else {})
+        if kind.startswith("multipart/"):
+            schema = self._resolved(media.get("schema")) if isinstance(media, Mapping) else {}
+            return multipart(list(self._fields(schema, value)), kind)
+        if not re.fullmatch(r"[\w.+/; =-]+", kind):
+            kind = "application/octet-stream"
+        if kind.startswith("application/x-www-form-urlencoded"):
+            pairs = value.items() if isinstance(value, dict) else ()
+            fields = [(texts.literal(str(a)), texts.literal(_plain(b))) for a, b in pairs]
+            return (urlencoded(fields),), kind
+        if isinstance(value, str) and not re.search(r"[/+]json\b", kind):
+            return (texts.body_of(value),), kind
+        if re.search(r"[/+]json\b", kind):
+            text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+            return (texts.body_of(text),), kind
+        if value is not None:
+            given.note(f"there is no example of a body that is {kind}")
+        return None, kind
+
+    def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
+        """Yield the parts of a form."""
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        for key, one in value.items() if isinstance(value, dict) else ():
+            kind = self._resolved((properties or {}).get(key))
+            form = kind.get("format") if isinstance(kind, Mapping) else None
+            name = texts.literal(str(key))
+            if form == "binary":
+                yield name, f"./{texts.name_of(str(key))}", name, "application/octet-stream", True
+            else:
+                yield name, texts.literal(_plain(one)), "", "", False
+
+    def _authorization(self, given: Fields, security: Any) -> Authorization:
+        """Return the credentials of the first alternative; the others are told."""
+        first = security[0] if isinstance(security, list) and security else {}
+        if not isinstance(first, Mapping) or not first:
+            return Authorization()
+        if len(first) > 1:
+            given.note(f"security: only the first of {', '.join(map(str, first))} is written")
+        key = str(next(iter(first)))
+        components = self._whole.given.get("components")
+        schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
+        scheme = self._resolved(schemes.get(key)) if isinstance(schemes, Mapping) else None
+        if not isinstance(scheme, Mapping):
+            given.note(f"security: {key} is not defined")
+            return Authorization()
+        variable = f"{{{{{self._names.name(key)}}}}}"
+        kind = str(scheme.get("type")).lower()
+        if kind == "http":
+            kind = str(scheme.get("scheme")).lower()
+        parameters = {"token": variable, "accessToken": variable, "value": variable,
+                      "username": "{{username}}", "password": "{{password}}"}  # fmt: skip
+        if kind == "apikey":
+            name, where = str(scheme.get("name") or ""), str(scheme.get("in"))
+            if where == "cookie":
+                return Authorization("Cookie", f"{texts.literal(name)}={variable}")
+            parameters |= {"key": texts.literal(name), "in": where}
+        found, problem = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
+        if problem:
+            given.note(f"security: {key}: {problem}")
+        return found
+
+
+def _preferred(kinds: list[str]) -> str:
+    """Return the type that is the simplest to write."""
+    return next(one for form in _PREFERRED for one in kinds if re.match(form, one))
+
+
+def _plain(value: Any) -> str:
+    """Return a value as it stands in a URL or a header."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

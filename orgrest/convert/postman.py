@@ -1,0 +1,470 @@
+"""Postman collections 2.0 and 2.1, and environments.
+
+Sources: the published schemas of collections (schema.postman.com); for what is sent, newman, with
+which it is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from orgrest.convert.shared import expectations, texts
+from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.model import (
+    Collection,
+    ConversionError,
+    Environment,
+    Folder,
+    Note,
+    Piece,
+    Request,
+)
+from orgrest.convert.shared.source import Source
+from orgrest.convert.shared.variables import Names
+from orgrest.http.syntax import is_token
+from orgrest.http.values.environments import SHARED
+
+_LANGUAGES: Final = {
+    "html": "text/html",
+    "text": "text/plain",
+    "json": "application/json",
+    "javascript": "application/javascript",
+    "xml": "application/xml",
+}
+# Comments, which Postman takes out, and strings, in which there are none.
+_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
+_IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
+               "_collection_link", "_postman_previewlanguage", "_postman_previewtype")  # fmt: skip
+_OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_exported_using")
+
+
+def recognizes(source: Source) -> bool:
+    """Tell whether a source is a collection, an environment, or a set of globals."""
+    return _is_environment(source) or _collection_in(source) is not None
+
+
+def read(source: Source) -> Collection:
+    """Return a collection or an environment. Raises ConversionError."""
+    if _is_environment(source):
+        return _environment(source)
+    return _Reader(Names()).collection(Fields(_collection_in(source) or {}, source.name))
+
+
+def _is_environment(source: Source) -> bool:
+    return isinstance(source.value.get("values"), list) and "name" in source.value
+
+
+def _collection_in(source: Source) -> Mapping[str, Any] | None:
+    """Return the collection, which that of the API has in a field; None if there is none."""
+    inner = source.value.get("collection")
+    given = inner if isinstance(inner, Mapping) else source.value
+    is_one = isinstance(given.get("item"), list) and isinstance(given.get("info"), Mapping)
+    return given if is_one else None
+
+
+def _environment(source: Source) -> Collection:
+    whole, names = source.fields, Names()
+    whole.ignore(*_IDS, *_OF_APP, "timestamp", "synced", "syncedFilename", "color", "isActive")
+    title = whole.text("name") or "imported"
+    if whole.any("_postman_variable_scope") == "globals":
+        title = SHARED
+    variables, secrets = _variables(whole, "values", names)
+    environment = Environment(title, variables, secrets)
+    return Collection(Folder("", notes=whole.unread()), (environment,))
+
+
+def _variables(
+    given: Fields, field: str, names: Names
+) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+    """Return variables, and the names of those that are secrets."""
+    values: dict[str, str] = {}
+    secrets: set[str] = set()
+    for one in given.objects(field):
+        one.ignore("id", "description", "system", "name") if "key" in one else one.ignore("name")
+        key = one.text("key") or one.text("id")
+        enabled = one.flag("enabled", True) and not one.flag("disabled")
+        one.ignore("sessionValue", "sessionIndex")
+        value, kind = _value(one), one.text("type")
+        if not key or not enabled:
+            if key:
+                one.note(f"{key} is disabled")
+            continue
+        name = names.name(key)
+        values[name] = names.text(value)
+        if kind == "secret":
+            secrets.add(name)
+    return tuple(values.items()), frozenset(secrets)
+
+
+def _value(given: Fields) -> str:
+    value = given.any("value")
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+@attrs.frozen
+class _Around:
+    """What a request inherits from the folders around it."""
+
+    authorization: Authorization | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    behavior: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+class _Reader:
+    """The state of reading a collection: the names of its variables."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def collection(self, whole: Fields) -> Collection:
+        """Return the whole collection."""
+        info = whole.object("info")
+        info.ignore(*_IDS, "schema", "version")
+        title, description = info.text("name"), _description(info)
+        whole.ignore(*_IDS)
+        values, secrets = _variables(whole, "variable", self._names)
+        folder = self._folder(whole, title, _Around())
+        if description:
+            folder = attrs.evolve(folder, description=description)
+        shown = tuple(pair for pair in (*values, *folder.variables) if pair[0] not in secrets)
+        unknown = tuple(
+            Note(whole.place, f"{{{{{one}}}}} is not known here") for one in self._names.unknown
+        )
+        folder = attrs.evolve(folder, variables=shown, notes=(*folder.notes, *unknown))
+        hidden = tuple(pair for pair in values if pair[0] in secrets)
+        return Collection(folder, (Environment(SHARED, hidden, secrets),) if hidden else ())
+
+    def _folder(self, given: Fields, name: str, around: _Around) -> Folder:
+        given.ignore(*_IDS, "name")
+        description = _description(given)
+        own, variables = self._authorization(given, inherited=True)
+        before, after = self._scripts(given)
+        behavior = given.any("protocolProfileBehavior") or {}
+        inner = _Around(
+            around.authorization if own is None else own,
+            (*around.before, *before),
+            (*around.after, *after),
+            {**around.behavior, **(behavior if isinstance(behavior, Mapping) else {})},
+        )
+        values: tuple[tuple[str, str], ...] = ()
+        if "schema" not in given.object("info").given:
+            values, _ = _variables(given, "variable", self._names)
+        items: list[Folder | Request] = []
+        for one in given.objects("item"):
+            title = one.text("name")
+            if isinstance(one.given.get("item"), list):
+                items.append(self._folder(one, title, inner))
+            else:
+                items.append(self._item(one, title, inner))
+        return Folder(name, tuple(items), (*values, *variables), description, given.unread())
+
+    def _item(self, given: Fields, name: str, around: _Around) -> Request:
+        """Return a request, or in its place what is wrong with it."""
+        try:
+            found = self._request(given, name, around)
+        except ConversionError as error:
+            notes = (Note(given.place, error.reason), *given.unread())
+            return Request("", "", name=name, notes=notes, place=given.place)
+        return attrs.evolve(found, notes=(*found.notes, *given.unread()))
+
+    def _request(self, item: Fields, name: str, around: _Around) -> Request:
+        item.ignore(*_IDS, "name")
+        described = [_description(item)]
+        saved = item.any("response")
+        if isinstance(saved, list) and saved:
+            described.append(f"({len(saved)} saved responses are left out)")
+        if isinstance(url := item.given.get("request"), str):
+            item.ignore("request")
+            given = Fields({"method": "GET", "url": url}, f"{item.place}.request")
+        else:
+            given = item.object("request")
+        described.insert(1, _description(given))
+        method = given.text("method").strip() or "GET"
+        if not is_token(method):
+            raise ConversionError(f"not a method: {method[:40]!r}")
+        disabled: list[str] = []
+        target = self._url(given, disabled)
+        headers = [] if isinstance(given.given.get("header"), str) else [
+            pair for one in given.objects("header") if (pair := self._pair(one, disabled, "header"))
+        ]  # fmt: skip
+        if isinstance(text := given.given.get("header"), str):
+            given.ignore("header")
+            lines = [line.partition(":") for line in text.splitlines() if line.strip()]
+            headers = [(self._text(a.strip()), self._text(c.strip())) for a, _, c in lines]
+        behavior = {**around.behavior, **(item.any("protocolProfileBehavior") or {})}
+        body, kind = self._body(given.object("body"), disabled)
+        pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in _WITHOUT_BODY
+        if body is not None and pruned:
+            body, kind = None, ""
+            described.append(f"(Postman sends no body with {method}: it is left out)")
+        disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
+        if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
+            kind = ""
+        if kind and not any(key.lower() == "content-type" for key, _ in headers):
+            headers.append(("Content-Type", kind))
+        own, variables = self._authorization(given, inherited=False)
+        authorization = around.authorization if own is None else own
+        if authorization is not None:
+            target, headers = authorization.applied(target, headers)
+        before, after = self._scripts(item)
+        assertions, scripts = expectations.all_translated((*around.after, *after))
+        every = (*around.before, *before)
+        notes = [Note(item.place, one) for one in _notes_of(behavior)]
+        notes += expectations.notes_on((*scripts, *every), item.place)
+        described += [f"(disabled: {one})" for one in disabled]
+        return Request(
+            method,
+            target,
+            name=name,
+            headers=tuple(headers),
+            body=body,
+            directives=tuple(_directives(behavior)),
+            assertions=tuple(assertions),
+            before=every,
+            after=tuple(scripts),
+            definitions=variables,
+            description="\n".join(filter(None, described)),
+            notes=tuple(notes),
+            place=item.place,
+            shorthand=authorization is not None,
+        )
+
+    def _text(self, text: str) -> str:
+        return self._names.text(text)
+
+    def _pair(self, given: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
+        """Return the name and value of a header or a field, None if it is not sent."""
+        given.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
+        key, value = given.text("key"), _value(given)
+        if given.flag("disabled") or not key.strip():
+            if key or value:
+                disabled.append(f"{what} {key}: {value}")
+            return None
+        return self._text(key.strip()), self._text(value)
+
+    def _url(self, given: Fields, disabled: list[str]) -> str:
+        """Return the URL: of its parts if there are any, as newman does."""
+        if isinstance(whole := given.given.get("url"), str):
+            given.ignore("url")
+            if not whole.strip():
+                raise ConversionError("the request has no URL")
+            return self._text(whole.strip())
+        url = given.object("url")
+        url.ignore("raw", "hash", "auth")
+        host, path = url.any("host"), url.any("path")
+        raw = str(url.given.get("raw") or "").strip()
+        if not host and not path:
+            if not raw:
+                raise ConversionError("the request has no URL")
+            url.ignore("protocol", "port", "query", "variable")
+            return self._text(raw.partition("#")[0])
+        values = {one.text("key") or one.text("id"): _value(one) for one in url.objects("variable")}
+        for one in url.objects("variable"):
+            one.ignore("description", "type", "id", "name", "disabled", "uuid", "system")
+        scheme, port = url.text("protocol"), url.text("port")
+        joined = ".".join(map(str, host)) if isinstance(host, list) else str(host or "")
+        found = f"{scheme}://{joined}" if scheme else joined
+        found += f":{port}" if port else ""
+        steps = path if isinstance(path, list) else str(path or "").removeprefix("/").split("/")
+        for step in steps if path is not None else ():
+            text = str(step.get("value", "") if isinstance(step, Mapping) else step)
+            found += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
+        query = []
+        for one in url.objects("query"):
+            one.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
+            key, value = one.text("key"), one.any("value")
+            pair = key if value is None else f"{key}={value}"
+            if one.flag("disabled"):
+                disabled.append(f"query {pair}")
+            elif pair:
+                query.append(pair)
+        found += "?" + "&".join(query) if query else ""
+        return self._text(found.strip())
+
+    def _body(self, given: Fields, disabled: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
+        """Return the body, and the type that goes with it."""
+        mode = given.text("mode")
+        options = given.object("options")
+        language = options.object("raw").text("language") if "raw" in options else ""
+        for other in ("raw", "urlencoded", "formdata", "file", "graphql"):
+            options.ignore(*(key for key in options.given if key != mode))
+            if other != mode and given.given.get(other) in ("", [], {}, None):
+                given.ignore(other)
+        given.ignore("disabled")
+        if mode in ("", "none") or given.given.get("disabled") is True:
+            given.ignore("raw", "urlencoded", "formdata", "file", "graphql")
+            return None, ""
+        if mode == "raw":
+            text = given.text("raw")
+            if language == "json":
+                text = _JSON_COMMENT.sub(lambda match: match[1] or "", text).replace("\r\n", "\n")
+            return (
+                ((self._text(text),), _LANGUAGES.get(language, "text/plain"))
+                if text
+                else (None, "")
+            )
+        if mode == "urlencoded":
+            pairs = [self._pair(one, disabled, "field") for one in given.objects("urlencoded")]
+            text = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in filter(None, pairs))
+            return ((text,), "application/x-www-form-urlencoded") if text else (None, "")
+        if mode == "formdata":
+            fields = [
+                field for one in given.objects("formdata") for field in self._field(one, disabled)
+            ]
+            return multipart(fields) if fields else (None, "")
+        if mode == "file":
+            file = given.object("file")
+            file.ignore("content")
+            return _file(file.text("src")), ""
+        if mode == "graphql":
+            return self._graphql(given.object("graphql")), "application/json"
+        raise ConversionError(f"bodies of the mode {mode} are not known")
+
+    def _field(self, given: Fields, disabled: list[str]) -> list[tuple[str, str, str, str, bool]]:
+        """Return the parts of a form that a field stands for."""
+        is_file, kind = given.text("type") == "file", self._text(given.text("contentType"))
+        name = given.text("fileName")
+        source = given.any("src")
+        pair = self._pair(given, disabled, "field")
+        if pair is None:
+            return []
+        if not is_file:
+            return [(*pair, "", kind, False)]
+        paths = [str(one) for one in (source if isinstance(source, list) else [source]) if one]
+        if not paths:
+            given.note(f"the file of the field {pair[0]} is not named")
+        return [
+            (pair[0], _path(one), self._text(name or one.rpartition("/")[2]), kind, True)
+            for one in paths
+        ]
+
+    def _graphql(self, given: Fields) -> tuple[Piece, ...]:
+        """Return the JSON that is sent for a query and its variables."""
+        query, name = given.text("query"), given.text("operationName")
+        variables = given.any("variables") or ""
+        if not isinstance(variables, str):
+            variables = json.dumps(variables)
+        parts = [f'"query":{self._json(query)}']
+        if name:
+            parts.append(f'"operationName":{self._json(name)}')
+        if variables.strip():
+            parts.append(f'"variables":{self._text(variables)}')
+        return ("{" + ",".join(parts) + "}",)
+
+    def _json(self, text: str) -> str:
+        return self._text(json.dumps(text, ensure_ascii=False))
+
+    def _authorization(
+        self, given: Fields, *, inherited: bool
+    ) -> tuple[Authorization | None, tuple[tuple[str, str], ...]]:
+        """Return the credentials of a request or folder, and the variables for them.
+
+        None if it has none of its own; those of a folder stand in a variable.
+        """
+        if given.given.get("auth") is None:
+            given.ignore("auth")
+            return None, ()
+        auth = given.object("auth")
+        kind = auth.text("type")
+        if kind in ("", "noauth"):
+            auth.ignore("noauth")
+            return Authorization(), ()
+        parameters = {key: self._text(value) for key, value in _parameters(auth, kind).items()}
+        auth.ignore(*(key for key in auth.given if key not in ("type", kind)))
+        found, problem = header_of(kind, parameters)
+        if problem:
+            given.note(f"auth: {problem}")
+        if not inherited or not found.value:
+            return found, ()
+        name = self._names.free("authorization")
+        return attrs.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
+
+    def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
+        """Return the scripts before the request, and those after the response."""
+        before: list[str] = []
+        after: list[str] = []
+        for event in given.objects("event"):
+            event.ignore("id", "disabled")
+            listen = event.text("listen")
+            if isinstance(event.given.get("script"), str | list):
+                lines: object = event.any("script")
+            else:
+                script = event.object("script")
+                script.ignore("id", "type", "name", "packages", "requests")
+                lines = script.any("exec")
+            text = "\n".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
+            text = text.replace("\r\n", "\n").strip("\n")
+            if not text.strip() or event.given.get("disabled") is True:
+                continue
+            if listen not in ("prerequest", "test"):
+                event.note(f"a script for {listen} is left out")
+            (after if listen == "test" else before).append(text)
+        return [expectations.as_pm(one) for one in before], after
+
+
+def _parameters(auth: Fields, kind: str) -> dict[str, str]:
+    """Return the parameters of credentials: a list since 2.1, an object before."""
+    given = auth.given.get(kind)
+    if isinstance(given, list):
+        found = {}
+        for one in auth.objects(kind):
+            one.ignore("type", "enabled", "system")
+            found[one.text("key")] = _value(one)
+        return found
+    part = auth.object(kind)
+    return {key: _value(Fields({"value": part.any(key)}, "")) for key in part.given}
+
+
+def _description(given: Fields) -> str:
+    """Return a description: a text, or an object with one."""
+    value = given.any("description")
+    if isinstance(value, Mapping):
+        value = value.get("content")
+    return str(value) if isinstance(value, str) else ""
+
+
+def _directives(behavior: dict[str, Any]) -> list[str]:
+    found = []
+    if behavior.get("followRedirects") is False:
+        found.append("no-redirect")
+    if behavior.get("disableCookies") is True:
+        found.append("no-cookie-jar")
+    return found
+
+
+def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
+    """Return what of the settings is not translated."""
+    known = {
+        "followRedirects": (True, False),
+        "disableCookies": (True, False),
+        "disableUrlEncoding": (True,),  # nothing that a URL can hold is encoded here
+    }
+    return [
+        f"protocolProfileBehavior: {key}: {json.dumps(value)}"
+        for key, value in behavior.items()
+        if value not in known.get(key, ()) and value not in (None, [], {})
+    ]
+
+
+def _file(path: str) -> tuple[Piece, ...] | None:
+    from orgrest.convert.shared.model import Inclusion
+
+    return (Inclusion(_path(path)),) if path else None
+
+
+def _path(path: str) -> str:
+    """Return the path of a file as one line, with braces as they are."""
+    if re.search(r"[\r\n\0]", path):
+        raise ConversionError("the name of a file holds a line break")
+    return texts.literal(path)

@@ -1,0 +1,231 @@
+"""Requests as a Postman collection 2.1, with assertions and scripts for `pm` as its scripts.
+
+Sources: the published schema of collections; Postman's "Test script examples"; what newman sends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from orgrest.convert.shared.exports import Basic, Call, Export, Text
+from orgrest.convert.shared.model import Note, Written
+from orgrest.http.assertions.comparing import quoted
+from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.auth.ntlm import NtlmCredentials
+from orgrest.http.auth.sigv4 import AwsCredentials
+from orgrest.http.syntax import Assertion, Script
+from orgrest.http.transport import wire_url
+
+_SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+_REFERENCE: Final = re.compile(r"\{\{[^{}\n]+\}\}")
+_WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
+_CLASSES: Final = {"2xx": "success", "3xx": "redirection", "4xx": "clientError",
+                   "5xx": "serverError"}  # fmt: skip
+_SIGNS: Final = {"<": "below", "<=": "most", ">": "above", ">=": "least"}
+_STEPS: Final = re.compile(r"\$?((?:\.[A-Za-z_]\w*|\[\d+\])+)")
+_SIMPLE: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{0,9}[1-9])?|true|false|null")
+_PM: Final = re.compile(r"\bpm\.|\btests\[|\bpostman\.")
+_OTHERS: Final = re.compile(r"\bclient\.|\bexports\b|(?<!pm\.)\b(?:request|response)\.")
+
+
+def write(export: Export, *, beside: str | None) -> Written:
+    """Write a collection; bodies that are not text go into files of the folder `beside`."""
+    writer = _Writer(beside)
+    items = [writer.item(call) for call in export.calls if writer.is_known(call)]
+    whole: dict[str, Any] = {"info": {"name": export.title, "schema": _SCHEMA}, "item": items}
+    if export.variables:
+        whole["variable"] = [
+            {"key": one.name, "value": one.value or "", "type": "string"}
+            for one in export.variables
+        ]
+    for one in export.variables:
+        writer.check(one.value or "", one.name)
+    text = json.dumps(whole, indent="\t", ensure_ascii=False) + "\n"
+    return Written(text, writer.files, tuple(writer.notes))
+
+
+class _Writer:
+    """The state of writing a collection."""
+
+    def __init__(self, beside: str | None) -> None:
+        self.files: dict[str, bytes] = {}
+        self.notes: list[Note] = []
+        self._beside = beside
+
+    def is_known(self, call: Call) -> bool:
+        """Tell whether a collection can hold a request."""
+        if call.request.method == "WEBSOCKET":
+            self.notes.append(Note(call.place, "a collection has no WebSockets"))
+            return False
+        return True
+
+    def check(self, text: str, place: str) -> None:
+        """Tell of text that Postman takes for a variable."""
+        if match := _REFERENCE.search(text):
+            self.notes.append(Note(place, f"{match[0]} is text: Postman takes it for a variable"))
+
+    def item(self, call: Call) -> dict[str, Any]:
+        """Return a request as an item."""
+        request = call.request
+        for name, value in request.headers:
+            if not value.isascii():
+                why = f"{name} is not ASCII: Postman sends Latin-1, and nothing beyond it"
+                self.notes.append(Note(call.place, why))
+        found: dict[str, Any] = {
+            "method": request.method,
+            "header": [
+                {"key": name, "value": self._text(call, value)} for name, value in request.headers
+            ],
+            "url": self._text(call, wire_url(request)),
+        }
+        behavior: dict[str, Any] = {"disableUrlEncoding": True}
+        if request.body is not None:
+            found["body"] = self._body(call)
+            if request.header("Content-Type") is None:
+                behavior["disabledSystemHeaders"] = {"content-type": True}
+            if request.method in _WITHOUT_BODY:
+                behavior["disableBodyPruning"] = True
+        if not call.follows:
+            behavior["followRedirects"] = False
+        auth = self._auth(call)
+        if auth is not None:
+            found["auth"] = auth
+        if call.timeout is not None:
+            self.notes.append(Note(call.place, "the time limit"))
+        if request.certificate is not None:
+            self.notes.append(Note(call.place, "the client certificate, which Postman's settings "
+                                               "name"))  # fmt: skip
+        item: dict[str, Any] = {"name": call.name, "request": found, "response": []}
+        item["protocolProfileBehavior"] = behavior
+        scripts = _events(call, self.notes)
+        return {**item, "event": scripts} if scripts else item
+
+    def _body(self, call: Call) -> dict[str, Any]:
+        text = call.body()
+        if text is not None:
+            # Postman takes comments out of a body that it thinks is JSON.
+            plain = ("//" in text or "/*" in text) and not _is_json(text)
+            json_ = "json" in (call.request.header("Content-Type") or "").lower()
+            language = "json" if json_ and not plain else "text"
+            options = {"raw": {"language": language}}
+            return {"mode": "raw", "raw": self._text(call, text), "options": options}
+        if self._beside is None:
+            why = "the body is not text: with -o FILE it goes into a file beside it"
+            self.notes.append(Note(call.place, why))
+            return {"mode": "file", "file": {}}
+        path = f"{self._beside}/{len(self.files) + 1}.body"
+        self.files[path] = call.request.body or b""
+        return {"mode": "file", "file": {"src": path}}
+
+    def _text(self, call: Call, given: str) -> str:
+        pieces: Text = call.text(given)
+        for one in pieces:
+            if isinstance(one, str):
+                self.check(one, call.place)
+        return "".join(one if isinstance(one, str) else f"{{{{{one.name}}}}}" for one in pieces)
+
+    def _auth(self, call: Call) -> dict[str, Any] | None:
+        """Return the credentials that are computed on sending; None if there are none."""
+        given = call.request.credentials
+        if given is None:
+            return None
+        if isinstance(given, Basic | DigestCredentials):
+            kind = "basic" if isinstance(given, Basic) else "digest"
+            fields = {"username": given.user, "password": given.password}
+        elif isinstance(given, NtlmCredentials) and given.scheme == "NTLM":
+            domain, _, user = given.user.rpartition("\\")
+            kind, fields = (
+                "ntlm",
+                {"username": user, "password": given.password, "domain": domain},
+            )
+        elif isinstance(given, AwsCredentials):
+            kind = "awsv4"
+            fields = {"accessKey": given.key, "secretKey": given.secret,
+                      "sessionToken": given.token, "region": given.region,
+                      "service": given.service}  # fmt: skip
+        else:
+            self.notes.append(Note(call.place, "credentials that are computed on sending"))
+            return None
+        return {
+            "type": kind,
+            kind: [
+                {"key": key, "value": self._text(call, value), "type": "string"}
+                for key, value in fields.items()
+                if value
+            ],
+        }
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _events(call: Call, notes: list[Note]) -> list[dict[str, Any]]:
+    """Return the scripts of a request; what cannot be one is added to the notes."""
+    before: list[str] = []
+    after: list[str] = []
+    for one in call.tests:
+        code = _of_script(one) if isinstance(one, Script) else _of_assertion(one)
+        if code is None:
+            notes.append(call.told(one))
+        elif isinstance(one, Script) and one.when == "before":
+            before.append(code)
+        else:
+            after.append(code)
+    return [
+        {"listen": listen, "script": {"type": "text/javascript", "exec": code.split("\n")}}
+        for listen, code in (("prerequest", "\n".join(before)), ("test", "\n".join(after)))
+        if code
+    ]
+
+
+def _of_script(script: Script) -> str | None:
+    code = "" if script.text is None else script.text.text
+    known = script.host == "jetbrains" and _PM.search(code) and not _OTHERS.search(code)
+    return code.strip("\n") if known and script.when in ("before", "response") else None
+
+
+def _of_assertion(assertion: Assertion) -> str | None:
+    expected = assertion.expected.text.strip()
+    if assertion.within is not None or "{{" in expected:
+        return None
+    made = _check(assertion, expected)
+    name = json.dumps(assertion.text.text, ensure_ascii=False)
+    return None if made is None else f"pm.test({name}, () => {made});"
+
+
+def _check(assertion: Assertion, expected: str) -> str | None:
+    subject, path, operator = assertion.subject, assertion.path, assertion.operator
+    if subject == "status" and operator == "==":
+        if re.fullmatch(r"[1-5]\d\d", expected):
+            return f"pm.response.to.have.status({expected})"
+        word = _CLASSES.get(expected.lower())
+        return None if word is None else f"{{ pm.response.to.be.{word}; }}"
+    if subject == "duration" and operator in _SIGNS and re.fullmatch(r"\d+", expected):
+        return f"pm.expect(pm.response.responseTime).to.be.{_SIGNS[operator]}({expected})"
+    if subject == "header" and re.fullmatch(r"[\w-]+", path):
+        if operator == "exists":
+            return f"pm.response.to.have.header({json.dumps(path)})"
+        inside = quoted(expected)
+        text = json.dumps(expected if inside is None else inside, ensure_ascii=False)
+        words = {"==": "equal", "contains": "include"}
+        if operator not in words or _SIMPLE.fullmatch(expected):
+            return None
+        got = f"pm.response.headers.get({json.dumps(path)})"
+        return f"pm.expect({got}).to.{words[operator]}({text})"
+    steps = _STEPS.fullmatch(path)
+    if subject != "body" or operator != "==" or steps is None:
+        return None
+    value = f"pm.response.json(){steps[1]}"
+    inside = quoted(expected)
+    if inside is not None:
+        return f"pm.expect({value}).to.equal({json.dumps(inside, ensure_ascii=False)})"
+    if _SIMPLE.fullmatch(expected):
+        return f'pm.expect(String({value})).to.equal("{expected}")'
+    return None

@@ -1,0 +1,183 @@
+"""Requests as a script for Python's requests, which is what people have installed and know.
+
+requests normalizes a URL; where that would change what is sent, the script sets the URL once more
+on the prepared request. Source: its documentation, "Prepared Requests".
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from orgrest.convert.shared.exports import Basic, Call, Export, Text, Variable, identifiers
+from orgrest.convert.shared.model import Note, Written
+from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.transport import wire_url
+
+_TAKEN: Final = (*keyword.kwlist, *dir(builtins), "requests", "os", "session", "request",
+                 "response", "HTTPDigestAuth")  # fmt: skip
+_NORMALIZED: Final = re.compile(
+    r"/\.{1,2}(?:[/?]|$)|%(?:2[DdEe]|5[Ff]|7[Ee]|3\d|[46][1-9A-Fa-f]|[57][0-9Aa])"
+)
+"""What requests changes in a URL: dots, and %-encoded characters that need not be."""
+_OTHERWISE: Final = (
+    (re.compile(r"https?://[^/?#]*//"), "requests sends one slash where a path begins with two"),
+    (re.compile(r"\?$"), "requests sends no empty query: the ? at the end"),
+    (re.compile(r"%(?![0-9A-Fa-f]{2})"), "requests sends %25 for a % that begins no code"),
+)
+"""What requests sends otherwise whatever a script says."""
+_WIDTH: Final = 60  # bytes or characters of a literal in a line
+
+
+def write(export: Export, *, beside: str | None) -> Written:
+    """Write a script; `beside` is not needed."""
+    del beside
+    notes = [call.told(one) for call in export.calls for one in call.tests]
+    names = identifiers(export.variables, str, _TAKEN)
+    calls = [_call(call, names, notes) for call in export.calls if _is_known(call, notes)]
+    digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
+    secret = any(one.value is None for one in export.variables)
+    head = ['"""Sends requests, with the package requests."""', ""]
+    head += ["import os", ""] if secret else []
+    head += ["import requests"]
+    head += ["from requests.auth import HTTPDigestAuth"] if digest else []
+    head += ["", "session = requests.Session()"]
+    head += [
+        f"{names[one]} = "
+        + (f"os.environ[{_literal(one.name)}]" if one.value is None else _literal(one.value))
+        for one in export.variables
+    ]
+    lines = [*head, *(line for one in calls for line in ("", *one))]
+    return Written("\n".join(lines) + "\n", {}, tuple(notes))
+
+
+def _is_known(call: Call, notes: list[Note]) -> bool:
+    if call.request.method == "WEBSOCKET":
+        notes.append(Note(call.place, "requests does not talk over WebSockets"))
+        return False
+    return True
+
+
+def _call(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+    """Return the lines that send a request."""
+    request = call.request
+    url, method = wire_url(request), request.method
+    arguments = [_literal(method), _expression(call.text(url), names)]
+    arguments += _headers(call, names, notes)
+    arguments += _body(call, names)
+    if request.credentials is not None:
+        arguments += _auth(call, names, notes)
+    sending = []
+    if call.timeout is not None:
+        sending.append(f"timeout={call.timeout:g}")
+    if not call.follows:
+        sending.append("allow_redirects=False")
+    if (certificate := request.certificate) is not None:
+        files = [certificate.file, *([certificate.key] if certificate.key else [])]
+        given = ", ".join(map(_literal, files))
+        sending.append(f"cert=({given})" if len(files) > 1 else f"cert={given}")
+        if certificate.passphrase is not None:
+            notes.append(Note(call.place, "the passphrase of the client certificate's key"))
+    notes += (Note(call.place, told) for pattern, told in _OTHERWISE if pattern.search(url))
+    lines = [f"# {_line(call.name)}"]
+    shown = "".join(one if isinstance(one, str) else one.value or "" for one in call.text(url))
+    if _NORMALIZED.search(shown) or method != method.upper():
+        lines += [
+            *_written("request = session.prepare_request(requests.Request", arguments, ")"),
+            *([f"request.method = {_literal(method)}"] if method != method.upper() else []),
+            f"request.url = {arguments[1]}  # as it is: requests would normalize it",
+            f"response = session.send({', '.join(['request', *sending])})",
+        ]
+    else:
+        lines += _written("response = session.request", [*arguments, *sending])
+    return [*lines, "print(response.status_code, response.text)"]
+
+
+def _headers(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+    found: dict[str, tuple[str, list[str]]] = {}
+    for name, value in call.request.headers:
+        found.setdefault(name.lower(), (name, []))[1].append(value)
+    if not found:
+        return []
+    lines = ["headers={"]
+    for key, (name, values) in found.items():
+        if len(values) > 1:
+            notes.append(Note(call.place, f"{name} is sent as one header, not {len(values)}"))
+        text = call.text(("; " if key == "cookie" else ", ").join(values))
+        lines.append(f"    {_literal(name)}: {_encoded(text, names)},")
+    return ["\n".join([*lines, "}"])]
+
+
+def _body(call: Call, names: dict[Variable, str]) -> list[str]:
+    if not call.request.body:
+        return []
+    text = call.body()
+    if text is not None:
+        return [f"data={_encoded(call.text(text), names)}"]
+    data = call.request.body
+    lines = [f"    {data[at : at + _WIDTH]!r}" for at in range(0, len(data), _WIDTH)]
+    return ["\n".join(["data=(", *lines, ")"])]
+
+
+def _auth(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+    given = call.request.credentials
+    if not isinstance(given, Basic | DigestCredentials):
+        notes.append(Note(call.place, "credentials that are computed on sending"))
+        return []
+    pair = [_encoded(call.text(one), names) for one in (given.user, given.password)]
+    name = "" if isinstance(given, Basic) else "HTTPDigestAuth"
+    return [f"auth={name}({', '.join(pair)})"]
+
+
+def _encoded(text: Text, names: dict[Variable, str]) -> str:
+    """Return an expression for a text that is sent in UTF-8."""
+    found = _expression(text, names)
+    if all(isinstance(one, str) and one.isascii() for one in text):
+        return found
+    simple = len(text) == 1 and not found.startswith("(")
+    return f"{found}.encode()" if simple or found.startswith("(") else f"({found}).encode()"
+
+
+def _expression(text: Text, names: dict[Variable, str]) -> str:
+    """Return an expression for a text: in a line, or over several in parentheses."""
+    parts = list(_parts(text, names))
+    if not parts:
+        return '""'
+    out = parts[0][0]
+    for (_, before), (part, literal) in pairwise(parts):
+        out += f"\n    {part}" if before and literal else f" + {part}"
+    return f"(\n    {out}\n)" if "\n" in out else out
+
+
+def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]:
+    """Yield expressions, and whether each is a literal."""
+    for piece in text:
+        if isinstance(piece, Variable):
+            yield names[piece], False
+        else:
+            for line in re.findall(r"[^\n]*\n|[^\n]+", piece):
+                yield _literal(line), True
+
+
+def _literal(text: str) -> str:
+    """Return a literal, in double quotes where that needs no escape."""
+    shown = repr(text) if text.isprintable() or text.isascii() else ascii(text)
+    quoted = shown[0] == '"' or '"' in shown or "\\'" in shown
+    return shown if quoted else f'"{shown[1:-1]}"'
+
+
+def _written(function: str, arguments: list[str], end: str = "") -> list[str]:
+    """Return the lines of a call."""
+    inner = [f"    {line}" for one in arguments for line in f"{one},".split("\n")]
+    one = f"{function}({', '.join(arguments)}){end}"
+    if "\n" not in one and len(one) < 90:
+        return [one]
+    return [f"{function}(", *inner, f"){end}"]
+
+
+def _line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)

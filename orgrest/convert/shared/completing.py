@@ -1,0 +1,217 @@
+"""Completes the requests of a document for an export, as a dry run does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from orgrest.convert.shared import kept
+from orgrest.convert.shared.exports import Call, Export, Variable
+from orgrest.convert.shared.model import Note
+from orgrest.http.parsing.directives import rule_of
+from orgrest.http.syntax import ParsedRequest
+from orgrest.http.values import UNKNOWN, Origin, Scope, names_in, value_of
+from orgrest.model import Request
+from orgrest.run.outcomes import Exchange, Outcome, Task
+from orgrest.run.run import Run
+from orgrest.run.sender import options
+from orgrest.run.settings import Settings
+
+_SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "timeout", "inject-variables",
+                          "no-gql-parsing", "force-region-delimiter", "no-client-cert",
+                          "disabled", "loop", "prompt"})  # fmt: skip
+"""The directives that are carried out before a request is written, or written with it."""
+_BLANK: Final = re.compile(r"<[^<>]+>")
+
+
+@attrs.frozen
+class _Item:
+    """A request, and what it came to: completed, or the reason why not."""
+
+    place: str
+    name: str
+    parsed: ParsedRequest
+    request: Request | None
+    origins: tuple[Origin, ...]
+    options: Mapping[str, Any]
+    reason: str
+
+
+@attrs.frozen
+class _Document:
+    """The document, and the settings of its dry runs."""
+
+    text: str
+    file: str
+    plain: bool
+    settings: Settings
+
+    def completed(
+        self, *, complete: bool, overrides: Mapping[str, str] | None = None
+    ) -> tuple[list[_Item], list[str], frozenset[str]]:
+        """Return the requests, what failed without one, and the secrets.
+
+        Without `complete`, a name in angle brackets stands for what only a run knows. Raises
+        EvaluationError if nothing is chosen.
+        """
+        inputs = self.settings.inputs
+        inputs = attrs.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
+        settings = attrs.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
+        run = Run(self.text, file=self.file, settings=settings, client=None, plain=self.plain)
+        items: list[_Item] = []
+        failed = [str(one) for one in run.plan.problems]
+        try:
+            for step in run.plan:
+                tasks = list(run.document.tasks(step, run))
+                for what, outcome in zip(tasks, run.evaluate(step), strict=True):
+                    if isinstance(what, Task):
+                        items += self._items(what, outcome)
+                    elif outcome.reason is not None:
+                        failed.append(str(outcome.reason))
+        finally:
+            run.close()
+        return items, failed, frozenset(run.session.secrets)
+
+    def _items(self, task: Task, outcome: Outcome) -> Iterator[_Item]:
+        done = {(one.request.line, one.request.column): one for one in outcome.exchanges}
+        for parsed in task.parsed:
+            at = parsed.source.position(parsed.span.start)
+            exchange: Exchange | None = done.get((at.line, at.column))
+            reason = "its script skips it" if outcome.reason is None else str(outcome.reason)
+            yield _Item(
+                f"{task.file or self.file}:{at.line}",
+                parsed.name or task.name or _title(parsed),
+                parsed,
+                None if exchange is None else exchange.request,
+                tuple(_known(parsed, task.scope)) if exchange is None else exchange.variables,
+                options(task.arguments, parsed, self.settings),
+                "" if exchange is not None else reason,
+            )
+
+
+def read(text: str, *, file: str, plain: bool, settings: Settings, keep: bool) -> Export:
+    """Return the requests that the settings choose in a document.
+
+    With `keep`, references to variables remain where the value can be put in later. Where a request
+    needs what only a run knows, a name in angle brackets stands for it. Raises OrgrestError if
+    nothing is chosen.
+    """
+    document = _Document(text, file, plain, settings)
+    items, failed, secrets = document.completed(complete=True)
+    if any(one.request is None for one in items):
+        shown, _, more = document.completed(complete=False)
+        items = [
+            attrs.evolve(other, reason=one.reason) if one.request is None else one
+            for one, other in zip(items, shown, strict=True)
+        ]
+        secrets |= more
+    table: dict[str, str] = {}
+    marked: list[_Item] = []
+    if keep:
+        around = text + "".join(repr(one.request) for one in items)
+        table = kept.markers(_values(items, secrets), _begins(items), around)
+        marked, _, _ = document.completed(complete=True, overrides=table)
+    calls: list[Call] = []
+    variables: dict[tuple[str, str | None], Variable] = {}
+    for index, item in enumerate(items):
+        again = marked[index].request if len(marked) == len(items) else None
+        if item.request is None and again is None:
+            failed.append(item.reason)
+            continue
+        notes = [Note(item.place, one) for one in _lost(item.parsed)]
+        own = _own(item)
+        names: dict[str, Variable] = {}
+        if again is not None:
+            values = {marker: own.get(name) for name, marker in table.items()}
+            found = kept.merged(item.request, again, values)
+            texts = "\n".join(found.texts())
+            used = [name for name, marker in table.items() if marker in texts]
+            variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
+            names = {table[one]: variables[one, own.get(one)] for one in used}
+            notes += [
+                Note(item.place, f"{one}: its variables are not kept, as their values are sent in "
+                                 "another form there")
+                for one in found.fixed
+            ]  # fmt: skip
+        elif item.request is not None:
+            found = kept.Merged(item.request)
+            if item.reason:
+                notes.append(Note(item.place, "what is in angle brackets is known only in a run: "
+                                              f"{item.reason}"))  # fmt: skip
+        calls.append(
+            Call(
+                item.name,
+                item.place,
+                found.request,
+                item.options.get("follow", True),
+                item.options.get("timeout"),
+                names,
+                (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
+                tuple(notes),
+            )
+        )
+    title = Path(file).stem or "requests"
+    return Export(title, tuple(calls), tuple(variables.values()), tuple(failed), secrets)
+
+
+def _known(parsed: ParsedRequest, scope: Scope) -> Iterator[Origin]:
+    """Yield the variables of a request that cannot be completed, as far as they are known."""
+    for name in names_in(parsed):
+        value = value_of(name, parsed, scope)
+        if value is not None and UNKNOWN not in value:
+            yield Origin(name, value, "")
+
+
+def _own(item: _Item) -> dict[str, str | None]:
+    """Return the values of a request's variables: None for those that only a run knows."""
+    return {
+        one.name: None if item.reason and _BLANK.search(one.value) else one.value
+        for one in item.origins
+    }
+
+
+def _values(items: list[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
+    """Return the variables that may remain, each with the first value of them that is known.
+
+    An expression remains only if its value is a secret, or not known.
+    """
+    found: dict[str, str | None] = {}
+    for item in items:
+        own = _own(item)
+        for name in (*names_in(item.parsed), *own):
+            value = own.get(name)
+            remains = value is None or kept.PLAIN.fullmatch(name) or kept.holds(value, secrets)
+            if found.get(name) is None and remains:
+                found[name] = value
+    return found
+
+
+def _begins(items: list[_Item]) -> set[str]:
+    """Return the names with which URLs begin."""
+    names = set()
+    for item in items:
+        target = item.parsed.target.text
+        if target.startswith("{{"):
+            names.add(target[2:].partition("}}")[0].strip())
+    return names
+
+
+def _title(parsed: ParsedRequest) -> str:
+    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", parsed.target.text).partition("?")[0]
+    return f"{parsed.method} {path.strip() or '/'}"[:80]
+
+
+def _lost(parsed: ParsedRequest) -> Iterator[str]:
+    """Yield what stands at a request and is in no export."""
+    for capture in parsed.captures:
+        yield f"the variable {capture.name} from the response"
+    for saving in parsed.savings:
+        yield f"the response in the file {saving.path.text}"
+    for one in parsed.directives:
+        rule = rule_of(one.name)
+        if rule is not None and not rule.informs and rule.name not in _SAID:
+            yield f"@{one.name} {one.value.text}".rstrip()

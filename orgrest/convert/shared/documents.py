@@ -1,0 +1,264 @@
+"""Writes a collection as a request file or an Org document.
+
+What the notation of request files cannot hold stands in files beside the document: bodies that
+would be read as something else. A request that cannot be written at all stands there as a comment,
+and is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Written
+from orgrest.convert.shared.reading_back import wrong_with
+from orgrest.http.parsing import request_file
+from orgrest.org.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.convert.shared.model import Collection
+
+_LONGEST: Final = 200  # characters of a name
+_SUFFIXES: Final = ("json", "xml")  # of the files of bodies
+_NOT_IN_FILE: Final = re.compile(r"[^A-Za-z0-9-]+")
+
+
+def _has_files(request: Request) -> bool:
+    return any(isinstance(one, Inclusion) for one in request.body or ())
+
+
+def request_file_of(
+    collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()
+) -> Written:
+    """Write a collection as a request file.
+
+    `bodies` is the folder for the files of bodies, beside the document; None if there can be none.
+    `elsewhere` are the names of variables that are not written into the document.
+    """
+    writer = _Writer(bodies, frozenset(elsewhere))
+    text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
+    if request_file.is_restclient(text):
+        text = f"# @title imported\n\n{text}"
+    return Written(text, writer.files, tuple(writer.notes))
+
+
+def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()) -> Written:
+    """Write a collection as an Org document, as `request_file_of` does."""
+    writer = _OrgWriter(bodies, frozenset(elsewhere))
+    text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
+    return Written(text, writer.files, tuple(writer.notes))
+
+
+class _Writer:
+    """The state of writing a request file."""
+
+    def __init__(self, bodies: str | None, elsewhere: frozenset[str]) -> None:
+        self.files: dict[str, bytes] = {}
+        self.notes: list[Note] = []
+        self._bodies = bodies
+        self._elsewhere = elsewhere
+        self._names: set[str] = set()
+
+    def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
+        """Yield the lines of a folder; `around` are the variables that hold outside of it."""
+        if folder.name:
+            yield f"### {'/ ' * max(depth - 1, 0)}{_line(folder.name)}"
+        yield from _comments(folder.description, folder.notes)
+        own = self._own(folder)
+        yield from (f"@{name} = {value}" for name, value in own.items())
+        if folder.name or own or folder.description or folder.notes:
+            yield ""
+        known = {**around, **own}
+        for item in folder.items:
+            if isinstance(item, Request):
+                yield from self._request(item)
+                yield from _restored(known, (name for name, _ in item.definitions))
+            else:
+                yield from self.folder(item, known, depth + 1)
+        yield from _restored(around, own)
+
+    def _own(self, folder: Folder) -> dict[str, str]:
+        """Return the variables of a folder that a line can hold."""
+        own: dict[str, str] = {}
+        for name, value in folder.variables:
+            if name in self._elsewhere:
+                continue
+            if "\n" in value or "\r" in value or value != value.strip(" \t"):
+                place = folder.name or "the collection"
+                self.notes.append(
+                    Note(place, f"the value of {name} has several lines or blanks around it")
+                )
+                continue
+            own[name] = value
+        return own
+
+    def _request(self, request: Request) -> Iterator[str]:
+        name = self._unique(_line(request.name) or _title(request))
+        head = [f"### {name}"]
+        notes = _comments(request.description, request.notes)
+        lines = self._lines(request)
+        yield "\n".join([*head, *notes, *lines, ""])
+
+    def _lines(self, request: Request) -> list[str]:
+        """Return the lines of a request; those of a comment if it cannot be written."""
+        if not request.method:
+            return []
+        if request.body is not None and any(isinstance(one, bytes) for one in request.body):
+            request = self._with_file(request)
+        text = _written(request)
+        what, reason = wrong_with(text, request)
+        if what == "body" and request.body is not None:
+            again = self._with_file(request)
+            text = _written(again)
+            what, reason = wrong_with(text, again)
+        if what in ("assertions", "scripts"):
+            self.notes.append(Note(request.place, reason))
+            lost = request.assertions
+            less = attrs.evolve(request, assertions=())
+            if what == "scripts":
+                lost = (*request.before, *request.after)
+                less = attrs.evolve(request, before=(), after=())
+            return [*_comments("\n".join(lost), ()), *self._lines(less)]
+        if not what:
+            return text.split("\n")
+        if what == "body" and self._bodies is None and not _has_files(request):
+            reason += ": with -o FILE it goes into a file beside it"
+        note = Note(request.place, reason)
+        self.notes.append(note)
+        return _comments("", (note,)) + [f"# {line}" for line in text.split("\n")]
+
+    def _with_file(self, request: Request) -> Request:
+        """Return a request whose body is in a file, if there can be one."""
+        if self._bodies is None or _has_files(request):
+            return request
+        pieces = [one for one in request.body or () if not isinstance(one, Inclusion)]
+        if any(isinstance(one, bytes) for one in pieces):
+            data = b"\n".join(one if isinstance(one, bytes) else one.encode() for one in pieces)
+            return attrs.evolve(request, body=(Inclusion(self._file(request, data)),))
+        text = "\n".join(str(one) for one in pieces)
+        plain = texts.plain(text)
+        data = (text if plain is None else plain).encode("utf-8", "surrogateescape")
+        found = attrs.evolve(request, body=(Inclusion(self._file(request, data)),))
+        if plain is not None:
+            return found
+        return attrs.evolve(found, directives=(*request.directives, "inject-variables"))
+
+    def _file(self, request: Request, data: bytes) -> str:
+        stem = (
+            _NOT_IN_FILE.sub("-", request.name or _title(request))[:40].strip("-").lower() or "body"
+        )
+        kinds = " ".join(value for key, value in request.headers if key.lower() == "content-type")
+        suffix = next((one for one in _SUFFIXES if one in kinds), "body")
+        path, number = f"{self._bodies}/{stem}.{suffix}", 1
+        while path in self.files and self.files[path] != data:
+            number += 1
+            path = f"{self._bodies}/{stem}-{number}.{suffix}"
+        self.files[path] = data
+        return path
+
+    def _unique(self, name: str) -> str:
+        found, number = name, 1
+        while found in self._names:
+            number += 1
+            found = f"{name} ({number})"
+        self._names.add(found)
+        return found
+
+
+class _OrgWriter(_Writer):
+    """The state of writing an Org document."""
+
+    def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
+        """Yield the lines of a folder: a heading, and those of what is in it."""
+        own = self._own(folder)
+        variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
+        if depth == 0:
+            if folder.name:
+                yield f"#+title: {_line(folder.name)}"
+            if variables:
+                yield f"#+property: header-args :var {variables}"
+        else:
+            yield f"{'*' * depth} {_line(folder.name).rstrip(':') or 'Folder'}"
+            if variables:
+                yield f":PROPERTIES:\n:header-args+: :var {variables}\n:END:"
+        yield from _comments(folder.description, folder.notes)
+        yield ""
+        for item in folder.items:
+            if isinstance(item, Request):
+                yield from self._block(item, depth + 1)
+            else:
+                yield from self.folder(item, {**around, **own}, depth + 1)
+
+    def _block(self, request: Request, depth: int) -> Iterator[str]:
+        name = self._unique(_line(request.name) or _title(request))
+        if request.method:  # a block with a directive is never taken for restclient's
+            directives = (f"name {name}", *request.directives)
+            lines = self._lines(attrs.evolve(request, directives=directives))
+        else:
+            lines = []
+        yield f"{'*' * depth} {name.rstrip(':')}"
+        yield from _comments(request.description, request.notes)
+        if lines:
+            body = escape("\n".join(lines))
+            yield f"#+begin_src http\n{body}\n#+end_src"
+        yield ""
+
+
+def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that give variables the values again that hold around."""
+    back = [f"@{name} = {known[name]}" for name in names if name in known]
+    if back:
+        yield from ("###", *back, "")
+
+
+def _written(request: Request) -> str:
+    """Return the lines of a request, without its name."""
+    lines = [f"@{name} = {value}" for name, value in request.definitions]
+    lines += [f"# @{one}" for one in request.directives]
+    for script in request.before:
+        lines += ["< {%", script, "%}"]
+    lines.append(f"{request.method} {request.url}")
+    lines += [f"{name}: {value}".rstrip(" ") for name, value in request.headers]
+    if request.body is not None:
+        body = [f"< {one.path}" if isinstance(one, Inclusion) else str(one) for one in request.body]
+        lines += ["", "\n".join(body)]
+    if request.assertions or request.after:
+        lines.append("")
+    lines += [f"?? {one}" for one in request.assertions]
+    for script in request.after:
+        lines += ["> {%", script, "%}"]
+    return "\n".join(lines)
+
+
+def _comments(description: str, notes: Iterable[Note]) -> list[str]:
+    """Return a description and what was not translated as lines of comments."""
+    found = []
+    for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
+        shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
+        mark = "- " if re.match(r"[#/\s]*[@+#]", shown) else ""
+        found.append(f"# {mark}{shown}".rstrip())
+    return [*found, *(f"# not translated: {_line(note.reason, 400)}" for note in notes)]
+
+
+def _line(text: str, longest: int = _LONGEST) -> str:
+    """Return a text as a part of one line."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(shown.split())[:longest].rstrip()
+
+
+def _title(request: Request) -> str:
+    """Return a name for a request that has none: its method and the URL's path."""
+    if not request.method:
+        return "not translated"
+    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", request.url).partition("?")[0]
+    return _line(re.sub(r"\{\{|\}\}", "", f"{request.method} {path or '/'}"), 80)
+
+
+def _quoted(value: str) -> str:
+    r"""Return a value of `:var`, as Org reads it: a string in double quotes."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

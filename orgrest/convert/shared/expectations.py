@@ -1,0 +1,341 @@
+"""Tests in JavaScript, as Postman, Insomnia and Bruno write them, as assertions.
+
+A script is split into statements, and a test becomes assertions if each of its statements says what
+an assertion can say. What is left stays a script. Sources: Postman's "Test script examples";
+Bruno's "JavaScript reference"; chaijs.com, "BDD".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import ConversionError, Note
+from orgrest.http.assertions.language import Found, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST: Final = 50_000  # characters of a script that is looked into
+_TOKEN: Final = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
+    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)
+    | (?P<open>[({\[]) | (?P<close>[)}\]])
+    | (?P<semicolon>;) | (?P<newline>\n\s*) | (?P<blank>[^\S\n]+)
+    | (?P<other>[^\s\"'`(){}\[\];/]+|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_GOES_ON: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
+"""What continues a statement of the line above."""
+_STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
+_STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
+_TEST: Final = re.compile(
+    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?:{_STRING}|`[^`$]*`)\s*,\s*(?:async\s+)?"
+    r"(?:function\s*\w*\s*\(\s*\)|\(\s*\)\s*=>)\s*\{(?P<body>.*)\}\s*\)",
+    re.DOTALL,
+)
+_BRIEF: Final = re.compile(
+    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?:{_STRING}|`[^`$]*`)\s*,\s*\(\s*\)\s*=>\s*(?P<body>[^{{].*)\)",
+    re.DOTALL,
+)
+_OLD: Final = re.compile(
+    rf"tests\[\s*{_STRING}\s*\]\s*=\s*(?P<left>[^=<>!]+?)\s*={{2,3}}\s*(?P<right>{_LITERAL})"
+)
+_JSON: Final = (
+    r"(?:(?:pm|insomnia)\.response\.json\(\)|JSON\.parse\(\s*responseBody\s*\)|"
+    r"res\.(?:getBody\(\)|body))"
+)
+_ASSIGNED: Final = re.compile(
+    rf"(?:var|let|const)\s+(?P<name>[A-Za-z_$][\w$]*)\s*=\s*(?P<json>{_JSON})"
+)
+_RESPONSE: Final = re.compile(r"(?:pm|insomnia)\.response\.(?P<rest>.+)", re.DOTALL)
+_EXPECT: Final = re.compile(
+    r"(?:(?:pm|insomnia)\.)?expect\((?P<what>.+?)\)\s*(?P<chain>\.(?:to|is|not|be|have|and)\b.*)",
+    re.DOTALL,
+)
+_HEADER: Final = re.compile(
+    rf"(?:(?:pm|insomnia)\.response\.headers\.get|res\.getHeader|postman\.getResponseHeader)\(\s*(?P<name>{_STRING})\s*\)"
+)
+_OF: Final = r"(?:pm|insomnia)\.response"
+_SUBJECTS: Final = (
+    (rf"{_OF}\.code|responseCode\.code|res\.(?:getStatus\(\)|status)", "status"),
+    (rf"{_OF}\.responseTime|responseTime|res\.(?:getResponseTime\(\)|responseTime)", "duration"),
+    (rf"{_OF}\.text\(\)|responseBody", "body"),
+)
+_HAS_HEADER: Final = re.compile(rf"to\.have\.header\(\s*({_STRING})\s*(?:,\s*({_STRING}))?\s*\)")
+_SIGNS: Final = {
+    "below": "<", "lessThan": "<", "lt": "<", "above": ">", "greaterThan": ">", "gt": ">",
+    "least": ">=", "gte": ">=", "most": "<=", "lte": "<=",
+}  # fmt: skip
+_COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*\)")
+_ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
+_TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
+                 "array": "isArray", "object": "isObject"}  # fmt: skip
+FOREIGN: Final = (
+    "a script is kept as it stands: it has functions of the other tool that are not known here"
+)
+"""What is said of a script that does not run."""
+# Functions of other tools as those of pm, which scripts have.
+_AS_PM: Final = (
+    (r"\binsomnia\.", "pm."),
+    (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
+    (r"\bbru\.get(?:Env|GlobalEnv|Collection|Folder|Request)?Var\(", "pm.environment.get("),
+    (r"\bres\.(?:getBody\(\)|body\b)", "pm.response.json()"),
+    (r"\bres\.(?:getStatus\(\)|status\b)", "pm.response.code"),
+    (r"\bres\.getHeader\(", "pm.response.headers.get("),
+    (r"\bres\.getResponseTime\(\)", "pm.response.responseTime"),
+    (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
+)  # fmt: skip
+_FOREIGN: Final = re.compile(
+    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)|vault|require\b)|\brequire\(|"
+    r"\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.|"
+    r"\b(?:CryptoJS|_|xml2Json|cheerio|tv4|ajv|moment)[.(]"
+)
+_OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
+"""A name of the script's own, which mostly is what pm.sendRequest calls back with, not Bruno's."""
+_STATUS_WORDS: Final = {
+    "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
+    "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
+    "to.be.notFound": "404", "to.be.clientError": "4xx", "to.be.serverError": "5xx",
+    "to.be.redirection": "3xx",
+}  # fmt: skip
+
+
+@attrs.frozen
+class Translated:
+    """The assertions that a script makes, and what of it is left, or ""."""
+
+    assertions: tuple[str, ...]
+    script: str
+
+
+def translated(script: str) -> Translated:
+    """Return the assertions that a script of tests makes, and the rest."""
+    if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # no end of a comment
+        return Translated((), script)
+    statements = _statements(script)
+    names: dict[str, str] = {}
+    for one in statements:
+        if match := _ASSIGNED.fullmatch(one):
+            names[match["name"]] = match["json"]
+    found: list[str] = []
+    left: list[str] = []
+    for one in statements:
+        made = _of_statement(one, dict(names))
+        if made is None:
+            left.append(one)
+        else:
+            found += made
+    if all(_ASSIGNED.fullmatch(one) for one in left):
+        return Translated(tuple(found), "")
+    if not found:
+        return Translated((), script.strip("\n"))
+    return Translated(tuple(found), ";\n".join(left) + ";")
+
+
+def all_translated(scripts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the assertions of scripts of tests, each once, and the scripts that are left."""
+    every = [translated(one) for one in scripts]
+    assertions = dict.fromkeys(one for each in every for one in each.assertions)
+    return [*assertions], [as_pm(each.script) for each in every if each.script]
+
+
+def notes_on(scripts: Iterable[str], place: str) -> list[Note]:
+    """Return what is to be said of the scripts of the request at a place."""
+    return [Note(place, FOREIGN)] if any(map(is_foreign, scripts)) else []
+
+
+def as_pm(script: str) -> str:
+    """Return a script with Postman's functions in the place of those of other tools."""
+    for pattern, instead in _AS_PM:
+        if pattern.startswith(r"\bres\.") and _OWN.search(script):
+            continue
+        script = re.sub(pattern, instead, script, flags=re.MULTILINE)
+    return script
+
+
+def is_foreign(script: str) -> bool:
+    """Tell whether a script needs functions that scripts do not have."""
+    own = _OWN.search(script) is not None
+    return any(not (own and one[0] == "res.") for one in _FOREIGN.finditer(script))
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script into its statements, without comments."""
+    found: list[str] = []
+    now: list[str] = []
+    depth = 0
+    for match in _TOKEN.finditer(script):
+        kind = match.lastgroup
+        if kind == "comment":
+            continue
+        depth += (kind == "open") - (kind == "close")
+        ends = kind == "newline" and _ends(now, script, match.end())
+        if depth <= 0 and (kind == "semicolon" or ends):
+            found.append("".join(now).strip())
+            now = []
+        else:
+            now.append(match[0])
+    return [one for one in [*found, "".join(now).strip()] if one]
+
+
+def _ends(now: list[str], script: str, at: int) -> bool:
+    """Tell whether a line break ends a statement: nothing before or behind it goes on."""
+    before = "".join(now[-3:]).rstrip()
+    after = script[at : at + 1]
+    goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
+    return bool(before) and not goes_on and not _GOES_ON.match(script, at)
+
+
+def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
+    """Return the assertions of a test, None if they cannot be said."""
+    if match := _OLD.fullmatch(statement):
+        return _equal(match["left"], match["right"], names)
+    match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
+    if match is None:
+        return _one(statement, names)
+    found: list[str] = []
+    for one in _statements(match["body"]):
+        if assigned := _ASSIGNED.fullmatch(one):
+            names[assigned["name"]] = assigned["json"]
+            continue
+        made = _one(one, names)
+        if made is None:
+            return None
+        found += made
+    return found or None
+
+
+def _one(statement: str, names: dict[str, str]) -> list[str] | None:
+    """Return the assertions of an expectation, None if they cannot be said."""
+    made = None
+    if match := _RESPONSE.fullmatch(statement):
+        made = _of_response(" ".join(match["rest"].split()))
+    elif match := _EXPECT.fullmatch(statement):
+        made = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
+    if made is None or not all(isinstance(find(one), Found) for one in made):
+        return None
+    return made
+
+
+def _of_response(chain: str) -> list[str] | None:
+    """Return the assertion of what follows `pm.response.`."""
+    chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
+    if chain in _STATUS_WORDS:
+        return [f"status == {_STATUS_WORDS[chain]}"]
+    if chain == "to.be.json":
+        return ["header Content-Type contains json"]
+    if match := re.fullmatch(r"to\.have\.status\(\s*(\d{3})\s*\)", chain):
+        return [f"status == {match[1]}"]
+    if match := _HAS_HEADER.fullmatch(chain):
+        name = _header_name(match[1])
+        same = "exists" if match[2] is None else f"== {_shown(match[2])}"
+        return None if name is None else [f"header {name} {same}"]
+    if match := re.fullmatch(rf"to\.have\.body\(\s*({_STRING})\s*\)", chain):
+        return [f"body == {_shown(match[1])}"]
+    return None
+
+
+def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
+    """Return the assertions of `expect(what).chain`."""
+    subject = subject_of(what, names)
+    if subject is None:
+        return None
+    chain = re.sub(r"^\.(?:to|is)(?:\.(?:be|have|deep|is|that|a|an)(?=\.))*", "", chain)
+    negated = chain.startswith(".not.")
+    if negated:
+        chain = re.sub(r"^\.not(?:\.(?:be|have|deep|a|an)(?=\.))*", "", chain)
+    no = "not " if negated else ""
+    if match := re.fullmatch(rf"\.(?:equals?|eql|eq)\(\s*({_LITERAL})\s*\)", chain):
+        return [f"{subject} != {_shown(match[1])}"] if negated else equality(subject, match[1])
+    if match := re.fullmatch(r"\.(true|false|null)(?:\(\))?", chain):
+        return None if negated else equality(subject, match[1])
+    if match := re.fullmatch(rf"\.(?:includes?|contains?)\(\s*({_STRING})\s*\)", chain):
+        is_text = subject == "body" or subject.startswith("header")
+        text = bare(_string(match[1]))
+        return [f"{subject} {no}contains {text}"] if is_text and text else None
+    if match := _COMPARED.fullmatch(chain):
+        return None if negated else [f"{subject} {_SIGNS[match[1]]} {match[2]}"]
+    if match := _ONE_OF.fullmatch(chain):
+        values = re.findall(_LITERAL, match[1])
+        is_known = subject == "status" and all(re.fullmatch(r"\d+", one) for one in values)
+        return [f"status {no}in {', '.join(values)}"] if is_known else None
+    if match := re.fullmatch(rf"\.an?\(\s*({_STRING})\s*\)", chain):
+        kind = _TYPES.get(match[1].strip("'\""))
+        return [f"{subject} {no}{kind}"] if kind and subject.startswith("body $") else None
+    return None
+
+
+def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
+    subject = subject_of(left.strip(), names)
+    made = None if subject is None else equality(subject, right)
+    return made if made and all(isinstance(find(one), Found) for one in made) else None
+
+
+def equality(subject: str, literal: str) -> list[str]:
+    """Return assertions that a subject is a literal, and of its type."""
+    found = [f"{subject} == {_shown(literal)}"]
+    if subject.startswith("body $") and literal[0] not in "\"'n":
+        found.append(f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}")
+    return found
+
+
+def subject_of(what: str, names: dict[str, str]) -> str | None:
+    """Return the subject that an expression means, None if there is none."""
+    for pattern, subject in _SUBJECTS:
+        if re.fullmatch(pattern, what):
+            return subject
+    if match := _HEADER.fullmatch(what):
+        name = _header_name(match["name"])
+        return None if name is None else f"header {name}"
+    if match := re.fullmatch(r"res\.headers\.([\w-]+)", what):
+        return f"header {match[1]}"
+    root = re.match(_JSON, what) or re.match(r"[A-Za-z_$][\w$]*", what)
+    if root is None or not (root[0] in names or re.fullmatch(_JSON, root[0])):
+        return None
+    steps = what[root.end() :]
+    if not re.fullmatch(_STEPS, steps):
+        return None
+    path = re.sub(rf"\[({_STRING})\]", lambda match: _bracket(match[1]), steps)
+    return f"body ${path}" if not re.search(r"\s", path) and "{{" not in path else None
+
+
+def _bracket(quoted: str) -> str:
+    name = _string(quoted)
+    return f".{name}" if re.fullmatch(r"[A-Za-z_]\w*", name) else f"[{json.dumps(name)}]"
+
+
+def _header_name(quoted: str) -> str | None:
+    name = _string(quoted)
+    return name if re.fullmatch(r"[\w-]+", name) else None
+
+
+def _shown(literal: str) -> str:
+    """Return an expected value as assertions write it: texts in double quotes."""
+    if literal[0] not in "\"'":
+        return literal
+    try:
+        return texts.literal(json.dumps(_string(literal), ensure_ascii=False))
+    except ConversionError:
+        return "\n"  # which is no assertion
+
+
+def bare(text: str) -> str | None:
+    """Return a text as it stands behind `contains` and its like, None if it cannot."""
+    if not text or text != text.strip() or "\n" in text or "\r" in text:
+        return None
+    try:
+        return texts.literal(text)
+    except ConversionError:
+        return None
+
+
+def _string(quoted: str) -> str:
+    """Return the value of a string literal."""
+    letters = {"n": "\n", "t": "\t", "r": "\r"}
+    return re.sub(r"\\(.)", lambda match: letters.get(match[1], match[1]), quoted[1:-1])

@@ -1,0 +1,129 @@
+"""Objects of a source that remember which of their fields were read.
+
+An importer asks for the fields that it translates, and names those that change nothing. Whatever is
+left is reported by `unread`: a field that nobody thought of is not lost in silence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orgrest.convert.shared.model import Note
+
+_SHOWN = 60
+
+
+class Fields:
+    """An object of a source, at a `place` such as `api.json: item[3].request`."""
+
+    def __init__(self, given: Mapping[str, Any], place: str) -> None:
+        self.given = given
+        self.place = place
+        self._read: set[str] = set()
+        self._parts: list[Fields] = []
+        self._notes: list[Note] = []
+
+    def __contains__(self, name: str) -> bool:
+        return self.given.get(name) is not None
+
+    def ignore(self, *names: str) -> None:
+        """Take fields as read that change nothing of what is sent."""
+        self._read.update(names)
+
+    def any(self, name: str) -> Any:
+        """Return a field's value as it is, and take it as read with all that it holds."""
+        self._read.add(name)
+        return self.given.get(name)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a field's text; numbers, true and false as JSON writes them."""
+        value = self.given.get(name)
+        if value is None:
+            self._read.add(name)
+            return default
+        if not isinstance(value, str | int | float):
+            return default
+        self._read.add(name)
+        return value if isinstance(value, str) else json.dumps(value)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return whether a field is true."""
+        value = self.given.get(name, default)
+        if isinstance(value, bool) or value is None:
+            self._read.add(name)
+            return bool(value)
+        return default
+
+    def object(self, name: str) -> Fields:
+        """Return a field that is an object, an empty one where it is missing."""
+        value = self.given.get(name)
+        if value is None:
+            self._read.add(name)
+        return self._part(name, name, value if isinstance(value, Mapping) else {})
+
+    def objects(self, name: str) -> list[Fields]:
+        """Return the objects in a field that is a list."""
+        value = self.given.get(name)
+        if value is None:
+            self._read.add(name)
+        if not isinstance(value, list):
+            return []
+        found = []
+        for index, one in enumerate(value):
+            if isinstance(one, Mapping):
+                found.append(self._part(name, f"{name}[{index}]", one))
+            else:
+                self.note(f"{name}[{index}] is not an object")
+        self._read.add(name)
+        return found
+
+    def items(self) -> Iterator[tuple[str, Fields]]:
+        """Yield the fields that are objects, by name."""
+        for name, value in self.given.items():
+            if isinstance(value, Mapping):
+                yield str(name), self._part(str(name), str(name), value)
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the fields that are texts, numbers, true or false."""
+        for name, value in self.given.items():
+            if isinstance(value, str | int | float):
+                yield str(name), self.text(name)
+
+    def part(self, value: Mapping[str, Any], place: str) -> Fields:
+        """Return another object, of a place of its own, whose fields are to be read, too."""
+        found = Fields(value, place)
+        self._parts.append(found)
+        return found
+
+    def note(self, reason: str) -> None:
+        """Report something of this object that is not translated."""
+        self._notes.append(Note(self.place, reason))
+
+    def unread(self) -> tuple[Note, ...]:
+        """Return what was reported, and what nobody read; each once."""
+        found, self._notes = self._notes, []
+        for name, value in self.given.items():
+            if name not in self._read and value not in (None, "", [], {}):
+                found.append(Note(self.place, f"{name}: {_shown(value)}"))
+        self._read.update(self.given)
+        for part in self._parts:
+            found += part.unread()
+        return tuple(found)
+
+    def _part(self, name: str, shown: str, value: Mapping[str, Any]) -> Fields:
+        if isinstance(self.given.get(name), Mapping | list):
+            self._read.add(name)
+        for part in self._parts:
+            if part.given is value:
+                return part
+        part = Fields(value, f"{self.place}{'.' if ': ' in self.place else ': '}{shown}")
+        self._parts.append(part)
+        return part
+
+
+def _shown(value: object) -> str:
+    """Return a value's beginning, in one line."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

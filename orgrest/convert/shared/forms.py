@@ -1,0 +1,76 @@
+"""Bodies of forms: urlencoded, and multipart (RFC 7578)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import Inclusion, Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+_BOUNDARY = "orgrest-form-boundary"
+_GIVEN = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+
+
+def encoded(text: str, safe: str = "") -> str:
+    """Return a text percent-encoded, except for references to variables."""
+    out = []
+    for piece in texts.pieces(text):
+        out.append(piece if isinstance(piece, texts.Variable) else quote(piece, safe=safe))
+    return texts.written(out)
+
+
+def encoded_form(text: str) -> str:
+    """Return a text as forms have it, except for references; what is encoded already stays."""
+    out = []
+    for piece in texts.pieces(text):
+        if isinstance(piece, str):
+            piece = re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
+        out.append(piece)
+    return texts.written(out)
+
+
+def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
+    """Return the body of a form, whose names and values refer to variables as texts do."""
+    return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
+
+
+def multipart(
+    fields: Sequence[tuple[str, str, str, str, bool]], kind: str = ""
+) -> tuple[tuple[Piece, ...], str]:
+    """Return the body of a form, and its Content-Type.
+
+    A field is a name, its text (or a file's path), the file's name, its type, and whether it is a
+    file; a boundary in `kind` is kept.
+    """
+    given = _GIVEN.search(kind)
+    boundary = (given[1] or given[2]) if given else _BOUNDARY
+    while not given and any(boundary in text for _, text, *_ in fields):
+        boundary += "-x"
+    pieces: list[Piece] = []
+    for name, text, filename, content_type, is_file in fields:
+        lines = [f"--{boundary}", f'Content-Disposition: form-data; name="{_quoted(name)}"']
+        if filename:
+            lines[-1] += f'; filename="{_quoted(filename)}"'
+        if content_type:
+            lines.append(f"Content-Type: {_one_line(content_type)}")
+        if is_file:
+            pieces += ("\n".join([*lines, ""]), Inclusion(text))
+        else:
+            pieces.append("\n".join([*lines, "", text]))
+    pieces.append(f"--{boundary}--")
+    kind = kind if given else f"{kind or 'multipart/form-data'}; boundary={boundary}"
+    return tuple(pieces), kind
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

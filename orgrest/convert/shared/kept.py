@@ -1,0 +1,186 @@
+"""References to variables that remain in a completed request.
+
+A request is completed twice: with the values of its variables, and with a marker for each of them.
+Where a part of the second, with the values in place of the markers, is the same as in the first,
+the reference can remain: whoever puts the value in sends the same. Elsewhere (a value that is
+encoded on the way, or computed with) the part has its value, and that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+
+from orgrest.convert.shared.exports import Basic, Variable
+from orgrest.http.transport import wire_url
+from orgrest.model import OrgrestError, Request, to_bytes
+
+PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
+"""The names that are a variable's own, and no expression."""
+_NUMBER: Final = re.compile(r"\d{1,5}")
+_UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
+"""The values that a URL holds as they are."""
+_SCHEME: Final = re.compile(r"https?://")
+
+
+def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
+    """Return a marker for each variable, none of which occurs in the text `around`.
+
+    A value like a number or a URL has a marker like it; `begins` are names with which URLs begin.
+    """
+    found: dict[str, str] = {}
+    number, serial = 20_000, 0
+    for name, value in values.items():
+        if value is not None and _NUMBER.fullmatch(value):
+            number += 1
+            while str(number) in around:
+                number += 1
+            found[name] = str(number)
+            continue
+        serial += 1
+        while f"zq{serial:04}kv" in around:
+            serial += 1
+        scheme = _SCHEME.match(value or "")
+        begin = scheme[0] if scheme else "http://" if value is None and name in begins else ""
+        found[name] = f"{begin}zq{serial:04}kv"
+    return found
+
+
+@attrs.define
+class Merged:
+    """A request in which references remain, and the parts in which they cannot."""
+
+    request: Request
+    fixed: list[str] = attrs.field(factory=list)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of the request."""
+        yield self.request.url
+        for name, value in self.request.headers:
+            yield f"{name}: {value}"
+        yield (self.request.body or b"").decode("utf-8", "surrogateescape")
+        yield from _texts(self.request.credentials)
+
+
+def merged(resolved: Request | None, marked: Request, values: Mapping[str, str | None]) -> Merged:
+    """Return the `marked` request, with the parts of the `resolved` one that cannot be marked.
+
+    `values` are those of the markers; parts with one that is not known stay as they are. Without a
+    resolved request there is nothing to compare with.
+    """
+    if resolved is None:
+        resolved, values = marked, dict.fromkeys(values)
+    found = Merged(attrs.evolve(resolved, url=wire_url(resolved)))
+
+    def same(one: str, other: str) -> bool:
+        return _replaced(one, values) in (None, other)
+
+    encoded = {one: v for one, v in values.items() if v is not None and not _UNCHANGED.fullmatch(v)}
+    raw = _replaced(marked.url, encoded) or marked.url
+    try:
+        url = wire_url(attrs.evolve(marked, url=raw))
+    except OrgrestError:
+        url = raw
+    if same(url, found.request.url):
+        found.request = attrs.evolve(found.request, url=url)
+    if raw != marked.url or found.request.url != url:
+        found.fixed.append("the URL")
+    _merge_headers(found, resolved, marked, same)
+    _merge_body(found, resolved, marked, same)
+    if marked.credentials is not None and resolved.credentials != marked.credentials:
+        texts = [_texts(one.credentials) for one in (marked, resolved)]
+        if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
+            found.request = attrs.evolve(found.request, credentials=marked.credentials)
+        else:
+            found.fixed.append("Authorization")
+    return found
+
+
+def _merge_headers(
+    found: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+) -> None:
+    if len(resolved.headers) != len(marked.headers):
+        found.fixed.append("the headers")
+        return
+    headers: list[tuple[str, str]] = []
+    for (name, value), (other, text) in zip(resolved.headers, marked.headers, strict=True):
+        if name.lower() == "authorization":
+            pair, given = _pair(text), _pair(value)
+            if pair and given and all(map(same, pair, given)):
+                found.request = attrs.evolve(found.request, credentials=Basic(*pair))
+                continue
+        if name == other and same(text, value):
+            headers.append((name, text))
+            continue
+        headers.append((name, value))
+        found.fixed.append(name)
+    found.request = attrs.evolve(found.request, headers=tuple(headers))
+
+
+def _merge_body(
+    found: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+) -> None:
+    if resolved.body == marked.body:
+        return
+    try:
+        texts = [(one.body or b"").decode() for one in (marked, resolved)]
+    except UnicodeDecodeError:
+        texts = []
+    if texts and same(*texts):
+        found.request = attrs.evolve(found.request, body=marked.body)
+    else:
+        found.fixed.append("the body")
+
+
+def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
+    """Return a text with values in place of markers; None if one of them is not known."""
+    if not values:
+        return text
+    pieces = re.split(f"({'|'.join(values)})", text)
+    found = [values.get(one, one) for one in pieces]
+    return None if None in found else "".join(one or "" for one in found)
+
+
+def _pair(value: str) -> tuple[str, str] | None:
+    """Return the user and the password in a value of Authorization, if it is for Basic."""
+    scheme, _, coded = value.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        user, colon, password = b64decode(to_bytes(coded), validate=True).decode().partition(":")
+    except ValueError:
+        return None
+    return (user, password) if colon else None
+
+
+def _texts(credentials: Any) -> list[str]:
+    return [str(one) for one in attrs.astuple(credentials)] if credentials is not None else []
+
+
+def holds(value: str, secrets: frozenset[str]) -> bool:
+    """Tell whether a value holds a secret."""
+    return any(one and one in value for one in secrets)
+
+
+def table(
+    used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
+) -> dict[tuple[str, str | None], Variable]:
+    """Return the variables that stand for names with values: each with a name of its own."""
+    found: dict[tuple[str, str | None], Variable] = {}
+    taken: set[str] = set()
+    for name, value in used:
+        if (name, value) in found:
+            continue
+        wanted = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
+        free, number = wanted, 1
+        while free in taken:
+            number += 1
+            free = f"{wanted}_{number}"
+        taken.add(free)
+        secret = value is not None and holds(value, secrets)
+        found[name, value] = Variable(free, None if secret else value)
+    return found

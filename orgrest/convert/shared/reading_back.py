@@ -1,0 +1,106 @@
+"""Whether a written request reads back as what it was to be.
+
+Every request that is written is parsed again, by the parser that a run uses: text of a source can
+neither become another request nor lose a part of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import Inclusion
+from orgrest.http.parsing import request_file
+from orgrest.http.syntax import HeaderLine
+from orgrest.http.values import Scope, expand, shorthand
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.convert.shared.model import Request
+    from orgrest.http.syntax import ParsedRequest
+
+_ACCEPTED = frozenset({"http-version"})
+
+
+def wrong_with(text: str, request: Request) -> tuple[str, str]:
+    """Return what does not read back as in `request`, and why: ("", "") if all does.
+
+    The first is "body" if only the body does not.
+    """
+    document = request_file.parse(text)
+    if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
+        return ("body", "it would be read as something else")
+    (parsed,) = document.requests
+    if parsed.problems:
+        return "body", parsed.problems[0].reason
+    if _has_other_body(parsed, request):
+        return "body", "the body would not be sent as it is"
+    if found := next((one for one in parsed.notices if one.code not in _ACCEPTED), None):
+        return "body", found.reason
+    headers = tuple(
+        (one.name.text, one.value.text) if isinstance(one, HeaderLine) else (one.name, "")
+        for one in parsed.headers
+    )
+    for what, is_same in (
+        ("method", parsed.method == request.method),
+        ("URL", parsed.target.text == request.url and parsed.version is None),
+        ("headers", headers == request.headers),
+        ("assertions", len(parsed.assertions) == len(request.assertions)),
+        ("scripts", len(parsed.scripts) == len(request.before) + len(request.after)),
+        ("directives", len(parsed.directives) == len(request.directives)),
+        ("variables", len(parsed.known.all) == len(request.definitions)),
+    ):
+        if not is_same:
+            return what, f"a request file cannot hold its {what}"
+    return _sent_otherwise(parsed, request)
+
+
+def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
+    if request.body is None:
+        return parsed.body is not None
+    lines = [f"< {one.path}" if isinstance(one, Inclusion) else one for one in request.body]
+    text = "\n".join(str(one) for one in lines)
+    if parsed.body is None:
+        return text != ""
+    files = sum(isinstance(one, Inclusion) for one in request.body)
+    if parsed.body.template.text != text or len(parsed.body.files) != files:
+        return True
+    return not files and _transformed(text, request)
+
+
+def _transformed(text: str, request: Request) -> bool:
+    """Tell whether a body of its type is not sent as it is written."""
+    kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
+    if kind.startswith("application/x-www-form-urlencoded"):
+        plain = "".join(one if isinstance(one, str) else "x" for one in texts.pieces(text))
+        return shorthand.form(plain) != plain
+    return "ndjson" in kind
+
+
+def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
+    """Compare with the completed request, if it needs neither variables nor files."""
+    body = request.body or ()
+    if request.shorthand and any(name.lower() == "x-clientcert" for name, _ in request.headers):
+        return "", ""
+    parts = [request.url, *(text for pair in request.headers for text in pair)]
+    parts += (one for one in body if isinstance(one, str))
+    if any(isinstance(one, Inclusion) for one in body) or not all(map(texts.is_literal, parts)):
+        return "", ""
+    try:
+        sent = expand(parsed, Scope())
+    except OrgrestError as error:
+        return "URL" if error.code == "bad-url" else "headers", error.reason
+    if sent.method != request.method:
+        return "method", f"{request.method} means something else in a request file"
+    given = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
+    if not request.shorthand and sent.headers != given:
+        return "headers", "its headers would be read as shorthand for others"
+    text = texts.plain("\n".join(str(one) for one in body)) or ""
+    if any(
+        re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"
+    ):
+        text = text.replace("\n", "\r\n")
+    if request.body is not None and (sent.body or b"").decode("utf-8", "replace") != text:
+        return "body", "the body would not be sent as it is"
+    return "", ""

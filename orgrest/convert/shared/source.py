@@ -1,0 +1,66 @@
+"""A source of requests: a file, or a folder of them, read once and within limits."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.model import ConversionError
+from orgrest.files import FileError, decode
+from orgrest.structured import LARGEST, check_size, load
+
+_YAML: Final = re.compile(
+    r"""^["']?(?:openapi|swagger|__export_format|opencollection)["']?\s*:|"""
+    r"""^["']?type["']?\s*:\s*["']?\w+\.insomnia\.rest""",
+    re.MULTILINE,
+)
+"""A line that only YAML files have which can be imported."""
+
+
+@attrs.define(slots=False)
+class Source:
+    """A source by its `name` in messages: its `text`, or a `folder`."""
+
+    name: str
+    text: str = ""
+    folder: Path | None = None
+
+    @classmethod
+    def at(cls, name: str) -> Source:
+        """Return the source at a path. Raises ConversionError if it cannot be read."""
+        path = Path(name)
+        if path.is_dir():
+            return cls(name, folder=path)
+        try:
+            with path.open("rb") as stream:
+                return cls.of(stream.read(LARGEST + 1), name)
+        except OSError as error:
+            raise ConversionError(error.strerror or str(error), file=name) from None
+        except FileError as error:
+            raise ConversionError(error.reason, file=name) from None
+
+    @classmethod
+    def of(cls, data: bytes, name: str) -> Source:
+        """Return the source with this content. Raises StructureError if it is too large."""
+        check_size(data, name)
+        return cls(name, decode(data)[0])
+
+    @cached_property
+    def value(self) -> dict[str, Any]:
+        """The object that the text is in JSON or YAML, an empty one for other texts.
+
+        Raises StructureError for a text that is neither, but begins like one.
+        """
+        is_json = self.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        value = load(self.text, self.name) if is_json or _YAML.search(self.text) else None
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def fields(self) -> Fields:
+        """The object, whose fields remember whether they were read."""
+        return Fields(self.value, self.name)

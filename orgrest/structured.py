@@ -1,0 +1,127 @@
+"""JSON and YAML from untrusted sources, with limits on size, depth and number of values.
+
+YAML is read as data: the values of JSON, and nothing else (the core schema of YAML 1.2, section
+10.3). A date or `no` stays a string, as the tools that write these files intend.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orgrest.files import decode
+from orgrest.model import OrgrestError
+
+LARGEST: Final = 64 * 2**20
+"""The maximum size of a source, in bytes."""
+LARGEST_YAML: Final = 16 * 2**20
+"""The maximum length of a YAML text, in characters."""
+DEEPEST: Final = 200
+"""How deep objects and lists may be nested."""
+MOST_VALUES: Final = 2_000_000
+"""How many values a source may hold, counted where they are used."""
+_SCALARS: Final = (
+    ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
+    ("bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
+    ("int", re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})"), list("-+0123456789")),
+    (
+        "float",
+        re.compile(r"[-+]?[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})"),
+        list("-+0123456789"),
+    ),
+)
+
+
+class StructureError(OrgrestError):
+    """Data that is malformed, or exceeds a limit."""
+
+
+def read(data: bytes, name: str) -> Any:
+    """Return the value of JSON or YAML data; `name` is used in errors. Raises StructureError."""
+    check_size(data, name)
+    return load(decode(data)[0], name)
+
+
+def check_size(data: bytes, name: str) -> None:
+    """Raise StructureError for a source larger than the limit."""
+    if len(data) > LARGEST:
+        raise StructureError(f"larger than {LARGEST // 2**20} MiB", file=name)
+
+
+def load(text: str, name: str) -> Any:
+    """Return the value of a JSON or YAML text. Raises StructureError."""
+    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        return yaml_value(text, name)
+    try:
+        return json_value(text, name)
+    except StructureError:
+        if name.endswith(".json"):
+            raise
+        try:  # YAML in flow style
+            return yaml_value(text, name)
+        except StructureError:
+            pass
+        raise
+
+
+def json_value(text: str, name: str) -> Any:
+    """Return the value of a JSON text. Raises StructureError."""
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        reason = f"this is not JSON: {error.msg}"
+        raise StructureError(reason, file=name, line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError):
+        reason = "this JSON is nested too deep, or has a number of too many digits"
+        raise StructureError(reason, file=name) from None
+    _check(value, name)
+    return value
+
+
+def yaml_value(text: str, name: str) -> Any:
+    """Return the value of a YAML text. Raises StructureError."""
+    import yaml
+
+    if len(text) > LARGEST_YAML:
+        raise StructureError(f"larger than {LARGEST_YAML // 2**20} MiB", file=name)
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]  # which of the two it is
+        yaml_implicit_resolvers: Final[dict[str, Any]] = {}
+
+    for kind, pattern, first in _SCALARS:
+        exact = re.compile(rf"(?:{pattern.pattern})\Z")
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", exact, first)
+    try:
+        value = yaml.load(text, Loader)  # noqa: S506 - a safe loader, with fewer types
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = None if mark is None else mark.line + 1
+        reason = f"this is not YAML: {error.problem}"
+        raise StructureError(reason, file=name, line=line) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        reason = f"this YAML cannot be read: {type(error).__name__}"
+        raise StructureError(reason, file=name) from None
+    _check(value, name)
+    return value
+
+
+def _check(value: object, name: str) -> None:
+    """Raise StructureError for a value that is nested too deep, or has too many parts."""
+    level: list[object] = [value]
+    count = 0
+    for _ in range(DEEPEST):
+        level = [
+            part
+            for one in level
+            if isinstance(one, Mapping | list)
+            for part in (one.values() if isinstance(one, Mapping) else one)
+        ]
+        count += len(level)
+        if count > MOST_VALUES:
+            raise StructureError(f"more than {MOST_VALUES:,} values", file=name)
+        if not level:
+            return
+    raise StructureError(f"nested deeper than {DEEPEST}", file=name)

@@ -1,0 +1,231 @@
+"""Imports of Bruno's folders: what is written sends what the files say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from imports import sent
+
+from orgrest.commands.main import program
+from orgrest.convert import bruno
+from orgrest.convert.shared.model import ConversionError
+from orgrest.convert.shared.source import Source
+
+COLLECTION = """auth {
+  mode: bearer
+}
+
+auth:bearer {
+  token: {{token}}
+}
+
+headers {
+  X-All: {{process.env.X}}
+  ~X-Off: no
+}
+
+script:post-response {
+  test('ok', () => { expect(res.status).to.equal(200); });
+}
+"""
+LIST = """meta {
+  name: List
+  type: http
+  seq: 2
+}
+
+get {
+  url: {{host}}/users/:id?a=b c
+  body: none
+  auth: inherit
+}
+
+params:query {
+  a: b c
+  ~off: 1
+}
+
+params:path {
+  id: 7
+}
+
+assert {
+  res.status: eq 200
+  res.body.name: eq me
+  res.body.n: gt 2
+  res.body.list: isArray
+  res.headers.x: contains y
+  ~res.status: eq 1
+}
+
+vars:post-response {
+  found: res.body.list[0].id
+}
+
+settings {
+  followRedirects: false
+  timeout: 500
+}
+
+docs {
+  Lists *users*.
+}
+"""
+
+
+def collection(folder: Path, **files: str) -> Path:
+    top = folder / "api"
+    for name, text in {"bruno.json": json.dumps({"version": "1", "name": "API"}), **files}.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    return top
+
+
+def run(folder: Path, *more: str, output: str = "out.http") -> Result:
+    target = str(folder / output)
+    return CliRunner().invoke(program, ["import", str(folder / "api"), "-o", target, *more])
+
+
+def request(rest: str = "", head: str = "", verb: str = "post") -> str:
+    return f"meta {{\n  name: One\n}}\n\n{verb} {{\n  url: http://h.example/\n{head}}}\n\n{rest}"
+
+
+ENVIRONMENT = "vars {\n  host: http://d\n  token: t\n}\n"
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_collection_keeps_what_it_inherits(output: str, tmp_path: Path) -> None:
+    make = request('body:json {\n  {\n    "a": "{{b}}"\n  }\n}\n', "  body: json\n")
+    collection(tmp_path, **{"collection.bru": COLLECTION, "Users/List.bru": LIST,
+                            "Users/Make.bru": make.replace("One", "Make\n  seq: 1"),
+                            "Users/folder.bru": "vars:pre-request {\n  b: x\n}\n",
+                            "environments/dev.bru": ENVIRONMENT})  # fmt: skip
+    done = run(tmp_path, output=output)
+    assert done.exit_code == 0, done.output
+    made, listed = sent(tmp_path, output, "dev", environ={"X": "e"})
+    assert made.body == b'{\n  "a": "x"\n}'
+    assert dict(made.headers) == {"X-All": "e", "Content-Type": "application/json"}
+    assert listed.url == "http://d/users/7?a=b c"
+    assert dict(listed.headers) == {"X-All": "e", "Authorization": "Bearer t"}
+    text = (tmp_path / output).read_text()
+    assert text.count("?? status == 200\n") == 2
+    assert '?? body $.name == "me"\n?? body $.n > 2\n?? body $.list isArray\n' in text
+    assert "?? header x contains y\n" in text
+    assert 'client.global.set("found", response.body.list[0].id);' in text
+    assert "# @no-redirect\n# @timeout 500 ms\n" in text
+    assert "# Lists *users*.\n# (disabled: off: 1)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("rest", "head", "data"),
+    [
+        ("body:text {\n  ### x\n  a: b\n}\n", "  body: text\n", b"### x\na: b"),
+        ("body:xml {\n  <a/>\n}\n", "  body: xml\n", b"<a/>"),
+        ("body:form-urlencoded {\n  a: b c\n  ~d: e\n}\n", "  body: formUrlEncoded\n", b"a=b%20c"),
+        ("body:multipart-form {\n  a: b @contentType(x/y)\n  f: @file(f.txt)\n}\n",
+         "  body: multipartForm\n", b"Content-Type: x/y\r\n\r\nb\r\n"),
+        ("body:file {\n  file: @file(f.txt) @contentType(a/b)\n}\n", "  body: file\n", b"content"),
+        ("body:graphql {\n  {a}\n}\n\nbody:graphql:vars {\n  {\"b\": 1}\n}\n", "  body: graphql\n",
+         b'{"query":"{a}","variables":{"b": 1}}'),
+        ("body:json {\n  {}\n}\n", "  body: none\n", b""),
+    ],
+)  # fmt: skip
+def test_the_body_that_is_chosen_is_sent(rest: str, head: str, data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("content")
+    collection(tmp_path, **{"One.bru": request(rest, head)})
+    done = run(tmp_path, "--strict")
+    assert done.exit_code == 0, done.output
+    (found,) = sent(tmp_path)
+    assert data in (found.body or b"")
+
+
+@pytest.mark.parametrize(
+    ("auth", "line"),
+    [
+        ("basic {\n  username: me\n  password: pw\n}\n", "Authorization: Basic me pw\n"),
+        ("apikey {\n  key: k\n  value: v\n  placement: queryparams\n}\n", "/?k=v\n"),
+        ("awsv4 {\n  accessKeyId: a\n  secretAccessKey: s\n}\n", "Authorization: AWS a s\n"),
+        ("wsse {\n  username: a\n}\n", "# not translated: auth: wsse is not known here\n"),
+    ],
+)
+def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> None:
+    mode = auth.partition(" ")[0]
+    collection(tmp_path, **{"One.bru": request(f"auth:{auth}", f"  auth: {mode}\n")})
+    run(tmp_path)
+    assert line in (tmp_path / "out.http").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"a.bru": "meta {\n  name: A\n}\ngrpc {\n  url: x\n}\n"}, "this is no HTTP request"),
+        ({"a.bru": "get {\n  url:\n}\n"}, "the request has no URL"),
+        ({"a.bru": "get {\n  url: http://x\n"}, "a.bru:1: not translated: this block is"),
+        ({"a.bru": "what\n"}, "a.bru:1: not translated: not a block: 'what'"),
+        ({"a.bru": "get {\n  what\n}\n"}, "a.bru:2: not translated: not a line like name: value"),
+        ({"a.bru": request("new {\n  a: b\n}\n")}, 'new: ["a: b"]'),
+        ({"a.bru": request("assert {\n  res.body.a: isJson\n}\n")}, "assert: res.body.a: isJson"),
+        ({"a.bru": request("assert {\n  res.status: eq {{a}}\n}\n")}, "res.status: eq {{a}}"),
+        ({"a.bru": request("vars:post-response {\n  a: f(res)\n}\n")}, "post-response: a: f(res)"),
+        ({"a.bru": request("tests {\n  bru.sleep(1);\n}\n")}, "a script is kept as it"),
+        ({"b.bru": request("body:new {\n  a: b\n}\n", "  body: new\n")},
+         "bodies of the mode new are not known"),
+        ({"environments/a.bru": "vars:secret [\n  key,\n]\n"}, "value of the secret key is not"),
+        ({"environments/a.bru": "vars\n"}, "environments/a.bru:1: not translated: not a block"),
+        ({"bruno.json": '{"name": "A", "proxy": {"on": true}}'}, 'proxy: {"on": true}'),
+    ],
+)  # fmt: skip
+def test_what_is_not_translated_is_told(files: dict[str, str], told: str, tmp_path: Path) -> None:
+    collection(tmp_path, **files)
+    done = run(tmp_path, "--strict")
+    assert done.exit_code == 1, done.output
+    assert told in done.stderr
+
+
+def test_values_of_several_lines_and_annotations_are_read() -> None:
+    text = (
+        "vars {\n  @number\n  a: 1\n  @description('''\n    x: y\n  ''')\n  \"b:c\": '''\n"
+        "    one\n    two\n  '''\n}\nvars:secret [\n  s,\n  t\n]\n"
+    )
+    found: dict[str, Any] = bruno.parse(text, "x")
+    assert [(one.key, one.value) for one in found["vars"]] == [("a", "1"), ("b:c", "one\ntwo")]
+    assert found["vars:secret"] == ["s", "t"]
+
+
+def test_a_folder_of_another_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    assert "it has no bruno.json" in run(tmp_path).stderr
+    (tmp_path / "api/bruno.json").write_text("{")
+    assert "this is not JSON" in run(tmp_path).stderr
+
+
+@pytest.mark.parametrize("ending", ["yml", "yaml"])
+def test_a_collection_in_brunos_yaml_says_how_it_comes_in(ending: str, tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    top = tmp_path / f"api/opencollection.{ending}"
+    top.write_text("opencollection: 1.0.0\ninfo:\n  name: API\n")
+    assert "export it from Bruno as a Postman collection" in run(tmp_path).stderr
+    done = CliRunner().invoke(program, ["import", str(top)])
+    assert done.exit_code == 2
+    assert "export it from Bruno as a Postman collection" in done.stderr
+
+
+def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = "/".join("d" * 40)
+    top = collection(tmp_path, **{f"{deep}/a.bru": request()})
+    assert "nested too deep" in run(tmp_path).stderr
+    top = collection(tmp_path / "b", **{"a.bru": request()})
+    (top / "link.bru").symlink_to("/etc/passwd")
+    (top / "folder").symlink_to("/etc")
+    assert [one.name for one in bruno.read(Source.at(str(top))).folder.items] == ["One"]
+    monkeypatch.setattr(bruno, "LARGEST", 30)
+    with pytest.raises(ConversionError, match="larger than"):
+        bruno.read(Source.at(str(top)))
+    monkeypatch.setattr(bruno, "LARGEST", 10_000)
+    monkeypatch.setattr(bruno, "_MOST_FILES", 0)
+    with pytest.raises(ConversionError, match="more than 0 files"):
+        bruno.read(Source.at(str(top)))

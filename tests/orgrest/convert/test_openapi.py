@@ -1,0 +1,306 @@
+"""Imports of OpenAPI descriptions: each operation becomes a request that its schemas allow."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import imported, parts, sent
+
+from orgrest import structured
+from orgrest.convert.samples import Sampler
+from orgrest.model import Request
+from orgrest.structured import StructureError
+
+Json = dict[str, Any]
+API = """
+openapi: 3.1.0
+info: {title: Shop, version: no, description: Sells things}
+servers:
+  - url: https://{region}.example/v1
+    variables: {region: {default: eu, enum: [eu, us]}}
+tags: [{name: orders}]
+security: [{key: []}]
+paths:
+  /orders/{id}:
+    parameters:
+      - {name: id, in: path, required: true, schema: {type: integer, minimum: 7}}
+    get:
+      tags: [orders]
+      summary: One order
+      parameters:
+        - {name: at, in: query, required: true, schema: {type: string}, example: 2026-01-31}
+        - {name: fields, in: query, required: true, example: [a b, c]}
+        - {name: sep, in: query, required: true, style: pipeDelimited, explode: false,
+           example: [a, b]}
+        - {name: deep, in: query, required: true, style: deepObject, example: {a: 1}}
+        - {name: page, in: query, schema: {type: integer}}
+        - {name: X-Trace, in: header, required: true, examples: {one: {value: "{{t}}"}}}
+        - {name: c, in: cookie, required: true, schema: {enum: [z]}}
+        - {name: Accept, in: header, required: true, schema: {type: string}}
+      responses: {"200": {content: {application/json: {}}}}
+    put:
+      tags: [orders]
+      security: []
+      servers: [{url: "https://other.example/"}]
+      requestBody: {$ref: "#/components/requestBodies/Order"}
+  /orders:
+    post:
+      operationId: make
+      deprecated: true
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: {properties: {a: {type: string, const: b c}, n: {type: number}}}
+components:
+  securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}
+  requestBodies:
+    Order:
+      content:
+        text/plain: {example: x}
+        application/json: {schema: {$ref: "#/components/schemas/Order"}}
+  schemas:
+    Order:
+      type: object
+      properties:
+        id: {type: integer, readOnly: true}
+        when: {type: string, format: date}
+        lines: {type: array, items: {$ref: "#/components/schemas/Line"}}
+        self: {$ref: "#/components/schemas/Order"}
+    Line: {allOf: [{properties: {sku: {type: string}}}, {properties: {n: {type: integer}}}]}
+"""
+FORM = (
+    b'--orgrest-form-boundary\r\nContent-Disposition: form-data; name="a"\r\n\r\ntrue\r\n'
+    b"--orgrest-form-boundary--"
+)
+
+
+def made(folder: Path, text: str = API, output: str = "out.http", **values: str) -> list[Request]:
+    done = imported(folder, text, "--strict", output=output)
+    assert done.exit_code == 0, done.output
+    return sent(folder, output, **values)
+
+
+def small(**operation: Any) -> str:
+    return json.dumps(
+        {"openapi": "3.0.3", "info": {}, "servers": [{"url": "http://h"}],
+         "paths": {"/a": {"post": operation}}}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_each_operation_becomes_a_request(output: str, tmp_path: Path) -> None:
+    make, get, put = made(tmp_path, output=output, key="K")
+    assert get.url == (
+        "https://eu.example/v1/orders/7?at=2026-01-31&fields=a%20b&fields=c&sep=a%7Cb&deep%5Ba%5D=1"
+    )
+    assert get.headers == (
+        ("Accept", "application/json"), ("X-Trace", "{{t}}"), ("Cookie", "c=z"), ("X-Key", "K"),
+    )  # fmt: skip
+    assert put.url == "https://other.example/orders/7"
+    assert put.header("X-Key") is None
+    body = json.loads(put.body or b"")
+    assert body["when"] == "2026-01-31"
+    assert body["lines"] == [{"sku": "text", "n": 1}]
+    assert "id" not in body
+    assert make.url == "https://eu.example/v1/orders"
+    assert make.body == b"a=b%20c&n=1"
+
+
+def test_what_is_optional_or_another_choice_is_named(tmp_path: Path) -> None:
+    made(tmp_path, key="K")
+    text = (tmp_path / "out.http").read_text()
+    assert "# (optional: query page=1)\n" in text
+    assert "# (the body may also be text/plain)\n" in text
+    assert "# (deprecated)\n" in text
+    assert "@region = eu\n@baseUrl = https://{{region}}.example/v1\n" in text
+
+
+@pytest.mark.parametrize(
+    ("scheme", "header"),
+    [
+        ({"type": "http", "scheme": "bearer"}, ("Authorization", "Bearer v")),
+        ({"type": "http", "scheme": "Basic"}, ("Authorization", "Basic djp2")),
+        ({"type": "oauth2", "flows": {}}, ("Authorization", "Bearer v")),
+        ({"type": "apiKey", "in": "cookie", "name": "c"}, ("Cookie", "c=v")),
+    ],
+)
+def test_credentials_are_variables(scheme: Json, header: tuple[str, str], tmp_path: Path) -> None:
+    text = json.loads(small(security=[{"s": []}]))
+    text["components"] = {"securitySchemes": {"s": scheme}}
+    (found,) = made(tmp_path, json.dumps(text), s="v", username="v", password="v")
+    assert header in found.headers
+
+
+@pytest.mark.parametrize(
+    ("media", "kind", "body"),
+    [
+        ({"example": {"a": "{{b}}"}}, "application/vnd.x+json", b'{\n  "a": "{{b}}"\n}'),
+        ({"example": "<a/>"}, "application/xml", b"<a/>"),
+        ({"schema": {"properties": {"a": {"type": "boolean"}}}}, "multipart/form-data",
+         FORM),
+    ],
+)  # fmt: skip
+def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_path: Path) -> None:
+    (found,) = made(tmp_path, small(requestBody={"content": {kind: media}}))
+    assert found.body == body
+    assert (found.header("Content-Type") or "").startswith(kind)
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        ({"callbacks": {"a": 1}}, 'callbacks: {"a": 1}'),
+        ({"security": [{"none": []}]}, "security: none is not defined"),
+        ({"requestBody": {"$ref": "other.yaml#/x"}}, "other.yaml#/x is outside of this document"),
+        ({"requestBody": {"$ref": "#/nowhere"}}, "#/nowhere refers to nothing"),
+        ({"requestBody": {"content": {"application/xml": {"schema": {"type": "object"}}}}},
+         "there is no example of a body that is application/xml"),
+        ({"servers": [{"url": "/v1"}, {"url": "http://b"}]}, "/v1 has no host"),
+    ],
+)  # fmt: skip
+def test_what_is_not_translated_is_told(operation: Json, told: str, tmp_path: Path) -> None:
+    done = imported(tmp_path, small(**operation), "--strict")
+    assert done.exit_code == 1
+    assert told in done.stderr
+    assert "paths./a.post: not translated" in done.stderr or "source: not translated" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("swagger: '1.2'\ninfo: {}", "OpenAPI 1.2 is not read here"),
+        ("openapi: 4.0.0", "OpenAPI 4.0.0 is not read here"),
+        ("openapi: [", "this is not YAML"),
+        ("openapi: !!python/object/apply:os.system [id]", "this is not YAML"),
+        ("openapi: 3.0.0\na: &a [*a]", "nested deeper than"),
+        ("openapi: 3.0.0\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 12))
+         .replace("*a0,", "1,"), "more than 2,000,000 values"),
+        ("openapi: 3.0.0\na: " + "[" * 5000, "YAML"),
+    ],
+)  # fmt: skip
+def test_hostile_and_foreign_descriptions_are_errors(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    done = imported(tmp_path, text)
+    assert done.exit_code == 2
+    assert reason in done.stderr
+
+
+def test_a_schema_that_holds_itself_has_a_sample(tmp_path: Path) -> None:
+    text = json.loads(
+        small(requestBody={"content": {"application/json": {"schema": {"$ref": "#/components/x"}}}})
+    )
+    x, y = {"$ref": "#/components/x"}, {"$ref": "#/components/y"}
+    text["components"] = {"x": {"properties": {"a": x, "b": y}}, "y": y}
+    (found,) = made(tmp_path, json.dumps(text))
+    assert json.loads(found.body or b"")["b"] is None
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(
+        [{"type": "string"}, {"type": "integer"}, {"type": "number", "minimum": 5}, {"const": 3},
+         {"type": "boolean"}, {"enum": ["a", 1]}, {"type": ["null", "string"]}, {"default": [1]},
+         {"type": "string", "format": "date-time"}, {"type": "string", "format": "uuid"}]
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"type": "array", "items": one}, inner),
+        st.builds(lambda one: {"oneOf": [one]}, inner),
+        st.builds(lambda one: {"anyOf": [one]}, inner),
+        st.builds(
+            lambda ones: {"type": "object", "properties": ones, "required": list(ones)},
+            st.dictionaries(st.sampled_from("abc"), inner),
+        ),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(SCHEMAS)
+def test_a_sample_holds_to_its_schema(schema: Json) -> None:
+    jsonschema.validate(Sampler(lambda one: one).sample(schema), schema)
+
+
+# PyYAML, which is of YAML 1.1, writes the text `1e3` without quotes; in YAML 1.2 it is a number.
+TEXTS = st.text("ab: -#[]{}'\"\n0129.e").filter(
+    lambda text: not re.fullmatch(r"-?[\d.]+e-?\d+", text)
+)
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text("abc"), inner),
+))  # fmt: skip
+def test_yaml_gives_what_json_does(value: Any) -> None:
+    import yaml
+
+    assert structured.load(json.dumps(value), "x") == value
+    assert structured.load(yaml.safe_dump(value), "x") == value
+
+
+def test_yaml_means_text_where_tools_mean_it() -> None:
+    text = "a: no\nb: 2026-01-31\nc: 0123\nd: 12:30:00\ne: 1.5\nf: ~\ng: true\nh: 1e3\n"
+    assert structured.load(text, "x") == {
+        "a": "no", "b": "2026-01-31", "c": "0123", "d": "12:30:00", "e": 1.5, "f": None, "g": True,
+        "h": 1000.0,
+    }  # fmt: skip
+    with pytest.raises(StructureError, match="larger than 16 MiB"):
+        structured.load("x" * (structured.LARGEST_YAML + 1), "x")
+
+
+SWAGGER = {
+    "swagger": "2.0", "info": {"title": "API"}, "host": "api.example", "basePath": "/v1/",
+    "schemes": ["http", "https"], "consumes": ["application/json"],
+    "produces": ["application/json"],
+    "securityDefinitions": {"basic": {"type": "basic"},
+                            "key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    "security": [{"basic": []}],
+    "parameters": {"page": {"name": "page", "in": "query", "type": "integer", "required": True,
+                            "default": 3},
+                   "task": {"name": "task", "in": "body",
+                            "schema": {"$ref": "#/definitions/Task"}}},
+    "definitions": {"Task": {"type": "object", "properties": {"id": {"type": "integer"}},
+                             "example": {"id": 7}}},
+    "paths": {
+        "/tasks/{id}": {
+            "parameters": [{"name": "id", "in": "path", "type": "string", "required": True,
+                            "x-example": "a b"}],
+            "get": {"parameters": [{"$ref": "#/parameters/page"},
+                                   {"name": "tag", "in": "query", "type": "array", "required": True,
+                                    "items": {"type": "string", "enum": ["x"]},
+                                    "collectionFormat": "multi"}],
+                    "security": [{"key": []}], "responses": {"200": {"schema": {}}}},
+            "put": {"parameters": [{"$ref": "#/parameters/task"}], "responses": {"204": {}}},
+            "post": {"consumes": ["application/x-www-form-urlencoded"],
+                     "parameters": [{"name": "name", "in": "formData", "type": "string",
+                                     "default": "n"}], "responses": {}},
+            "patch": {"parameters": [{"name": "file", "in": "formData", "type": "file"}],
+                      "responses": {}},
+        }
+    },
+}  # fmt: skip
+
+
+def test_a_description_of_swagger_2_makes_the_requests_that_it_describes(tmp_path: Path) -> None:
+    done = imported(tmp_path, json.dumps(SWAGGER), "--strict")
+    assert done.exit_code == 0, done.stderr
+    (tmp_path / "file").write_text("content")
+    basic = ("Authorization", "Basic bWU6cHc=")
+    url = "https://api.example/v1/tasks/a%20b"
+    form = "application/x-www-form-urlencoded"
+    get, put, post, patch = sent(tmp_path, username="me", password="pw", key="k")
+    assert parts(get) == (
+        "GET", f"{url}?page=3&tag=x", (("Accept", "application/json"), ("X-Key", "k")), None,
+    )  # fmt: skip
+    assert (put.method, put.headers) == ("PUT", (("Content-Type", "application/json"), basic))
+    assert json.loads(put.body or b"") == {"id": 7}
+    assert parts(post) == ("POST", url, (("Content-Type", form), basic), b"name=n")
+    assert (patch.header("Content-Type") or "").startswith("multipart/form-data; boundary=")
+    assert b'name="file"; filename="file"' in (patch.body or b"")
+    assert b"content" in (patch.body or b"")

@@ -1,0 +1,596 @@
+"""Imports of Postman collections: what is written sends what newman sends; tests are assertions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from click.testing import CliRunner
+from components import needs_engine
+from hypothesis import example, given
+from hypothesis import strategies as st
+from imports import imported, parts, sent
+from servers import RawServer, response
+
+from orgrest.commands.main import program
+from orgrest.convert.shared.expectations import as_pm, is_foreign, translated
+from orgrest.http.auth.ntlm import NtlmCredentials
+
+SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+Json = dict[str, Any]
+
+
+def collection(*items: Json, **more: Any) -> str:
+    return json.dumps({"info": {"name": "API", "schema": SCHEMA}, "item": items, **more})
+
+
+def item(name: str = "One", **request: Any) -> Json:
+    return {"name": name, "request": {"method": "GET", "url": "http://h.example/", **request}}
+
+
+def values(**given: str) -> list[Json]:
+    return [{"key": key, "value": value} for key, value in given.items()]
+
+
+class TestRequests:
+    def only(self, folder: Path, **request: Any) -> tuple[Any, ...]:
+        done = imported(folder, collection(item(**request)), "--strict")
+        assert done.exit_code == 0, done.output
+        (found,) = sent(folder)
+        return parts(found)
+
+    def test_the_url_is_that_of_its_parts(self, tmp_path: Path) -> None:
+        url = {
+            "raw": "not this",
+            "protocol": "https",
+            "host": ["a", "example"],
+            "port": "81",
+            "path": ["users", ":id", {"type": "string", "value": "x"}],
+            "query": [
+                {"key": "a", "value": "b"},
+                {"key": "off", "value": "1", "disabled": True},
+                {"key": "bare", "value": None},
+            ],
+            "variable": values(id="7"),
+        }
+        _, sent_url, *_ = self.only(tmp_path, url=url)
+        assert sent_url == "https://a.example:81/users/7/x?a=b&bare"
+        assert "# (disabled: query off=1)\n" in (tmp_path / "out.http").read_text()
+
+    @pytest.mark.parametrize(
+        ("body", "data", "kind"),
+        [
+            ({"mode": "raw", "raw": "a\nb"}, b"a\nb", "text/plain"),
+            (
+                {
+                    "mode": "raw",
+                    "raw": '{"a":\r\n 1} // x',
+                    "options": {"raw": {"language": "json"}},
+                },
+                b'{"a":\n 1} ',
+                "application/json",
+            ),
+            (
+                {"mode": "urlencoded", "urlencoded": values(a="b c", d="{}")},
+                b"a=b%20c&d=%7B%7D",
+                "application/x-www-form-urlencoded",
+            ),
+            (
+                {"mode": "graphql", "graphql": {"query": "{a}", "variables": '{"b": 1}'}},
+                b'{"query":"{a}","variables":{"b": 1}}',
+                "application/json",
+            ),
+            ({"mode": "none"}, None, None),
+            ({}, None, None),
+        ],
+    )
+    def test_a_body_is_sent_with_its_type(
+        self, body: Json, data: bytes | None, kind: str | None, tmp_path: Path
+    ) -> None:
+        _, _, headers, found = self.only(tmp_path, method="POST", body=body)
+        assert found == data
+        assert dict(headers).get("Content-Type") == kind
+
+    def test_a_form_with_files(self, tmp_path: Path) -> None:
+        (tmp_path / "f.txt").write_text("content")
+        fields = [*values(a="b"), {"key": "f", "type": "file", "src": "f.txt"}]
+        *_, found = self.only(
+            tmp_path, method="POST", body={"mode": "formdata", "formdata": fields}
+        )
+        assert b'name="a"\r\n\r\nb\r\n' in found
+        assert b'name="f"; filename="f.txt"\r\n\r\ncontent\r\n' in found
+        *_, whole = TestRequests().only_in(
+            tmp_path / "x", {"mode": "file", "file": {"src": "f.txt"}}
+        )
+        assert whole == b"content"
+
+    def only_in(self, folder: Path, body: Json) -> tuple[Any, ...]:
+        folder.mkdir()
+        (folder / "f.txt").write_text("content")
+        return self.only(folder, method="PUT", body=body)
+
+    def test_a_body_that_postman_does_not_send_is_not_sent(self, tmp_path: Path) -> None:
+        *_, found = self.only(tmp_path, body={"mode": "raw", "raw": "x"})
+        assert found is None
+        assert "sends no body with GET" in (tmp_path / "out.http").read_text()
+
+    @pytest.mark.parametrize(
+        ("auth", "header"),
+        [
+            ({"type": "basic", "basic": values(username="me", password="pw")}, "Basic bWU6cHc="),
+            ({"type": "basic", "basic": values(username="me", password="p w")}, "Basic bWU6cCB3"),
+            ({"type": "bearer", "bearer": {"token": "abc"}}, "Bearer abc"),  # as in 2.0
+            ({"type": "oauth2", "oauth2": values(accessToken="t", headerPrefix="X")}, "X t"),
+            ({"type": "noauth"}, None),
+        ],
+    )
+    def test_credentials_become_a_header(
+        self, auth: Json, header: str | None, tmp_path: Path
+    ) -> None:
+        _, _, headers, _ = self.only(tmp_path, auth=auth)
+        assert dict(headers).get("Authorization") == header
+
+    def test_an_api_key_stands_where_it_is_to_be(self, tmp_path: Path) -> None:
+        key = values(key="k", value="v")
+        first = item(
+            "A", auth={"type": "apikey", "apikey": key}, header=[{"key": "K", "value": "old"}]
+        )
+        second = item(
+            "B", auth={"type": "apikey", "apikey": [*key, {"key": "in", "value": "query"}]}
+        )
+        imported(tmp_path, collection(first, second))
+        one, two = sent(tmp_path)
+        assert one.headers == (("k", "v"),)
+        assert two.url == "http://h.example/?k=v"
+
+    def test_digest_and_aws_are_computed_on_sending(self, tmp_path: Path) -> None:
+        digest = {"type": "digest", "digest": values(username="me", password="pw")}
+        keys = values(accessKey="k", secretKey="s", region="r", service="x", sessionToken="t")
+        imported(
+            tmp_path,
+            collection(item("A", auth=digest), item("B", auth={"type": "awsv4", "awsv4": keys})),
+        )
+        text = (tmp_path / "out.http").read_text()
+        assert "Authorization: Digest me pw\n" in text
+        assert "Authorization: AWS k s token:t region:r service:x\n" in text
+        assert all(one.credentials is not None for one in sent(tmp_path))
+
+    def test_ntlm_keeps_its_domain_also_before_a_variable(self, tmp_path: Path) -> None:
+        plain = values(username="me", password="pw", domain="OFFICE")
+        named = values(username="{{user}}", password="pw", domain="OFFICE", workstation="PC")
+        done = imported(
+            tmp_path,
+            collection(
+                *(item(name, auth={"type": "ntlm", "ntlm": given})
+                  for name, given in (("A", plain), ("B", named))),
+                variable=[{"key": "user", "value": "me"}],
+            ),
+        )  # fmt: skip
+        assert "the workstation is left out" in done.stderr
+        assert "Authorization: NTLM OFFICE\\me pw\n" in (tmp_path / "out.http").read_text()
+        assert [one.credentials for one in sent(tmp_path)] == [
+            NtlmCredentials("NTLM", "OFFICE\\me", "pw")
+        ] * 2
+
+    def test_settings_become_directives(self, tmp_path: Path) -> None:
+        one = item() | {
+            "protocolProfileBehavior": {
+                "followRedirects": False,
+                "disableCookies": True,
+                "strictSSL": False,
+            }
+        }
+        done = imported(tmp_path, collection(one))
+        text = (tmp_path / "out.http").read_text()
+        assert "# @no-redirect\n# @no-cookie-jar\nGET" in text
+        assert (
+            "source: item[0]: not translated: protocolProfileBehavior: strictSSL: false"
+            in done.stderr
+        )
+
+    def test_old_spellings_are_read(self, tmp_path: Path) -> None:
+        given = [
+            {"name": "Text", "request": "http://h.example/{{a}}"},
+            item("Lines", header="A: b\nC: d"),
+        ]
+        imported(tmp_path, json.dumps({"collection": json.loads(collection(*given))}))
+        one, two = sent(tmp_path, "out.http", a="x")
+        assert one.url == "http://h.example/x"
+        assert two.headers == (("A", "b"), ("C", "d"))
+
+
+class TestInheritance:
+    BEARER: ClassVar[Json] = {"type": "bearer", "bearer": values(token="{{my token}}")}
+
+    @pytest.mark.parametrize("output", ["out.http", "out.org"])
+    def test_credentials_and_variables_of_folders_are_inherited(
+        self, output: str, tmp_path: Path
+    ) -> None:
+        inner = {"name": "Inner", "item": [item("B")], "auth": {"type": "noauth"}}
+        other = {
+            "name": "Other",
+            "item": [item("C")],
+            "auth": {"type": "basic", "basic": values(username="me", password="pw")},
+        }
+        text = collection(
+            {"name": "F", "item": [item("A"), inner, other, item("D")]},
+            auth=self.BEARER,
+            variable=values(**{"my token": "abc"}),
+        )
+        done = imported(tmp_path, text, "--strict", output=output)
+        assert done.exit_code == 0, done.output
+        found = [one.header("Authorization") for one in sent(tmp_path, output)]
+        assert found == ["Bearer abc", None, "Basic bWU6cHc=", "Bearer abc"]
+        written = (tmp_path / output).read_text()
+        assert written.count("{{my_token}}") == 1, "it stands once, and the requests refer to it"
+
+    def test_scripts_of_folders_are_those_of_their_requests(self, tmp_path: Path) -> None:
+        event = [
+            {"listen": "test", "script": {"exec": "pm.response.to.have.status(200)"}},
+            {"listen": "prerequest", "script": {"exec": ["let a = 1;"]}},
+            {"listen": "test", "disabled": True, "script": {"exec": ["x"]}},
+        ]
+        imported(
+            tmp_path, collection({"name": "F", "item": [item("A"), item("B")], "event": event})
+        )
+        text = (tmp_path / "out.http").read_text()
+        assert text.count("?? status == 200\n") == 2
+        assert text.count("< {%\nlet a = 1;\n%}\n") == 2
+
+
+class TestEnvironments:
+    ENVIRONMENT = json.dumps(
+        {
+            "id": "1",
+            "name": "dev",
+            "_postman_variable_scope": "environment",
+            "values": [
+                {"key": "host", "value": "http://dev.example", "enabled": True, "type": "default"},
+                {"key": "token", "value": "s3cret", "enabled": True, "type": "secret"},
+            ],
+        }
+    )
+
+    def both(self, folder: Path) -> Any:
+        (folder / "env.json").write_text(self.ENVIRONMENT)
+        (folder / "api.json").write_text(
+            collection(
+                item(url="{{host}}/{{token}}"), variable=values(host="http://own.example", own="x")
+            )
+        )
+        names = [str(folder / "api.json"), str(folder / "env.json")]
+        return CliRunner().invoke(program, ["import", *names, "-o", str(folder / "out.http")])
+
+    def test_an_environment_wins_over_the_collection(self, tmp_path: Path) -> None:
+        assert self.both(tmp_path).exit_code == 0
+        (found,) = sent(tmp_path, "out.http", "dev")
+        assert found.url == "http://dev.example/s3cret"
+        (found,) = sent(tmp_path, "out.http", token="t")
+        assert found.url == "http://own.example/t"
+
+    def test_secrets_are_kept_apart_and_told_of(self, tmp_path: Path) -> None:
+        done = self.both(tmp_path)
+        public = json.loads((tmp_path / "http-client.env.json").read_text())
+        private = tmp_path / "http-client.private.env.json"
+        assert public == {
+            "$shared": {"host": "http://own.example"},
+            "dev": {"host": "http://dev.example"},
+        }
+        assert json.loads(private.read_text()) == {"dev": {"token": "s3cret"}}
+        assert private.stat().st_mode & 0o077 == 0
+        assert "http-client.private.env.json in .gitignore" in done.stderr
+        assert "s3cret" not in (tmp_path / "out.http").read_text()
+
+    def test_files_that_exist_are_merged_and_never_changed(self, tmp_path: Path) -> None:
+        file = tmp_path / "http-client.env.json"
+        file.write_text('{"dev": {"other": "1"}}')
+        assert self.both(tmp_path).exit_code == 0
+        assert json.loads(file.read_text())["dev"] == {"other": "1", "host": "http://dev.example"}
+        (tmp_path / "out.http").unlink()
+        before = '{"dev": {"host": "mine"}}'
+        file.write_text(before)
+        done = self.both(tmp_path)
+        assert done.exit_code == 2
+        assert "host has another value in the environment dev already" in done.stderr
+        assert file.read_text() == before
+        assert not (tmp_path / "out.http").exists()
+
+    @pytest.mark.parametrize("content", ["{", "[]", '{"a": 1}', '{"a": {}} // x'])
+    def test_a_file_that_is_no_environment_is_left_alone(
+        self, content: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "http-client.env.json").write_text(content)
+        assert self.both(tmp_path).exit_code == 2
+        assert (tmp_path / "http-client.env.json").read_text() == content
+
+
+class TestWhatIsNotTranslated:
+    @pytest.mark.parametrize(
+        ("more", "told"),
+        [
+            ({"certificate": {"name": "x"}}, 'certificate: {"name": "x"}'),
+            ({"auth": {"type": "hawk", "hawk": []}}, "auth: hawk is not known here"),
+            ({"auth": {"type": "oauth2", "oauth2": []}}, "auth: oauth2 without an access token"),
+            ({"auth": {"type": "digest", "digest": values(username="a b")}}, "Digest needs a name"),
+            ({"auth": {"type": "awsv4", "awsv4": []}}, "AWS needs an access key"),
+            ({"auth": {"type": "apikey", "apikey": []}}, "the API key has no name"),
+            ({"url": "http://h/{{$randomCity}}"}, "{{$randomCity}} is not known here"),
+            ({"method": "A B"}, "not a method: 'A B'"),
+            ({"url": ""}, "the request has no URL"),
+            ({"url": {"raw": ""}}, "the request has no URL"),
+            ({"body": {"mode": "new"}}, "bodies of the mode new are not known"),
+            ({"header": [{"key": "a b", "value": "c"}]}, "this is not a header"),
+            ({"header": [3]}, "header[0] is not an object"),
+            (
+                {
+                    "body": {"mode": "formdata", "formdata": [{"key": "f", "type": "file"}]},
+                    "method": "PUT",
+                },
+                "the file of the field f is not named",
+            ),
+        ],
+    )
+    def test_is_told_with_its_place(self, more: Json, told: str, tmp_path: Path) -> None:
+        done = imported(tmp_path, collection(item(**more), item("Two")), "--strict")
+        assert done.exit_code == 1, done.output
+        assert told in done.stderr
+        assert "# not translated:" in (tmp_path / "out.http").read_text()
+        assert "### Two\nGET http://h.example/\n" in (tmp_path / "out.http").read_text()
+
+    @given(st.text("abc", min_size=1), st.sampled_from(["", "request", "body", "url"]))
+    def test_a_field_that_nobody_reads_is_told_wherever_it_stands(
+        self, name: str, where: str
+    ) -> None:
+        import tempfile
+
+        one = item(
+            body={"mode": "raw", "raw": "x"},
+            method="POST",
+            url={"host": ["h.example"], "path": [""]},
+        )
+        inside = {
+            "": one,
+            "request": one["request"],
+            "body": one["request"]["body"],
+            "url": one["request"]["url"],
+        }[where]
+        inside[f"new {name}"] = "lost?"
+        with tempfile.TemporaryDirectory() as folder:
+            done = imported(Path(folder), collection(one))
+        assert f'new {name}: "lost?"' in done.stderr
+
+    def test_a_disabled_variable_is_told(self, tmp_path: Path) -> None:
+        variable = [{"key": "a", "value": "b", "disabled": True}, {"value": "x"}]
+        done = imported(tmp_path, collection(item(), variable=variable))
+        assert "a is disabled" in done.stderr
+
+
+class TestHostileCollections:
+    def test_no_name_becomes_anything_but_a_name(self, tmp_path: Path) -> None:
+        evil = "x\n### y\nDELETE http://evil.example/\n< {% evil() %}"
+        text = collection(
+            {"name": evil, "description": evil, "item": [item(evil, description=evil)]}
+        )
+        for output in ("out.http", "out.org"):
+            imported(tmp_path, text, output=output)
+            assert [one.method for one in sent(tmp_path, output)] == ["GET"]
+
+    def test_bodies_stay_below_the_folder(self, tmp_path: Path) -> None:
+        text = collection(item("../../etc/x", method="POST", body={"mode": "raw", "raw": "### a"}))
+        imported(tmp_path, text, output="o ut.http")
+        assert [str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*.body")] == [
+            "o-ut-bodies/etc-x.body"
+        ]
+        done = imported(tmp_path, text, output="none/out.http")
+        assert done.exit_code == 2
+        assert not (tmp_path / "none").exists()
+
+    def test_a_header_cannot_bring_another(self, tmp_path: Path) -> None:
+        text = collection(item(header=[{"key": "A", "value": "b\r\nC: d"}]))
+        done = imported(tmp_path, text)
+        assert "not translated" in done.stderr
+        assert "\nGET" not in (tmp_path / "out.http").read_text()
+
+    def test_an_existing_document_is_not_overwritten(self, tmp_path: Path) -> None:
+        (tmp_path / "out.http").write_text("mine")
+        done = imported(tmp_path, collection(item()))
+        assert done.exit_code == 2
+        assert "this file exists" in done.stderr
+        assert (tmp_path / "out.http").read_text() == "mine"
+
+
+class TestTests:
+    @pytest.mark.parametrize(
+        ("script", "assertions"),
+        [
+            ("pm.test('x', function () { pm.response.to.have.status(201); });", ["status == 201"]),
+            (
+                'pm.test("x", () => pm.expect(pm.response.code).to.be.oneOf([200, 201]))',
+                ["status in 200, 201"],
+            ),
+            (
+                "pm.test('x', () => { pm.response.to.be.json; pm.response.to.have.header('X-A') })",
+                ["header Content-Type contains json", "header X-A exists"],
+            ),
+            (
+                "pm.test('x', () => { pm.response.to.have.header('X-A', 'b') })",
+                ['header X-A == "b"'],
+            ),
+            ("pm.expect(pm.response.headers.get('A')).to.include('b')", ["header A contains b"]),
+            ("pm.expect(pm.response.responseTime).to.be.below(200);", ["duration < 200"]),
+            ('pm.expect(pm.response.text()).to.not.include("o\'k");', ["body not contains o'k"]),
+            (
+                "let a=pm.response.json()\ntest('',function(){expect(a.a['b-c'][0]).to.eql('d')})",
+                ['body $.a["b-c"][0] == "d"'],
+            ),
+            (
+                "pm.expect(pm.response.json().n).to.equal(-1.5)",
+                ["body $.n == -1.5", "body $.n isNumber"],
+            ),
+            (
+                "pm.expect(pm.response.json().n).to.be.true",
+                ["body $.n == true", "body $.n isBoolean"],
+            ),
+            ("pm.expect(pm.response.json().n).to.be.an('array')", ["body $.n isArray"]),
+            ("pm.expect(pm.response.json().n).to.not.equal('a')", ['body $.n != "a"']),
+            ('tests["ok"] = responseCode.code === 200;', ["status == 200"]),
+            (
+                "pm.response.to.be.success;\npm.response.to.have.body('x')",
+                ["status == 2xx", 'body == "x"'],
+            ),
+            (
+                "test('x', ()=>{expect(res.status).to.eql(2); expect(res.body.a).to.eql(null) })",
+                ["status == 2", "body $.a == null"],
+            ),
+        ],
+    )
+    def test_what_an_assertion_can_say_becomes_one(
+        self, script: str, assertions: list[str]
+    ) -> None:
+        found = translated(script)
+        assert list(found.assertions) == assertions
+        assert found.script == ""
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "pm.test('x', () => { for (const a of b) { pm.expect(a).to.eql(1); } });",
+            "pm.test('x', () => { pm.expect(pm.response.json()).to.have.property('a'); });",
+            "pm.expect(other.a).to.eql(1);",
+            "pm.expect(pm.response.json().a).to.eql(b);",
+            "pm.expect(pm.response.json().a).to.include('b');",
+            "if (pm.response.code === 200) { pm.response.to.be.json }",
+            "pm.response.to.have.header('a b')",
+            "pm.response.to.have.jsonBody('a')",
+            "pm.expect(pm.response.json().f(x)).to.eql(1)",
+        ],
+    )
+    def test_what_none_can_say_stays_a_script(self, script: str) -> None:
+        assert translated(script).assertions == ()
+        assert translated(script).script.rstrip(";") == script.rstrip(";")
+
+    def test_a_script_keeps_what_is_no_assertion(self, tmp_path: Path) -> None:
+        script = [
+            "// note",
+            "pm.test('ok', () => { pm.response.to.have.status(200); });",
+            "pm.environment.set('id', pm.response.json().id);",
+        ]
+        one = item() | {"event": [{"listen": "test", "script": {"exec": script}}]}
+        done = imported(tmp_path, collection(one), "--strict")
+        assert done.exit_code == 0, done.output
+        text = (tmp_path / "out.http").read_text()
+        assert (
+            "?? status == 200\n> {%\npm.environment.set('id', pm.response.json().id);\n%}" in text
+        )
+
+    @pytest.mark.parametrize("word", ["catch (e) { f() }", "finally { f() }", "else { f() }"])
+    def test_a_statement_that_goes_on_in_the_next_line_stays_one(self, word: str) -> None:
+        begin = "if (a) { f() }" if word.startswith("else") else "try { f() }"
+        script = f'tests["ok"] = responseCode.code === 200;\n{begin}\n{word}\ng()'
+        found = translated(script)
+        assert found.assertions == ("status == 200",)
+        assert found.script == f"{begin}\n{word};\ng();"
+
+    def test_a_callback_is_not_taken_for_another_tools_response(self) -> None:
+        sends = "pm.sendRequest('http://h', (err, res) => { use(res.status, res.body) })"
+        assert not is_foreign(sends)
+        assert as_pm(sends) == sends
+        assert is_foreign("use(res.getUrl())")
+
+    def test_a_script_that_cannot_run_is_told(self, tmp_path: Path) -> None:
+        event = [
+            {"listen": "test", "script": "pm.visualizer.set('x')"},
+            {"listen": "new", "script": "a"},
+        ]
+        done = imported(tmp_path, collection(item() | {"event": event}))
+        assert "a script is kept as it stands" in done.stderr
+        assert "a script for new is left out" in done.stderr
+
+    @example("/*")
+    @given(
+        st.text(st.sampled_from("pm.test('x', () => { });\n\"`/*[]=5 expect to.eql"), max_size=60)
+    )
+    def test_what_is_no_test_is_kept_whole(self, script: str) -> None:
+        found = translated(f"{script}\nneeded()")
+        assert found.assertions or "needed()" in found.script
+
+    @pytest.mark.parametrize(
+        ("given", "made"),
+        [
+            ("insomnia.environment.set('a', 1)", "pm.environment.set('a', 1)"),
+            ("postman.setGlobalVariable('a', responseBody)",
+             "postman.setGlobalVariable('a', responseBody)"),
+            ('tests["ok"] = responseCode.code < 300;', 'tests["ok"] = responseCode.code < 300;'),
+            ("bru.setEnvVar('a', res.body.b)", "pm.environment.set('a', pm.response.json().b)"),
+            ("test('x', () => expect(res.getStatus()).to.be.above(1))",
+             "pm.test('x', () => pm.expect(pm.response.code).to.be.above(1))"),
+        ],
+    )  # fmt: skip
+    def test_scripts_of_other_tools_have_the_functions_of_pm(self, given: str, made: str) -> None:
+        assert as_pm(given) == made
+        assert not is_foreign(made)
+
+    @needs_engine
+    def test_a_kept_script_runs(self, tmp_path: Path) -> None:
+        script = [
+            "const list = pm.response.json();",
+            "pm.environment.set('id', list[0].id);",
+            "pm.test('some', () => { for (const one of list) pm.expect(one.id).to.eql(7); });",
+        ]
+        first = item("A", url="{{host}}/list") | {
+            "event": [{"listen": "test", "script": {"exec": script}}]
+        }
+        imported(tmp_path, collection(first, item("B", url="{{host}}/{{id}}")))
+        with RawServer(response(b'[{"id": 7}]', "Content-Type: application/json")) as server:
+            arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
+            done = CliRunner().invoke(program, ["test", *arguments])
+            asked = [one.split(b" ")[1] for one in server.requests]
+        assert done.exit_code == 0, done.output
+        assert asked == [b"/list", b"/7"]
+        assert "some" in done.output or "2 passed" in done.output
+
+    def test_assertions_hold_and_fail_where_the_tests_would(self, tmp_path: Path) -> None:
+        held = [
+            "pm.response.to.have.status(200)",
+            "pm.response.to.be.ok",
+            "pm.response.to.be.json",
+            "pm.response.to.have.header('X-A', 'b c')",
+            "pm.response.to.be.success",
+            "pm.expect(pm.response.headers.get('X-A')).to.include('b c')",
+            "pm.expect(pm.response.text()).to.not.include('zz')",
+            "pm.expect(pm.response.code).to.be.oneOf([200, 201])",
+            "pm.expect(pm.response.json().n).to.eql(7)",
+            "pm.expect(pm.response.json().n).to.be.above(6)",
+            "pm.expect(pm.response.json().s).to.eql('7')",
+            "pm.expect(pm.response.json().t).to.be.true",
+            "pm.expect(pm.response.json().l).to.be.an('array')",
+            "pm.expect(pm.response.json().l[0]['a-b']).to.equal('x y')",
+            "pm.expect(pm.response.json().z).to.be.null",
+            "pm.expect(pm.response.json().s).to.not.eql('8')",
+        ]
+        fails = [
+            "pm.response.to.have.status(201)",
+            "pm.response.to.have.header('X-B')",
+            "pm.expect(pm.response.json().n).to.eql('7')",
+            "pm.expect(pm.response.json().s).to.eql(7)",
+            "pm.expect(pm.response.json().t).to.be.false",
+            "pm.expect(pm.response.json().n).to.be.below(7)",
+            "pm.expect(pm.response.text()).to.include('zz')",
+            "pm.expect(pm.response.json().l).to.be.an('object')",
+        ]
+        body = b'{"n": 7, "s": "7", "t": true, "l": [{"a-b": "x y"}], "z": null}'
+        asked = []
+        for number, script in enumerate([*held, *fails]):
+            assert translated(script).script == "", script
+            event = [{"listen": "test", "script": {"exec": script}}]
+            asked.append(item(str(number), url="{{host}}/") | {"event": event})
+        imported(tmp_path, collection(*asked), "--strict")
+        answer = response(body, "Content-Type: application/json", "X-A: b c")
+        with RawServer(answer) as server:
+            arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
+            done = CliRunner().invoke(
+                program, ["test", *arguments, "--json", str(tmp_path / "r.json")]
+            )
+        assert f"{len(held)} passed, {len(fails)} failed" in done.output, done.output

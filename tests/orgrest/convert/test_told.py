@@ -1,0 +1,205 @@
+"""Exports: what is in none is told, and secrets and files go where they belong."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from imports import imported, sent
+
+from orgrest.commands.main import program
+from orgrest.convert.formats import FORMATS
+
+EVERY = [one.name for one in FORMATS if one.write is not None]
+
+
+def export(path: Path, target: str, *more: str, **environ: str) -> Result:
+    return CliRunner().invoke(program, ["export", "--to", target, str(path), *more], env=environ)
+
+
+def written(folder: Path, text: str | bytes, name: str = "a.http") -> Path:
+    (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder / name
+
+
+EVERYTHING = """\
+### one
+# @ref two
+# @sleep 5
+# @title no loss
+< {% request.variables.set("a", "b") %}
+GET http://h/
+
+?? status == 200
+> {% client.test("t", () => {}) %}
+>> saved.json
+
+### two
+GET http://h/two
+"""
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_what_no_format_says_is_told_with_its_line(target: str, tmp_path: Path) -> None:
+    path = written(tmp_path, EVERYTHING)
+    done = export(path, target)
+    told = [line.removeprefix(f"orgrest: {path}:6: not exported: ")
+            for line in done.stderr.splitlines()]  # fmt: skip
+    assert sorted(told) == [
+        *(["?? status == 200"] if target != "postman" else []),
+        "@ref two",
+        "@sleep 5",
+        "a script for its response",
+        "a script that runs before it is sent",
+        "the response in the file saved.json",
+    ]
+    assert done.exit_code == 0
+    assert export(path, target, "--strict").exit_code == 1
+    assert export(path, target, "--strict", "--name", "two").exit_code == 0
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_a_request_that_cannot_be_completed_is_left_out_with_status_1(
+    target: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "GET http://h/{{nobody}}\n\n###\nGET http://h/kept\n")
+    done = export(path, target)
+    assert done.exit_code == 1
+    assert f"not exported: {path}:1:14: the variable nobody is not defined" in done.stderr
+    assert "http://h/kept" in done.stdout
+    assert "nobody" not in done.stdout
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_where_no_request_is_left_nothing_is_written(target: str, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    path = written(tmp_path, "GET http://h/{{nobody}}\n")
+    done = export(path, target, "-o", str(output))
+    assert done.exit_code == 1
+    assert "nobody is not defined" in done.stderr
+    assert not output.exists()
+    assert not export(path, target).stdout
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_what_only_a_run_knows_is_named(target: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "# @name a\nGET http://h/a\n\n###\n# @name b\nGET http://h/b\n"
+                   "X-Token: {{a.response.body.$.token}}\n")  # fmt: skip
+    done = export(path, target, "--name", "b")
+    assert "<a.response.body.$.token>" in done.stdout
+    assert "is known only in a run" in done.stderr
+    if target != "har":
+        kept = export(path, target, "--name", "b", "--keep-variables")
+        assert "<" not in kept.stdout.replace("<<", "")
+        assert "a.response.body._.token" in kept.stdout
+        assert not kept.stderr
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_secrets_are_told_of_and_written_for_the_owner_only(target: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "GET http://h/\nAuthorization: Bearer {{$processEnv TOKEN}}\n")
+    output = tmp_path / "out"
+    done = export(path, target, "-o", str(output), TOKEN="a-long-secret")
+    assert "this holds secrets" in done.stderr
+    assert "a-long-secret" in output.read_text()
+    assert "a-long-secret" not in done.stderr
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    if target != "har":
+        kept = export(path, target, "--keep-variables", TOKEN="a-long-secret")
+        assert "a-long-secret" not in kept.output
+        assert "this holds secrets" not in kept.stderr
+
+
+def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path, "GET http://h/\n")
+    output = written(tmp_path, "precious", "out")
+    done = export(path, "curl", "-o", str(output))
+    assert (done.exit_code, output.read_text()) == (2, "precious")
+    assert "this file exists" in done.stderr
+
+
+def test_har_keeps_no_variables(tmp_path: Path) -> None:
+    done = export(written(tmp_path, "GET http://h/\n"), "har", "--keep-variables")
+    assert done.exit_code == 2
+    assert "a HAR file has no variables to keep" in done.stderr
+
+
+BINARY = bytes(range(256))
+
+
+@pytest.mark.parametrize("target", ["har", "postman"])
+def test_bytes_that_are_no_text_come_back_through_our_own_import(
+    target: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.bin").write_bytes(BINARY)
+    path = written(tmp_path, "POST http://h/\nContent-Type: image/png\n\n< a.bin\n")
+    output = tmp_path / "to" / "out.json"
+    output.parent.mkdir()
+    done = export(path, target, "-o", str(output))
+    assert done.exit_code == 0
+    assert imported(output.parent, output.read_bytes()).exit_code == 0
+    (request,) = sent(output.parent)
+    assert request.body == BINARY
+
+
+def test_a_postman_collection_on_standard_output_tells_of_a_body_without_a_file(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.bin").write_bytes(BINARY)
+    done = export(written(tmp_path, "POST http://h/\n\n< a.bin\n"), "postman")
+    assert "with -o FILE it goes into a file beside it" in done.stderr
+
+
+CREDENTIALS = "GET http://h/\nAuthorization: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "credentials", "shown"),
+    [
+        ("curl", "Digest me pass", "--digest"),
+        ("python", "Digest me pass", 'auth=HTTPDigestAuth("me", "pass")'),
+        ("postman", "Digest me pass", '"type": "digest"'),
+        ("postman", "AWS key secret region:r service:s", '"type": "awsv4"'),
+        ("postman", "NTLM OFFICE\\me pass", '"value": "OFFICE"'),
+        ("postman", "Negotiate me pass", None),
+        ("python", "NTLM me pass", None),
+        ("python", "AWS key secret region:r service:s", None),
+        ("har", "Digest me pass", None),
+    ],
+)
+def test_credentials_are_said_in_the_other_tools_words_or_told(
+    target: str, credentials: str, shown: str | None, tmp_path: Path
+) -> None:
+    done = export(written(tmp_path, CREDENTIALS.format(credentials)), target)
+    if shown is None:
+        assert "credentials that are computed on sending" in done.stderr
+    else:
+        assert shown in done.stdout
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_a_websocket_is_told(target: str, tmp_path: Path) -> None:
+    done = export(written(tmp_path, "WEBSOCKET ws://h/\n\n{}\n"), target, "--strict")
+    assert done.exit_code == 1
+    assert "WebSocket" in done.stderr
+
+
+def test_how_a_request_is_sent_is_kept_where_it_can_be(tmp_path: Path) -> None:
+    path = written(tmp_path, "# @timeout 3 s\n# @no-redirect\nGET http://h/\n")
+    assert "timeout=3, allow_redirects=False" in export(path, "python").stdout
+    assert "--max-time 3" in export(path, "curl").stdout
+    done = export(path, "postman")
+    (item,) = json.loads(done.stdout)["item"]
+    assert item["protocolProfileBehavior"]["followRedirects"] is False
+    assert "the time limit" in done.stderr
+
+
+def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None:
+    text = "#+name: n\n#+begin_src restclient\n:h = http://h\nGET :h/a\n#+end_src\n"
+    done = export(written(tmp_path, text, "a.org"), "python", "--keep-variables", "--name", "n")
+    assert 'h + "/a"' in done.stdout
+    words = ["export", "--to", "curl", "-", "--stdin-name", "a.org"]
+    assert CliRunner().invoke(program, words, input=text).stdout == "curl http://h/a\n"
