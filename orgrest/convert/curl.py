@@ -1,22 +1,25 @@
-"""curl commands, one or a shell script of them.
+"""curl commands: one, or a file of them.
 
-Assignments become variables, and `$NAME` refers to them. Of a command's here-document comes what
-`-d @-` sends. What else a script does is reported: nothing of it runs. Source: POSIX.1-2024, "Shell
-Command Language"; the Bash manual.
+Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for Windows' cmd as browsers copy
+them. `$NAME` becomes a variable: assigned before, or from the environment. Everything else that a
+shell does is reported; nothing runs. A written command sends exactly what orgrest would send.
+Sources: POSIX.1-2024, "Shell Command Language"; the Bash manual; curl's manual.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
-from typing import Final
+from base64 import b64encode
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import attrs
 
+from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import Call, Export, Text, identifiers
-from orgrest.convert.shared.exports import Variable as ExportedVariable
+from orgrest.convert.shared.exports import identifiers
+from orgrest.convert.shared.forms import multipart
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -27,16 +30,21 @@ from orgrest.convert.shared.model import (
     Request,
     Written,
 )
-from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.http.curl import CurlError, Parts, is_cmd, parts, to_command, words_of
-from orgrest.http.curl.shell import split
+from orgrest.http.auth import certificates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from orgrest import model
+    from orgrest.convert.shared import exports
+    from orgrest.convert.shared.source import Source
 
 BEGINS: Final = re.compile(r"\s*(?:\$ +)?(?:\S*/)?curl(?:\.exe)?\s")
-"""A text that begins with a curl command."""
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_REFERENCE = rf"\$(?:(?P<name>{_NAME})|\{{(?P<braced>{_NAME})(?::?-(?P<default>[^{{}}$`\"']*))?\}})"
-_SUBSTITUTION = r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$[0-9@*#?]"
+"""Matches a text that begins with a curl command."""
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_REFERENCE: Final = rf"\$(?:(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}})"
+_COMPUTED: Final = r"\$\(|`|\$\{|\$[0-9@*#?]"
 _PIECE: Final = re.compile(
     rf"""(?P<blank>(?:[ \t\r]|\\\r?\n)+)
     | (?P<newline>\n)
@@ -44,332 +52,277 @@ _PIECE: Final = re.compile(
     | \$'(?P<ansi>(?:[^'\\]|\\.)*)'
     | "(?P<double>(?:[^"\\]|\\.)*)"
     | \\(?P<escaped>.)
-    | (?P<redirect>\d?(?:>>|>\||>&|<<-?|<&|[<>])[&\d]*)
-    | (?P<operator>&&|\|\||;;|\|&|[;&|()])
+    | (?P<operator>\d?>+&?\d?|<+|&&|\|+|;|&|[()])
     | (?P<reference>{_REFERENCE})
-    | (?P<substitution>{_SUBSTITUTION})
-    | (?P<plain>[^\s'"\\$`;&|()<>]+|\$)""",
+    | (?P<computed>{_COMPUTED})
+    | (?P<plain>(?:[^\s'"\\$`;&|()<>])+|\$(?!'))""",
     re.VERBOSE | re.DOTALL,
 )
-_WORDS: Final = ("single", "ansi", "double", "escaped", "reference", "substitution", "plain")
-_KINDS: Final = (*_WORDS, "blank", "newline", "redirect", "operator")
 _IN_QUOTES: Final = re.compile(
-    rf"\\(?P<escape>\r?\n|[$`\"\\])|(?P<reference>{_REFERENCE})|(?P<substitution>{_SUBSTITUTION})"
+    rf"\\(?P<escape>\r?\n|[$`\"\\])|(?P<reference>{_REFERENCE})|(?P<computed>{_COMPUTED})"
 )
+_ANSI: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))"
+    r"|([^\\]+)",
+    re.DOTALL,
+)
+_ANSI_LETTERS: Final = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n",
+                        "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"',
+                        "?": "?"}  # fmt: skip
 _ASSIGNMENT: Final = re.compile(rf"(?P<name>{_NAME})=(?P<value>.*)", re.DOTALL)
-_DECLARES: Final = ("export", "local", "readonly", "declare")
-_SILENT: Final = ("set", "fi", "done", "esac", "}", "{")
+_SILENT: Final = (":", "set")  # change nothing that is sent
+# "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
+_CMD: Final = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
+_CARET: Final = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
+_EMPTY: Final = (("Content-Length", "0"),)  # sent for a POST without a body, but not by curl
+_LONGEST: Final = 100_000  # bytes of a word; Linux takes 128 KiB
+_DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 
 @attrs.define
-class _Statement:
-    """A command of a script: its words, its here-document, and what follows it in a pipe."""
+class _Line:
+    """A command: its words, the comment above it, and why it cannot be read, or ""."""
 
-    line: int
+    number: int
+    start: int
     words: list[str] = attrs.field(factory=list)
-    here: str | None = None
-    piped: bool = False
-    start: int = 0
+    comment: str = ""
     end: int = 0
+    left_out: str = ""
+    problem: str = ""
 
 
-class _Script:
-    """The state of reading a script. Variables within words are marked, and unmarked later."""
+class _Shell:
+    """The state of reading commands. Variables in words are marked until `text` restores them."""
 
     def __init__(self, text: str, name: str) -> None:
-        self.text = text
-        self.name = name
-        self.at = 0
+        self.whole = text
+        self._name = name
         self.mark = "ORGRESTxVARIABLEx"
         while self.mark in text:
             self.mark += "x"
         self.names: list[str] = []
-        self.substitutions: dict[str, str] = {}
-        self.defaults: dict[str, str] = {}
 
-    def statements(self) -> list[_Statement | str]:
-        """Return the commands, and the comments between them."""
-        found: list[_Statement | str] = []
-        now = self._begun()
-        open_word = False
-        target: list[str] | None = None  # the word behind a redirection, as far as read
-        heres: list[tuple[_Statement, str, bool]] = []
-        operator, literal = "", False
-        while self.at < len(self.text):
-            if self.text[self.at] == "#" and not open_word:
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                if not now.words:
-                    found.append(self.text[self.at + 1 : end].strip())
-                self.at = end
+    def lines(self) -> Iterator[_Line]:
+        """Yield the commands. Raises ConversionError for a quote that does not end."""
+        text, at, comments = self.whole, 0, ""
+        now, open_word = self._begun(0), False
+        while at < len(text):
+            if text[at] == "#" and not open_word:
+                end = text.find("\n", at)
+                end = len(text) if end < 0 else end
+                if not now.words and text[at + 1 : at + 2] != "!":
+                    comments += f"{text[at + 1 : end].strip()}\n"
+                at = end
                 continue
-            match = _PIECE.match(self.text, self.at)
+            match = _PIECE.match(text, at)
             if match is None:
-                line = self.text.count("\n", 0, self.at) + 1
-                reason = "a quote or a substitution that begins here never ends"
-                raise ConversionError(reason, file=self.name, line=line)
-            self.at = match.end()
-            kind = next(key for key in _KINDS if match[key] is not None)
-            if kind in _WORDS:
-                word = self._word(kind, match)
-                if target is not None:
-                    target.append(word)
-                    literal = literal or kind in ("single", "double", "escaped")
-                elif not now.piped:
-                    if open_word:
-                        now.words[-1] += word
-                    else:
-                        now.words.append(word)
+                line = text.count("\n", 0, at) + 1
+                reason = "this is not a shell command: it ends inside a quote or after a backslash"
+                raise ConversionError(reason, file=self._name, line=line)
+            at, kind = match.end(), match.lastgroup or ""
+            operator = match["operator"]
+            if operator is None and kind not in ("blank", "newline"):
+                if now.left_out:
+                    continue
+                word = self._word(match, now)
+                if open_word:
+                    now.words[-1] += word
+                else:
+                    now.words.append(word)
                 open_word = True
                 continue
-            if target and operator.startswith("<<"):
-                heres.append((now, "".join(target), literal))
-            target = None if target else target
             open_word = False
-            if kind == "redirect":
-                operator, literal = match[0].lstrip("0123456789"), False
-                target = None if operator[-1].isdigit() else []
-            elif kind == "operator" and match[0] in ("|", "|&"):
-                now.piped, target = True, None
-            elif kind in ("newline", "operator"):
+            if operator is not None and operator not in ("&&", ";", "&", "||"):
+                now.left_out = now.left_out or operator
+                if "<" in operator:
+                    now.problem = "cannot read the standard input: write the text, or name a file"
+            elif kind != "blank":
                 now.end = match.start()
                 if now.words:
-                    found.append(now)
-                for of, word, as_is in heres if kind == "newline" else ():
-                    of.here = self._here(word, as_is)
-                heres, now, target = ([] if kind == "newline" else heres), self._begun(), None
-        now.end = len(self.text)
-        return [*found, now] if now.words else found
+                    yield attrs.evolve(now, comment=comments.rstrip("\n"))
+                    comments = ""
+                now = self._begun(at)
+        now.end = len(text)
+        if now.words:
+            yield attrs.evolve(now, comment=comments.rstrip("\n"))
 
-    def _begun(self) -> _Statement:
-        return _Statement(self.text.count("\n", 0, self.at) + 1, start=self.at)
+    def _begun(self, at: int) -> _Line:
+        return _Line(self.whole.count("\n", 0, at) + 1, at)
 
-    def _here(self, word: str, literal: bool) -> str:
-        """Consume a here-document, and return its text."""
-        lines = []
-        while self.at < len(self.text):
-            end = self.text.find("\n", self.at)
-            end = len(self.text) if end < 0 else end
-            line, self.at = self.text[self.at : end], end + 1
-            if line.strip("\t") == word:
-                break
-            lines.append(f"{line}\n")
-        text = "".join(lines)
-        return text if literal else self._quoted(text)
+    def _word(self, match: re.Match[str], now: _Line) -> str:
+        for kind in ("single", "escaped", "plain"):
+            if match[kind] is not None:
+                return str(match[kind])
+        if match["ansi"] is not None:
+            try:
+                return _read_ansi(match["ansi"])
+            except ConversionError as error:
+                now.problem = error.reason
+                return ""
+        if match["double"] is not None:
+            return _IN_QUOTES.sub(lambda found: self._replaced(found, now), match["double"])
+        return self._replaced(match, now)
 
-    def _word(self, kind: str, match: re.Match[str]) -> str:
-        if kind == "reference":
-            return self._reference(match)
-        if kind == "substitution":
-            return self._substitution(match[0])
-        if kind == "double":
-            return self._quoted(match["double"])
-        if kind == "ansi":
-            return split(match[0])[0] if match["ansi"] else ""
-        return match[kind]
-
-    def _quoted(self, text: str) -> str:
-        def replaced(match: re.Match[str]) -> str:
-            if match["escape"] is not None:
-                return match["escape"].strip("\r\n")
-            return self._reference(match) if match["reference"] else self._substitution(match[0])
-
-        return _IN_QUOTES.sub(replaced, text)
-
-    def _reference(self, match: re.Match[str]) -> str:
+    def _replaced(self, match: re.Match[str], now: _Line) -> str:
+        """Return what stands for a `$` or a backslash."""
+        if match["computed"] is not None:
+            now.problem = now.problem or f"{match[0]}: a shell computes it: write the value"
+            return match[0]
         name = match["name"] or match["braced"]
-        if match["default"] is not None:
-            self.defaults.setdefault(name, match["default"])
-        return self._marked(name)
-
-    def _substitution(self, code: str) -> str:
-        name = f"shell_{len(self.substitutions) + 1}"
-        self.substitutions[name] = code
-        return self._marked(name)
-
-    def _marked(self, name: str) -> str:
+        if name is None:
+            return match["escape"].strip("\r\n")
         if name not in self.names:
             self.names.append(name)
         return f"{self.mark}{self.names.index(name)}z"
 
-    def unmarked(self, text: str) -> str:
-        """Return a text with its marks as references to variables."""
+    def text(self, given: str) -> str:
+        """Return a word in the notation of request files."""
         pieces: list[str | Variable] = []
         at = 0
-        for match in re.finditer(rf"{self.mark}(\d+)z", text):
-            pieces += (text[at : match.start()], Variable(self.names[int(match[1])]))
+        for match in re.finditer(rf"{self.mark}(\d+)z", given):
+            pieces += (given[at : match.start()], Variable(self.names[int(match[1])]))
             at = match.end()
-        return texts.written([*pieces, text[at:]])
-
-    def substituted(self, text: str) -> list[str]:
-        """Return the names that stand for the output of commands in a text."""
-        return [
-            self.names[int(one[1])]
-            for one in re.finditer(rf"{self.mark}(\d+)z", text)
-            if self.names[int(one[1])] in self.substitutions
-        ]
+        return texts.written([*pieces, given[at:]])
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source holds curl commands."""
-    return BEGINS.search(source.text) is not None
+    """Tell whether a source is curl commands, possibly after other commands."""
+    return re.compile(BEGINS.pattern.replace(r"\s*", r"^\s*", 1), re.MULTILINE).search(
+        source.text
+    ) is not None  # fmt: skip
 
 
 def read(source: Source) -> Collection:
     """Return the requests of curl commands. Raises ConversionError."""
     text, name = source.text, source.name
-    if is_cmd(text):
-        return _collection([_of_cmd(text, name)], {}, ())
-    script = _Script(text.replace("\r\n", "\n"), name)
+    is_cmd = _CMD.match(text) is not None
+    if is_cmd:
+        text = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), text)
+        text = text.replace("$", "\\$")
+    shell = _Shell(text.replace("\r\n", "\n"), name)
     requests: list[Request] = []
     notes: list[Note] = []
     values: dict[str, str] = {}
-    again: set[str] = set()
-    unknown: set[str] = set()
-    comments: list[str] = []
-    for one in script.statements():
-        if isinstance(one, str):
-            comments = [*comments, one] if not one.startswith("!") else comments
-            continue
-        place = f"{name}:{one.line}"
-        words = one.words[1:] if one.words[0] in ("$", "time", *_DECLARES) else one.words
+    for line in shell.lines():
+        place, words = f"{name}:{line.number}", line.words
+        words = words[1:] if words[0] == "$" else words
         assignments = [match for word in words if (match := _ASSIGNMENT.fullmatch(word))]
-        if words and len(assignments) == len(words):
+        if words and re.fullmatch(r"(?:.*/)?curl(?:\.exe)?", words[0]):
+            requests.append(_request(shell, line, words[1:], place))
+        elif words and len(assignments) == len(words) and not line.problem:
             for match in assignments:
-                if script.substituted(match["value"]):
-                    reason = f"{match['name']}: what a command prints is not known here"
-                    notes.append(Note(place, reason))
-                    unknown.add(match["name"])
-                    continue
-                again |= {match["name"]} & set(values)
-                values[match["name"]] = script.unmarked(match["value"])
-        elif words and re.fullmatch(r"(?:.*/)?curl(?:\.exe)?", words[0]):
-            found = _request(script, one, words, place, "\n".join(comments))
-            requests.append(attrs.evolve(found, definitions=tuple(values.items())))
-            comments = []
-        elif one.words[0] not in _SILENT:
-            shown = " ".join(script.text[one.start : one.end].split())
+                if match["name"] in values:
+                    notes.append(Note(place, f"{match['name']} has a value already"))
+                values.setdefault(match["name"], shell.text(match["value"]))
+        elif words and words[0] not in _SILENT:
+            shown = " ".join(shell.whole[line.start : line.end].split())
             notes.append(Note(place, f"not a curl command: {shown[:80]}"))
     if not requests:
-        reason = notes[0].reason if notes else "there is no curl command"
-        raise ConversionError(reason, file=name)
-    for key, value in script.defaults.items():
-        values.setdefault(key, texts.literal(value))
-    for key in script.names:
-        if key not in values and key not in script.substitutions and key not in unknown:
-            values[key] = texts.written([Variable(f"$processEnv {key}")])
-    requests = [
-        attrs.evolve(one, definitions=tuple(pair for pair in one.definitions if pair[0] in again))
-        for one in requests
-    ]
-    first = {key: value for key, value in values.items() if key not in again}
-    return _collection(requests, first, notes)
-
-
-def _collection(
-    requests: list[Request], values: dict[str, str], notes: list[Note] | tuple[()]
-) -> Collection:
+        raise ConversionError("there is no curl command", file=name)
+    for key in shell.names:
+        values.setdefault(key, texts.written([Variable(f"$processEnv {key}")]))
     return Collection(Folder("", tuple(requests), tuple(values.items()), notes=tuple(notes)))
 
 
-def _of_cmd(text: str, name: str) -> Request:
-    """Return the request of a command that is quoted for Windows' cmd."""
+def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Request:
+    """Return the request of a command, or in its place why there is none."""
     try:
-        return _translated(parts(words_of(text)), texts.literal, f"{name}:1", "")
-    except CurlError as error:
-        raise ConversionError(error.reason, file=name) from None
-
-
-def _request(
-    script: _Script, one: _Statement, words: list[str], place: str, description: str
-) -> Request:
-    notes = [
-        Note(place, f"{script.substitutions[key]} does not run: give {{{{{key}}}}} a value")
-        for key in script.substituted(" ".join(words))
-    ]
-    if one.piped:
-        notes.append(Note(place, "what the output is piped into is left out"))
-    try:
-        if one.here is not None:
-            words = [_from_here(word, before, one.here) for before, word in
-                     zip(["", *words], words, strict=False)]  # fmt: skip
-        given = parts(words)
-        if given.url.startswith(f"http://{script.mark}") and given.url not in words:
-            given = attrs.evolve(given, url=given.url.removeprefix("http://"))
-        found = _translated(given, script.unmarked, place, description)
-    except (CurlError, ConversionError) as error:
-        shown = script.text[one.start : one.end].strip()
+        if line.problem:
+            raise ConversionError(line.problem)
+        found = read_words(words)
+        body, headers = _body(found, shell.text)
+        request = Request(
+            found.method or ("GET" if body is None else "POST"),
+            shell.text(found.complete_url(shell.mark)),
+            headers=tuple((name, shell.text(value)) for name, value in headers),
+            body=body,
+            directives=tuple(found.directives),
+            description=line.comment,
+            notes=tuple(Note(place, f"curl {one}") for one in found.left_out),
+            place=place,
+            shorthand=bool(found.scheme or found.certificate),
+        )
+    except ConversionError as error:
+        shown = shell.whole[line.start : line.end].strip()
         return Request("", "", description=shown, notes=(Note(place, error.reason),), place=place)
-    return attrs.evolve(found, notes=(*notes, *found.notes))
+    if not line.left_out:
+        return request
+    note = Note(place, f"what follows {line.left_out} is left out")
+    return attrs.evolve(request, notes=(note, *request.notes))
 
 
-def _from_here(word: str, option: str, here: str) -> str:
-    """Return the data of a here-document in the place of `@-`."""
-    if word != "@-" or not option.startswith(("-d", "--data", "--json")):
-        return word
-    return here.replace("\n", "") if option in ("-d", "--data", "--data-ascii") else here
+def _body(
+    found: Command, text: Callable[[str], str]
+) -> tuple[tuple[Piece, ...] | None, list[tuple[str, str]]]:
+    """Return the body of a command and the headers with its type."""
+    headers = found.complete_headers()
+    if not found.forms:
+        if found.files:
+            return (Inclusion(found.files[0]),), headers
+        return (None if found.query or found.data is None else (text(found.data),)), headers
+    fields = [(text(one[0]), text(one[1]), *one[2:]) for one in found.forms]
+    kind = next((value for key, value in headers if key.lower() == "content-type"), "")
+    body, kind = multipart(fields, kind)
+    return body, [*(one for one in headers if one[0].lower() != "content-type"),
+                  ("Content-Type", kind)]  # fmt: skip
 
 
-def _translated(given: Parts, text: Callable[[str], str], place: str, description: str) -> Request:
-    body: tuple[Piece, ...] | None = None
-    if given.file is not None:
-        body = (Inclusion(given.file),)
-    elif given.text is not None:
-        body = _pieces(text(given.text)) if _is_form(given) else (text(given.text),)
-    return Request(
-        given.method,
-        text(given.url),
-        headers=tuple((name, text(value)) for name, value in given.headers),
-        body=body,
-        directives=given.directives,
-        description=description,
-        notes=tuple(Note(place, one) for one in given.comments),
-        place=place,
-        shorthand=given.shorthand,
-    )
-
-
-def _is_form(given: Parts) -> bool:
-    return any(
-        name.lower() == "content-type" and value.lower().startswith("multipart/")
-        for name, value in given.headers
-    )
-
-
-def _pieces(text: str) -> tuple[Piece, ...]:
-    """Return a form's text as pieces, with the files in it."""
-    pieces: list[Piece] = []
-    for line in text.split("\n"):
-        if match := re.fullmatch(r"< (.+)", line):
-            pieces.append(Inclusion(match[1]))
-        elif pieces and isinstance(last := pieces[-1], str):
-            pieces[-1] = f"{last}\n{line}"
+def _read_ansi(text: str) -> str:
+    """Decode the content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
+    data = bytearray()
+    for match in _ANSI.finditer(text):
+        byte, octal, short, long, control, letter, plain = match.groups()
+        if byte or octal:
+            data.append(int(byte, 16) if byte else int(octal, 8) & 0xFF)
+        elif short or long:
+            code = int(short or long, 16)
+            if code > 0x10FFFF:
+                raise ConversionError(f"{match[0]} is not a character")
+            data += chr(code).encode("utf-8", "surrogatepass")
+        elif control:
+            data.append(ord(control) & 0x1F)
         else:
-            pieces.append(line)
-    return tuple(pieces)
+            found = plain or _ANSI_LETTERS.get(letter, f"\\{letter}")
+            data += found.encode("utf-8", "surrogatepass")
+    try:
+        if 0 in data:
+            raise ValueError
+        halves = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
+        return halves.decode("utf-16-le")  # Chrome writes one character as two escapes
+    except ValueError:
+        raise ConversionError("$'...' holds bytes that are no text: put them into a file") from None
 
 
-def write(export: Export, *, beside: str | None) -> Written:
-    """Write a script, or a single command alone; `beside` is not needed."""
+def write(export: exports.Export, *, beside: str | None) -> Written:
+    """Write a script for a POSIX shell, or a single command alone; `beside` is not needed."""
     del beside
     # In lower case a name means nothing to a shell, and is no setting of another program's.
     names = identifiers(export.variables, str.lower, ("_",))
-    lines = []
-    for one in export.variables:
-        name = names[one]
-        lines.append(
-            f': "${{{name}:?the value of {one.name}}}"'
-            if one.value is None
-            else f"{name}={shlex.quote(one.value)}"
-        )
+    lines = [
+        f': "${{{names[one]}:?the value of {one.name}}}"'
+        if one.value is None
+        else f"{names[one]}={shlex.quote(one.value)}"
+        for one in export.variables
+    ]
     notes = [call.told(one) for call in export.calls for one in call.tests]
     for call in export.calls:
+
+        def quoted(word: str, call: exports.Call = call) -> str:
+            pieces = call.text(word) or ("",)
+            return "".join(
+                shlex.quote(one) if isinstance(one, str) else f'"${{{names[one]}}}"'
+                for one in pieces
+            )
+
+        limit = () if call.timeout is None else ("--max-time", f"{call.timeout:g}")
         try:
-            command = _command(call, names)
-        except CurlError as error:
+            command = to_command(call.request, quoted, limit)
+        except ConversionError as error:
             notes.append(Note(call.place, error.reason))
             continue
-        lines += ["", f"# {_line(call.name)}", command]
+        title = "".join(c if c.isprintable() else " " for c in call.name)
+        lines += ["", f"# {title}", command]
     if lines[:1] == [""] and len(lines) == 3:  # to be pasted
         lines = lines[2:]
     elif lines:
@@ -377,16 +330,67 @@ def write(export: Export, *, beside: str | None) -> Written:
     return Written("".join(f"{line}\n" for line in lines), {}, tuple(notes))
 
 
-def _command(call: Call, names: dict[ExportedVariable, str]) -> str:
-    def quoted(word: str) -> str:
-        pieces: Text = call.text(word) or ("",)
-        return "".join(
-            shlex.quote(one) if isinstance(one, str) else f'"${{{names[one]}}}"' for one in pieces
-        )
+def to_command(
+    request: model.Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
+) -> str:
+    """Write a request as a curl command that sends the same, with further `options`.
 
-    limit = () if call.timeout is None else ("--max-time", f"{call.timeout:g}")
-    return to_command(call.request, quoted, limit)
+    A body that a command line cannot hold is piped into it. `quote` writes a word for the shell.
+    Raises ConversionError for a WebSocket, TransportError for a request that cannot be sent at all.
+    """
+    from orgrest.http.transport import wire_headers, wire_url
+
+    words = ["curl", *options]
+    url, sent = wire_url(request), wire_headers(request)
+    if request.method == "WEBSOCKET":
+        reason = "curl does not talk over WebSockets"
+        raise ConversionError(reason, file=request.file, line=request.line)
+    if _DOTS.search(url.partition("?")[0]):
+        words.append("--path-as-is")
+    implied = "GET" if request.body is None else "POST"
+    if request.method == "HEAD" and request.body is None:
+        words.append("--head")
+    elif request.method != implied:
+        words += ["-X", request.method]
+    if request.credentials is not None:
+        words += request.credentials.curl(urlsplit(request.url).netloc)
+    if request.certificate is not None:
+        words += certificates.curl(request.certificate)
+    for name, value in request.headers:
+        words += ["-H", f"{name}: {value}" if value.strip() else f"{name};"]
+    if request.body is None and sent[-1:] == _EMPTY != request.headers[-1:]:
+        words += ["-H", "Content-Length: 0"]
+    piped = ""
+    if request.body is not None:
+        if request.header("Content-Type") is None:
+            words += ["-H", "Content-Type:"]  # or curl sends one of its own
+        body = _word(request.body)
+        if body is None:
+            coded = b64encode(request.body).decode()
+            piped = f"printf %s {shlex.quote(coded)} | base64 -d | "
+            words += ["--data-binary", "@-"]
+        else:
+            words += ["--data-raw", body]
+    words.append(url)
+    return piped + _join([quote(word) for word in words])
 
 
-def _line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)
+def _word(body: bytes) -> str | None:
+    """Return a body as a word of a command line, None if that cannot hold it."""
+    if b"\0" in body or len(body) > _LONGEST:
+        return None
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _join(words: list[str]) -> str:
+    """Put each option on a line of its own, with its value."""
+    lines = [words[0]]
+    for index, word in enumerate(words[1:], 1):
+        if word.startswith("-") or index == len(words) - 1:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    return " \\\n  ".join(lines) if len(lines) > 2 else " ".join(lines)

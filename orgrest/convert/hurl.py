@@ -15,6 +15,7 @@ from typing import Final
 
 import attrs
 
+from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization, header_of
 from orgrest.convert.shared.forms import encoded_form, multipart
@@ -61,11 +62,6 @@ _ON_TEXTS: Final = ("startsWith", "endsWith", "contains")
 _SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan": "<",
                 "isCollection": "isArray"}  # fmt: skip
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
-_TYPES: Final = {
-    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
-    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
-    "pdf": "application/pdf", "xml": "application/xml",
-}  # fmt: skip
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
 
@@ -367,9 +363,7 @@ class _Reader:
         if match is None:
             return name, self._text(_plain(value)), "", "", False
         path = match["path"].strip()
-        kind = (match["kind"] or "").strip() or _TYPES.get(
-            path.rpartition(".")[2].lower(), "application/octet-stream"
-        )
+        kind = (match["kind"] or "").strip() or form_type(path)
         return name, texts.literal(path), texts.literal(path.rpartition("/")[2]), kind, True
 
     def _expected(self, entry: _Entry, text: str) -> None:

@@ -63,7 +63,7 @@ async def _send_all_above(
 
 
 async def _copy_as_curl(server: Server, document: Document, line: int, _token: Token) -> str:
-    from orgrest.http.curl import to_command
+    from orgrest.convert.curl import to_command
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
     run = BackgroundRun(

@@ -74,51 +74,49 @@ def test_a_raw_request_is_sent_as_it_is(
 
 
 class TestShell:
-    SCRIPT = """\
+    COMMANDS = """\
 #!/bin/bash
 set -eu
-HOST=http://localhost:8000
-export TOKEN="ab c"
+HOST=http://localhost:8000 TOKEN="ab c"
 # Log in
 curl -s "$HOST/login?x={{a}}" -H "Authorization: Bearer ${TOKEN}" -d '{"a": "$b"}' | jq . > out 2>&1
 ID=$(curl -s $HOST/id)
-curl -u "me:$PASSWORD" "${HOST}/a/$ID"; curl ${BASE:-http://other}/b -d @- <<EOF
-# no comment
-a=$TOKEN
-EOF
+curl -u "me:$PASSWORD" "${HOST}/a"; curl $HOST/b -d @- <<EOF
 TOKEN=other
 curl "$HOST/$TOKEN" --cookie 'a=b' &
 curl --frobnicate x
+curl "$HOST/$(date)"
 """
 
     def test_variables_are_kept_as_variables(self, tmp_path: Path) -> None:
-        done = imported(tmp_path, self.SCRIPT)
+        done = imported(tmp_path, self.COMMANDS)
         text = (tmp_path / "out.http").read_text()
         assert done.exit_code == 0
         assert "@HOST = http://localhost:8000\n" in text
         assert "@PASSWORD = {{$processEnv PASSWORD}}\n" in text
-        assert "GET {{HOST}}/a/{{ID}}\nAuthorization: Basic me {{PASSWORD}}\n" in text
-        found = sent(tmp_path, "out.http", ID="7", PASSWORD="pw")
+        assert "GET {{HOST}}/a\nAuthorization: Basic me {{PASSWORD}}\n" in text
+        found = sent(tmp_path, "out.http", PASSWORD="pw")
         assert [one.url for one in found] == [
             "http://localhost:8000/login?x={{a}}",
-            "http://localhost:8000/a/7",
-            "http://other/b",
-            "http://localhost:8000/other",
+            "http://localhost:8000/a",
+            "http://localhost:8000/ab c",
         ]
         assert found[0].header("Authorization") == "Bearer ab c"
         assert found[0].body == b'{"a": "$b"}'
         assert found[1].header("Authorization") == "Basic bWU6cHc="
-        assert found[2].body == b"# no commenta=ab c"  # -d takes line ends out
-        assert found[3].header("Cookie") == "a=b"
+        assert found[2].header("Cookie") == "a=b"
 
     def test_what_is_not_translated_is_told_with_its_line(self, tmp_path: Path) -> None:
-        done = imported(tmp_path, self.SCRIPT, "--strict")
+        done = imported(tmp_path, self.COMMANDS, "--strict")
         assert done.exit_code == 1
         told = [line.split("source:")[1] for line in done.stderr.splitlines()]
         assert told == [
-            "7: not translated: ID: what a command prints is not known here",
-            "6: not translated: what the output is piped into is left out",
-            "14: not translated: " + FROBNICATE,
+            "6: not translated: not a curl command: ID=$(curl -s $HOST/id)",
+            "8: not translated: TOKEN has a value already",
+            "5: not translated: what follows | is left out",
+            "7: not translated: cannot read the standard input: write the text, or name a file",
+            "10: not translated: " + FROBNICATE,
+            "11: not translated: $(: a shell computes it: write the value",
         ]
         text = (tmp_path / "out.http").read_text()
         assert "# curl --frobnicate x\n# not translated: --frobnicate" in text
@@ -132,9 +130,7 @@ curl --frobnicate x
             ("curl --insecure https://x/", "# not translated: curl --insecure is left out"),
             ('curl ^"http://x/^" ^\r\n  -H ^"a: b^"', "a: b"),
             ("curl $HOST", "GET {{HOST}}"),
-            ('curl "http://x/$1/$(date)"', "GET http://x/{{shell_1}}/{{shell_2}}"),
-            ("curl http://x/ -d @- <<< abc", "# not translated: -d @- cannot read"),
-            ("curl http://x/ --data-binary @- <<'E'\n$a\n\nE\n", "< out-bodies/post.body"),
+            ("curl http://x/ -d @- <<< abc", "# not translated: cannot read"),
         ],
     )
     def test_a_command_is_read_as_a_shell_reads_it(
@@ -147,8 +143,7 @@ curl --frobnicate x
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("curl 'http://x/", "source:1: a quote or a substitution that begins here never ends"),
-            ('curl ^"http://x/^" ^\r\n  --nope ^"a^"', "--nope is not understood"),
+            ("curl 'http://x/", "source:1: this is not a shell command: it ends inside a quote"),
             ("for x in 1; do echo $x; done", "none of what can be imported"),
         ],
     )

@@ -1,0 +1,406 @@
+"""curl's options: a row for each, with its effect on the request.
+
+Options that do not change the request (output and display) are ignored. Options about the transport
+become a directive if there is one, else a comment that says what to do instead. An option without a
+row is an error, because its effect would be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import quote
+
+import attrs
+
+from orgrest.convert.shared.model import ConversionError
+from orgrest.http.syntax import is_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_STDIN: Final = "cannot read the standard input: write the text, or name a file"
+_FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
+_FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
+_FORM_TYPES: Final = {
+    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
+    "pdf": "application/pdf", "xml": "application/xml",
+}  # fmt: skip
+
+
+def form_type(filename: str) -> str:
+    """Return the type that curl gives the file of a form, as hurl does."""
+    suffix = filename.rpartition(".")[2].lower()
+    return _FORM_TYPES.get(suffix, "application/octet-stream")
+
+
+@attrs.define
+class Command:
+    """A command as far as parsed. `forms` are the parts of a form, as `multipart` takes them."""
+
+    method: str = ""
+    url: str = ""
+    headers: list[tuple[str, str]] = attrs.field(factory=list)
+    cookies: list[str] = attrs.field(factory=list)
+    data: str | None = None
+    added: list[str] = attrs.field(factory=list)
+    files: list[str] = attrs.field(factory=list)
+    forms: list[tuple[str, str, str, str, bool]] = attrs.field(factory=list)
+    query: bool = False
+    user: str = ""
+    scheme: tuple[str, ...] = ()
+    json: bool = False
+    directives: list[str] = attrs.field(factory=list)
+    certificate: dict[str, str] = attrs.field(factory=dict)
+    left_out: list[str] = attrs.field(factory=list)
+
+    def complete_url(self, variable: str) -> str:
+        """Return the URL with what other options add; it may begin with a `variable`."""
+        url = self.url
+        if "://" not in url and not url.startswith(variable):
+            url = f"http://{url}"
+        added = [*self.added, *([self.data] if self.query and self.data is not None else [])]
+        if added:
+            url = url.partition("#")[0]
+            url += ("&" if "?" in url else "?") + "&".join(added)
+        if self.user and not self.scheme:
+            scheme, _, rest = url.partition("://")
+            user = ":".join(quote(part, safe="") for part in self.user.split(":", 1))
+            url = f"{scheme}://{user}@{rest}"
+        return _one_line(url, "the URL")
+
+    def complete_headers(self) -> list[tuple[str, str]]:
+        """Return the headers with those of other options. Raises ConversionError."""
+        headers = list(self.headers)
+        if self.cookies:
+            headers.append(("Cookie", "; ".join(self.cookies)))
+        given = {name.lower() for name, _ in headers}
+        types = []
+        if self.json:
+            types = [("Content-Type", "application/json"), ("Accept", "application/json")]
+        elif self.files or (self.data is not None and not self.query):
+            types = [("Content-Type", "application/x-www-form-urlencoded")]
+        headers += [one for one in types if one[0].lower() not in given]
+        if self.scheme:
+            user, colon, password = self.user.partition(":")
+            if not colon or re.search(r"\s", self.user):
+                reason = "--user gives a name and a password, without blanks, behind a colon"
+                raise ConversionError(reason)
+            scheme, *named = self.scheme
+            headers.append(("Authorization", " ".join([scheme, user, password, *named])))
+        if self.certificate:
+            fields = [one for one in ("cert", "key", "passphrase") if one in self.certificate]
+            shown = " ".join(f"{one}: {self.certificate[one]}" for one in fields)
+            headers.append(("X-ClientCert", shown))
+        for name, value in headers:
+            if not is_token(name):
+                raise ConversionError(f"not a header name: {name!r}")
+            _one_line(value, f"the value of {name}")
+        return headers
+
+
+def read_words(words: list[str]) -> Command:
+    """Parse the words after ``curl``. Raises ConversionError for what cannot be expressed."""
+    command = Command()
+    rest = _split_short(words)
+    rest.reverse()
+    while rest:
+        word = rest.pop()
+        if not word.startswith("-") or word == "-":
+            if command.url:
+                raise ConversionError(f"the command has two URLs: {command.url} and {word}")
+            command.url = word
+        elif word in _FLAGS:
+            _FLAGS[word](command)
+        elif not rest:
+            raise ConversionError(f"{word} has no value")
+        elif word in _VALUES:
+            _VALUES[word](command, word, rest.pop())
+        else:
+            reason = f"{word} is not understood: leave it out, or write the request yourself"
+            raise ConversionError(reason)
+    if not command.url:
+        raise ConversionError("the command has no URL")
+    if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
+        command.scheme = ("Basic",)
+    files = command.files
+    if files and (command.data is not None or files[1:] or command.query):
+        raise ConversionError(f"@{files[0]} stands beside other data: a body is one file, or text")
+    if command.forms and (command.data is not None or files):
+        raise ConversionError("the command has a form and other data: a body is one of them")
+    return command
+
+
+def _one_line(text: str, what: str) -> str:
+    if any(c in text for c in "\r\n\0"):
+        raise ConversionError(f"{what} holds a line break: take it out")
+    return text
+
+
+def _split_short(words: list[str]) -> list[str]:
+    """Split ``-sXPOST`` into ``-s -X POST``."""
+    found: list[str] = []
+    value = False
+    for word in words:
+        if value or not word.startswith("-") or word == "-":
+            found.append(word)
+            value = False
+        elif word.startswith("--"):
+            found.append(word)
+            value = word not in _FLAGS
+        else:
+            at = 1
+            while at < len(word):
+                found.append(f"-{word[at]}")
+                at += 1
+                if found[-1] in _VALUES:
+                    value = at == len(word)
+                    if not value:
+                        found.append(word[at:])
+                    break
+    return found
+
+
+def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
+    """Do nothing: the option does not change the request."""
+
+
+def _left_out(word: str, instead: str, command: Command, _word: str = "", value: str = "") -> None:
+    """Record an option that documents cannot express, and the alternative."""
+    given = _one_line(f"{word} {value}".rstrip(), "an option")
+    command.left_out.append(f"{given} is left out: {instead}")
+
+
+def _time(directive: str, command: Command, word: str, value: str) -> None:
+    if not re.fullmatch(r"\d+(?:\.\d+)?", value):
+        raise ConversionError(f"{word} takes a number of seconds, not {value}")
+    command.directives.append(f"{directive} {value} s")
+
+
+def _certificate(field: str, command: Command, word: str, value: str) -> None:
+    file, colon, passphrase = value.partition(":") if field == "cert" else (value, "", "")
+    given = {field: file, **({"passphrase": passphrase} if colon else {})}
+    if any(not text or re.search(r"\s", text) for text in given.values()):
+        raise ConversionError(f"{word} {value}: an X-ClientCert header holds names without blanks")
+    command.certificate |= given
+
+
+def _scheme(name: str, command: Command) -> None:
+    command.scheme = (name,)
+
+
+def _aws(command: Command, word: str, value: str) -> None:
+    """Parse `aws:amz:REGION:SERVICE`, whose last two parts are optional."""
+    provider, _, rest = value.partition(":")
+    named = rest.split(":")[1:]
+    if provider != "aws" or len(named) > 2:
+        raise ConversionError(f"{word} {value}: only aws:amz:REGION:SERVICE is signed here")
+    names = ("region", "service")
+    command.scheme = ("AWS", *(f"{k}:{v}" for k, v in zip(names, named, strict=False) if v))
+
+
+def _query(command: Command) -> None:
+    command.query = True
+
+
+def _head(command: Command) -> None:
+    command.method = "HEAD"
+
+
+def _method(command: Command, _: str, value: str) -> None:
+    if not is_token(value):
+        raise ConversionError(f"not a method: {value!r}")
+    command.method = value
+
+
+def _url(command: Command, _: str, value: str) -> None:
+    command.url = value
+
+
+def _header(command: Command, _: str, line: str) -> None:
+    if line.startswith("@"):
+        raise ConversionError(
+            f"-H {line} reads headers from a file: write them as -H 'NAME: VALUE'"
+        )
+    name, colon, text = line.partition(":")
+    if colon and text.strip():
+        command.headers.append((name.strip(), text.strip()))
+    elif not colon and name.endswith(";"):
+        command.headers.append((name[:-1], ""))
+
+
+def _cookie(command: Command, word: str, value: str) -> None:
+    if value and "=" not in value:
+        raise ConversionError(f"{word} {value} reads cookies from a file: write NAME=VALUE")
+    command.cookies += [value] if value else []
+
+
+def _named_header(name: str, command: Command, _: str, value: str) -> None:
+    command.headers += [(name, value)] if value else []
+
+
+def _user(command: Command, _: str, value: str) -> None:
+    command.user = value
+
+
+def _form(command: Command, word: str, value: str) -> None:
+    command.forms.append(_form_part(value, literal=word == "--form-string"))
+
+
+def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
+    """Parse ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, and the attributes behind ``;``."""
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise ConversionError(f"-F {given} is not a form field: write NAME=VALUE")
+    if literal:
+        return name, value, "", "", False
+    sign = value[:1] if value[:1] in ("@", "<") else ""
+    text, at = _form_word(value, len(sign))
+    if sign and text == "-":
+        raise ConversionError(f"-F {given} {_STDIN}")
+    if sign and "," in text:
+        raise ConversionError(f"-F {given} holds several files: give each a -F of its own")
+    options: dict[str, str] = {"filename": text.rsplit("/", 1)[-1] if sign == "@" else ""}
+    last = ""
+    while at < len(value):
+        option = _FORM_OPTION.match(value, at + 1)
+        if option is None and last == "type":
+            more, at = _form_word(value, at + 1)
+            options["type"] += f"; {more}"
+        elif option is None or option[1] not in ("type", "filename"):
+            reason = f"-F {given}: what stands behind ; is not understood: quote the value"
+            raise ConversionError(reason)
+        else:
+            last = option[1]
+            options[last], at = _form_word(value, option.end())
+    kind = options.get("type", "")
+    if sign == "@" and not kind:
+        kind = form_type(options["filename"])
+    if sign:
+        _one_line(text, "the name of the file")
+    return name, text, options["filename"], _one_line(kind, f"the type of {name}"), bool(sign)
+
+
+def _form_word(value: str, at: int) -> tuple[str, int]:
+    """Read up to the next unquoted ``;``; return the text and its end."""
+    match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # it matches anything
+    if match[1] is None:
+        return match[0].strip(), match.end()
+    return re.sub(r'\\(["\\])', r"\1", match[1]), match.end()
+
+
+def _data(command: Command, word: str, value: str) -> None:
+    if value == "@-":
+        raise ConversionError(f"{word} @- {_STDIN}")
+    if value.startswith("@"):
+        command.files.append(_one_line(value[1:], "the name of the file"))
+        if word in ("-d", "--data", "--data-ascii"):
+            reason = f"-d sends {value[1:]} without its line ends; here it goes as it is"
+            command.left_out.append(reason)
+    else:
+        _add(command, value)
+
+
+def _json(command: Command, word: str, value: str) -> None:
+    _data(command, word, value) if value.startswith("@") else _add(command, value, between="")
+    command.json = True
+
+
+def _raw_data(command: Command, _: str, value: str) -> None:
+    _add(command, value)
+
+
+def _encoded_data(command: Command, word: str, value: str) -> None:
+    _add(command, _urlencoded(word, value))
+
+
+def _add(command: Command, datum: str, between: str = "&") -> None:
+    command.data = datum if command.data is None else f"{command.data}{between}{datum}"
+
+
+def _url_query(command: Command, word: str, value: str) -> None:
+    command.added.append(value[1:] if value.startswith("+") else _urlencoded(word, value))
+
+
+def _urlencoded(word: str, value: str) -> str:
+    """Encode ``TEXT``, ``=TEXT`` or ``NAME=TEXT``."""
+    name, equals, text = value.partition("=")
+    if not equals and "@" in name:
+        raise ConversionError(f"{word} {value} reads a file, encoded: write its text behind a =")
+    if not equals:
+        return quote(value, safe="")
+    return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
+
+
+_IGNORED_FLAGS = (
+    "-s", "--silent", "-S", "--show-error", "-v", "--verbose", "-i", "--include", "-L",
+    "--location", "--compressed", "-f", "--fail", "-#", "--progress-bar", "-N", "--no-buffer",
+    "--http1.1", "-4", "-6", "-O", "--remote-name", "-q", "--fail-with-body",
+    "--no-progress-meter", "-g", "--globoff", "--path-as-is",
+)  # fmt: skip
+_IGNORED_VALUES = (
+    "-o", "--output", "-w", "--write-out", "-c", "--cookie-jar", "-D", "--dump-header",
+)  # fmt: skip
+_INSECURE = "orgrest --insecure verifies no certificates"
+_INSTEAD = {
+    "-x --proxy": "orgrest --proxy URL sends through one",
+    "--cacert --capath": "orgrest --ca FILE has other certificates",
+    "--retry --retry-delay --retry-max-time": "orgrest test --retry N sends again",
+    "--max-redirs": "at most 10 redirects are followed",
+    "--resolve --connect-to --interface": "there is nothing like it in a document",
+}
+_FLAGS: dict[str, Callable[[Command], None]] = {
+    "-G": _query,
+    "--get": _query,
+    "--digest": partial(_scheme, "Digest"),
+    "--ntlm": partial(_scheme, "NTLM"),
+    "--negotiate": partial(_scheme, "Negotiate"),
+    "-I": _head,
+    "--head": _head,
+    **dict.fromkeys(_IGNORED_FLAGS, _ignore),
+    **dict.fromkeys(["-k", "--insecure"], partial(_left_out, "--insecure", _INSECURE)),
+    **{
+        word: partial(_left_out, word, "the request is sent as HTTP/1.1")
+        for word in ("--http2", "--http2-prior-knowledge", "--http3")
+    },
+}
+_VALUES: dict[str, Callable[[Command, str, str], None]] = {
+    "-X": _method,
+    "--request": _method,
+    "--url": _url,
+    "-H": _header,
+    "--header": _header,
+    "-b": _cookie,
+    "--cookie": _cookie,
+    "-A": partial(_named_header, "User-Agent"),
+    "--user-agent": partial(_named_header, "User-Agent"),
+    "-e": partial(_named_header, "Referer"),
+    "--referer": partial(_named_header, "Referer"),
+    "--aws-sigv4": _aws,
+    "-u": _user,
+    "--user": _user,
+    "-F": _form,
+    "--form": _form,
+    "--form-string": _form,
+    "-d": _data,
+    "--data": _data,
+    "--data-ascii": _data,
+    "--data-binary": _data,
+    "--data-raw": _raw_data,
+    "--data-urlencode": _encoded_data,
+    "--json": _json,
+    "--url-query": _url_query,
+    **dict.fromkeys(_IGNORED_VALUES, _ignore),
+    **dict.fromkeys(["-m", "--max-time"], partial(_time, "timeout")),
+    "--connect-timeout": partial(_time, "connection-timeout"),
+    **dict.fromkeys(["-E", "--cert"], partial(_certificate, "cert")),
+    "--key": partial(_certificate, "key"),
+    "--pass": partial(_certificate, "passphrase"),
+    **{
+        word: partial(_left_out, word, instead)
+        for words, instead in _INSTEAD.items()
+        for word in words.split()
+    },
+}
