@@ -7,11 +7,11 @@ Content-Security-Policy allows only its own script and style, by their hashes.
 from __future__ import annotations
 
 import hashlib
-import json
 from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orgrest.rendering.pretty import json_text
 from orgrest.run.suite.summary import spent, title
 
 if TYPE_CHECKING:
@@ -55,14 +55,9 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body; complete JSON is pretty-printed."""
+    """Return the text of a body; complete JSON is pretty-printed, if that does not swell it."""
     text: str = body["text"]
-    if "json" in body["type"] and not body["cut"]:
-        try:
-            return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-        except (ValueError, RecursionError):
-            pass
-    return text
+    return json_text(text) if "json" in body["type"] and not body["cut"] else text
 
 
 def phases(timing: Record) -> list[Record]:

@@ -180,6 +180,18 @@ class TestData:
         assert exchange["request"]["body"]["text"] == "abc"
         assert exchange["response"] is None
 
+    def test_the_last_of_too_many_redirects_is_there(self, run, folder: Path) -> None:
+        moved = response(b"on and on", "Location: /again", status="302 Found")
+        with RawServer(moved) as server:
+            found = run("a.http", "--har", "r.har", a_http=f"GET {server.url}/").requests[0]
+            sent = len(server.requests)
+        [exchange] = found["exchanges"]
+        assert exchange["error"].startswith("still redirected after 10 redirects")
+        assert exchange["response"]["status"] == 302
+        assert exchange["response"]["body"]["text"] == "on and on"
+        entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
+        assert [one["response"]["status"] for one in entries] == [302] * sent
+
     def test_the_phases_of_an_exchange_are_timed(self, run) -> None:
         first, second = run("a.http", a_http="GET HOST/json\n\n###\nGET HOST/json").requests
         timing = first["exchanges"][0]["timing"]
@@ -211,6 +223,16 @@ class TestData:
         with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
             reported(f"GET {wrong.url}")
         assert "{nothing" in (folder / "r.html").read_text()
+
+    def test_deeply_nested_json_does_not_make_a_report_of_megabytes(
+        self, reported, folder: Path
+    ) -> None:
+        body = b"[" * 400 + b",".join([b"[[1]]"] * 7000) + b"]" * 400
+        with RawServer(response(body, "Content-Type: application/json")) as nested:
+            reported(f"GET {nested.url}")
+        page = (folder / "r.html").read_text()
+        assert "[[1]],[[1]]" in page
+        assert len(page) < 20 * len(body)
 
     def test_a_long_body_is_cut_and_a_binary_one_is_base64(self, run) -> None:
         body = "é" * 50_000
