@@ -61,6 +61,11 @@ class Comment:
     name: str | None
     span: Span = attrs.field(eq=False)
 
+    @property
+    def is_assertion(self) -> bool:
+        """Whether it is an assertion of the request above: `# ?? status == 200`."""
+        return self.text.lstrip("#").lstrip().startswith("??")
+
 
 @attrs.frozen
 class Text:
@@ -340,7 +345,21 @@ class Document:
         return tuple(item for item in self.items if isinstance(item, ParsedRequest))
 
     def request_at(self, offset: int) -> ParsedRequest | None:
-        """Return the request at `offset`, else the next one below it, else the last one."""
-        requests = self.requests
-        below = (request for request in requests if offset <= request.span.end)
-        return next(below, requests[-1] if requests else None)
+        """Return the request that a cursor at `offset` selects, None if there is no request.
+
+        A request reaches down to the next separator. A position between a separator and a request
+        selects that request, one below the last separator the last request.
+        """
+        above = last = None
+        for item in self.items:
+            if isinstance(item, ParsedRequest):
+                if offset <= item.span.end:
+                    return above if above is not None and offset < item.span.start else item
+                above = last = item
+            elif (
+                above is not None
+                and above.span.end < item.span.start <= offset
+                and not (isinstance(item, Comment) and item.is_assertion)
+            ):
+                above = None
+        return last

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orgrest.http.parsing import restclient
+from orgrest.http.parsing import request_file, restclient
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.syntax import (
     Definition,
+    Document,
     HeaderLine,
     HeaderVariable,
     ParsedRequest,
     Text,
 )
 from orgrest.model import Capture, OrgrestError, RequestSyntaxError, Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def one(text: str) -> ParsedRequest:
@@ -389,6 +394,26 @@ def test_the_request_at_a_place_is_the_one_around_or_below_it() -> None:
     assert last is not None
     assert last.target.text == "http://h/2"
     assert parse("").request_at(0) is None
+
+
+def selected(parsed: Document, text: str) -> list[str]:
+    """Return for each line the path of the request that a cursor there selects."""
+    starts = [0, *(at + 1 for at, c in enumerate(text) if c == "\n")]
+    found = [parsed.request_at(at) for at in starts]
+    return [one.target.text.rpartition("/")[2] if one else "" for one in found]
+
+
+@pytest.mark.parametrize("read", [parse, request_file.parse])
+def test_a_blank_line_below_a_request_never_selects_the_next_one(
+    read: Callable[[str], Document],
+) -> None:
+    text = (
+        "GET http://h/a\n\n\n### two\n\nPOST http://h/b\nA: b\n\nbody\n\n\n"
+        "###\n\nDELETE http://h/c\n\n###\n\n"
+    )
+    assert selected(read(text), text) == [*"aaa", *"bbbbbbbb", *"cccccc", "c"]
+    blanks = "GET http://h/a\n# ?? status == 200\n\n\n###\nDELETE http://h/b"
+    assert selected(read(blanks), blanks) == [*"aaaabb"]
 
 
 def test_errors_read_as_file_line_column_reason() -> None:
