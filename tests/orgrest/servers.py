@@ -129,6 +129,22 @@ def closing(data: bytes) -> Handler:
     return answer
 
 
+def silent(connection: socket.socket, _: bytes = b"") -> None:
+    """Send nothing; the client, or the end of the server, closes the connection."""
+    while connection.recv(65536):
+        pass
+
+
+def stalling(data: bytes) -> Handler:
+    """Send `data`, and nothing more."""
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(data)
+        silent(connection)
+
+    return answer
+
+
 def echo(connection: socket.socket, request: bytes) -> None:
     """Send the request back as text."""
     connection.sendall(response(request, "Content-Type: text/plain"))

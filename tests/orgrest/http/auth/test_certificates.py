@@ -10,6 +10,7 @@ import attrs
 import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
+from exchanges import tls_of
 from servers import RawServer, response
 
 from orgrest.http.auth import certificates
@@ -29,8 +30,7 @@ class Mutual:
 
     def __init__(self, folder: Path, *, required: bool = True) -> None:
         authority = trustme.CA()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert("127.0.0.1").configure_cert(context)
+        context = tls_of(authority)
         authority.configure_trust(context)
         context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_NONE
         self.ca = folder / "ca.pem"

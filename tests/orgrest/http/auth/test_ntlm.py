@@ -17,6 +17,7 @@ import pytest
 import spnego
 import trustme
 from components import needs
+from exchanges import tls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import Proxy, RawServer, closing, response
@@ -232,9 +233,7 @@ def test_through_a_tunnel_the_handshake_is_with_the_server(
     authority = trustme.CA()
     pem = tmp_path / "ca.pem"
     authority.cert_pem.write_to_path(str(pem))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    with NtlmServer(context=context) as server, Proxy() as proxy:
+    with NtlmServer(context=tls_of(authority)) as server, Proxy() as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
         with Client(ca=pem) as client:
             answer = client.send(Request("GET", server.url, credentials=credentials()))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from components import needs
+from exchanges import headers_sent
 from hypothesis import given
 from hypothesis import strategies as st
-from servers import RawServer, response
+from servers import RawServer, by_path, echo, response
 
 from orgrest.commands.main import main
 from orgrest.http.transport import Client, Cookies
@@ -233,3 +234,33 @@ def test_only_a_cookie_with_a_domain_goes_to_subdomains(
         assert got == names
         again = Cookies.read(cookies.written(), "jar")
         assert [name for name in asked if again.header(f"http://{name}/") is not None] == names
+
+
+def test_cookies_come_back_within_a_document_and_not_in_another(client: Client) -> None:
+    cookies = client.new_cookies()
+    lines = ("Set-Cookie: a=1; Path=/", "Set-Cookie: b=2; Path=/deep")
+    with RawServer(by_path({"/set": response(b"", *lines), "/": echo, "/deep/x": echo})) as server:
+        client.send(Request("GET", f"{server.url}/set"), cookies=cookies)
+        client.send(Request("GET", f"{server.url}/"), cookies=cookies)
+        assert headers_sent(server)["cookie"] == "a=1"
+        client.send(Request("GET", f"{server.url}/deep/x"), cookies=cookies)
+        assert headers_sent(server)["cookie"] == "b=2; a=1"
+        client.send(Request("GET", f"{server.url}/"), cookies=client.new_cookies())
+        assert "cookie" not in headers_sent(server)
+
+
+def test_cookies_are_not_shown_to_another_port(client: Client) -> None:
+    cookies = client.new_cookies()
+    with RawServer(response(b"", "Set-Cookie: a=1")) as one, RawServer(echo) as other:
+        client.send(Request("GET", one.url), cookies=cookies)
+        client.send(Request("GET", other.url), cookies=cookies)
+        client.send(Request("GET", one.url), cookies=cookies)
+    assert "cookie" not in headers_sent(other)
+    assert headers_sent(one)["cookie"] == "a=1"
+
+
+def test_a_cookie_set_by_a_redirect_is_sent_to_where_it_leads(client: Client) -> None:
+    login = response(b"", "Location: /home", "Set-Cookie: s=1; Path=/", status="302 Found")
+    with RawServer(by_path({"/login": login, "/home": echo})) as server:
+        client.send(Request("POST", f"{server.url}/login", (), b"x"))
+    assert headers_sent(server)["cookie"] == "s=1"

@@ -9,19 +9,23 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
+import types
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 import trustme
 from components import require
-from servers import Proxy, RawServer, echo, response
+from exchanges import failure, head_of, tls_of
+from servers import Proxy, RawServer, Socks, echo, response
+from waiting import wait_until
 
 from orgrest.commands.main import main
+from orgrest.http.transport import Client, pools
 from orgrest.http.transport.proxies import chosen, proxy_for, read_proxy
 from orgrest.http.transport.urls import parse_url
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,13 +47,9 @@ class Running:
 
     def lines_of(self, wanted: str) -> list[str]:
         """What it did for an address; it writes that when a connection has ended."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            found = [line for line in self.log.read_text().splitlines() if wanted in line]
-            if found:
-                return found
-            time.sleep(0.02)
-        raise AssertionError(f"the proxy never saw {wanted}: {self.log.read_text()}")
+        return wait_until(
+            lambda: [line for line in self.log.read_text().splitlines() if wanted in line]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +67,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     ) as process:
         try:
             port = folder / "port"
-            while not (port.exists() and port.read_text().strip()):
-                assert process.poll() is None
-                time.sleep(0.02)
+            wait_until(lambda: port.exists() and port.read_text().strip())
             yield Running(int(port.read_text()), folder / "log")
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -115,12 +113,11 @@ def test_a_run_sends_through_the_proxy_that_it_is_started_with(
     assert any("GET" in line for line in lines)
 
 
-def test_what_is_encrypted_goes_through_a_tunnel(proxy: Running, orgrest, tmp_path: Path) -> None:
-    authority = trustme.CA()
+def test_what_is_encrypted_goes_through_a_tunnel(
+    proxy: Running, authority: trustme.CA, orgrest, tmp_path: Path
+) -> None:
     authority.cert_pem.write_to_path("ca.pem")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    with RawServer(echo, context=context) as server:
+    with RawServer(echo, context=tls_of(authority)) as server:
         file = document(tmp_path, f"GET {server.url}/tunnel", "X-Mine: only the server's")
         status, said = orgrest(file, "--ca", "ca.pem", "--proxy", proxy.url)
         assert (status, len(server.requests)) == (0, 1)
@@ -265,3 +262,109 @@ def test_a_port_may_be_listed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     given = "http://proxy:1"
     assert proxy_for(parse_url("http://a.example.org:8080/"), given) is None
     assert proxy_for(parse_url("http://a.example.org/"), given) == given
+
+
+def test_a_proxy_of_the_environment_forwards_plain_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with RawServer(echo) as server, Proxy() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        headers = (("x-b", "1"), ("X-A", "2"), ("X-B", "3"))
+        with Client() as client:
+            client.send(Request("POST", f"{server.url}/p?q", headers, b"body"))
+    head = head_of(proxy.requests[0])
+    assert head[0] == f"POST {server.url}/p?q HTTP/1.1"
+    assert head[-4:-1] == ["x-b: 1", "X-A: 2", "X-B: 3"]
+    assert head_of(server.requests[0])[0] == "POST /p?q HTTP/1.1"
+
+
+def test_tls_goes_through_a_tunnel_that_sees_no_header(
+    monkeypatch: pytest.MonkeyPatch, authority: trustme.CA, tls_server: RawServer, tmp_path: Path
+) -> None:
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    with Proxy(authorization="Basic dTpw") as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("//", "//u:p@"))
+        with Client(ca=pem) as client:
+            answer = client.send(Request("GET", tls_server.url, (("X-Secret", "1"),)))
+    assert answer.status == 200
+    assert b"X-Secret" not in proxy.requests[0]
+    assert b"X-Secret: 1" in tls_server.requests[0]
+    assert b"roxy-Authorization" not in tls_server.requests[0]
+
+
+def test_a_proxy_gets_its_credentials_in_a_forwarded_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with RawServer(echo) as server, Proxy(authorization="Basic dTpw") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.host.join(("u:p@", "")))
+        monkeypatch.delenv("REQUEST_METHOD", raising=False)
+        monkeypatch.setenv("http_proxy", f"u:p@{proxy.host}")
+        with Client() as client:
+            assert client.send(Request("GET", server.url)).status == 200
+
+
+@pytest.mark.skipif(find_spec("socks") is None, reason="pip install pysocks: SOCKS needs it")
+def test_a_socks_proxy_is_used_with_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawServer(echo) as server, Socks() as proxy:
+        monkeypatch.setenv("all_proxy", proxy.url.replace("http", "socks5"))
+        with Client() as client:
+            client.send(Request("GET", f"{server.url}/a/../%2f", (("x-b", "1"), ("X-B", "2"))))
+    assert proxy.targets == [("127.0.0.1", server.port)]
+    assert head_of(server.requests[0])[0] == "GET /a/../%2f HTTP/1.1"
+    assert head_of(server.requests[0])[-2:] == ["x-b: 1", "X-B: 2"]
+
+
+def test_no_proxy_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawServer(echo) as server, Proxy() as proxy:
+        monkeypatch.setenv("all_proxy", proxy.url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        with Client() as client:
+            client.send(Request("GET", server.url))
+    assert proxy.requests == []
+
+
+def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawServer(echo) as server, Proxy(authorization="x") as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        with Client() as client:
+            reason = failure(client, Request("GET", server.url.replace("http:", "https:")))
+        assert reason.startswith("through the proxy: tunnel connection failed: 407")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with Client() as client:
+        reason = failure(client, Request("GET", "http://example.org/"))
+    assert reason == "through the proxy: the connection was refused"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "reason"),
+    [
+        ("socks5://u:s3cret@h:1", "the proxy socks5://h:1 needs PySocks: pip install pysocks"),
+        ("http://u:s3cret@[", "not a proxy: http://["),
+        ("ftp://u:s3cret@h", "not a proxy: ftp://h"),
+    ],
+)
+def test_a_proxy_that_is_none_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, reason: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setattr(pools, "find_spec", lambda _: None)
+    with Client() as client:
+        assert failure(client, Request("GET", "http://example.org/")) == reason
+
+
+def test_a_system_without_root_certificates_takes_certifis_or_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, authority: trustme.CA, tls_server: RawServer, tmp_path: Path
+) -> None:
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    nothing = ssl.DefaultVerifyPaths(None, None, "", "", "", "")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
+    monkeypatch.setitem(sys.modules, "certifi", None)
+    with Client() as client:
+        reason = failure(client, Request("GET", tls_server.url))
+    assert "pip install certifi, or give --ca" in reason
+    certifi = types.SimpleNamespace(where=lambda: str(pem))
+    monkeypatch.setitem(sys.modules, "certifi", certifi)
+    with Client() as client:
+        assert client.send(Request("GET", tls_server.url)).status == 200

@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from servers import RawServer, by_path, response
+from exchanges import failure, headers_sent
+from servers import Handler, RawServer, by_path, echo, response
 
 from orgrest.http.transport import Client
 from orgrest.http.transport.addresses import is_public
+from orgrest.http.transport.trace import Trace
 from orgrest.http.transport.urls import parse_url, resolve
+from orgrest.http.values.shorthand import absolute_url
 from orgrest.model import Request, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
-@pytest.fixture
-def client() -> Iterator[Client]:
-    with Client() as made:
-        yield made
-
-
-def to(location: str) -> bytes:
-    return response(b"", f"Location: {location}", status="302 Found")
+def to(location: str, status: str = "302 Found") -> bytes:
+    return response(b"", f"Location: {location}", status=status)
 
 
 @pytest.mark.parametrize("shown", ["s3/cr et", quote("s3/cr et"), quote("s3/cr et", safe="")])
@@ -176,3 +173,155 @@ def test_a_redirect_leads_where_the_rfc_says(reference: str, meaning: str) -> No
 def test_a_redirect_may_leave_out_the_scheme() -> None:
     resolved = resolve(parse_url("https://a.example/b"), "//g.example:1/../h")
     assert resolved.text == "https://g.example:1/h"
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "then"),
+    [
+        ("301 Moved", "POST", "GET"),
+        ("302 Found", "POST", "GET"),
+        ("301 Moved", "PUT", "PUT"),
+        ("302 Found", "PUT", "PUT"),
+        ("301 Moved", "PATCH", "PATCH"),
+        ("302 Found", "DELETE", "DELETE"),
+        ("301 Moved", "HEAD", "HEAD"),
+        ("303 See Other", "PUT", "GET"),
+        ("307 Temporary", "POST", "POST"),
+        ("308 Permanent", "PUT", "PUT"),
+        ("302 Found", "HEAD", "HEAD"),
+    ],
+)
+def test_redirects_repeat_or_turn_into_get(
+    client: Client, status: str, method: str, then: str
+) -> None:
+    body = None if method == "HEAD" else b"body"
+    with RawServer(by_path({"/a": to("/b?x", status), "/b?x": response(b"")})) as server:
+        headers = (("X-Own", "1"), ("Content-Type", "t"))
+        answer = client.send(Request(method, f"{server.url}/a", headers, body))
+    assert answer.status == 200
+    assert answer.url == f"{server.url}/b?x"
+    assert [(step.status, step.url) for step in answer.redirects] == [
+        (int(status[:3]), f"{server.url}/b?x")
+    ]
+    second = server.requests[1]
+    assert second.startswith(f"{then} /b?x ".encode())
+    assert b"X-Own: 1\r\nContent-Type: t\r\n" in second
+    assert second.endswith(b"body") == (then == method and method != "HEAD")
+
+
+def test_a_get_after_a_redirected_post_does_not_announce_a_body(client: Client) -> None:
+    with RawServer(by_path({"/a": to("/b", "303 See Other"), "/b": response(b"")})) as server:
+        headers = (("Content-Length", "4"), ("X-A", "1"))
+        client.send(Request("POST", f"{server.url}/a", headers, b"body"))
+    assert "content-length" not in headers_sent(server)
+
+
+def test_credentials_stay_on_the_same_origin(client: Client) -> None:
+    private = (("Authorization", "Bearer t"), ("Cookie", "a=1"), ("X-A", "1"))
+    with RawServer(by_path({"/a": to("/b"), "/b": response(b"")})) as server:
+        client.send(Request("GET", f"{server.url}/a", private))
+    assert headers_sent(server)["authorization"] == "Bearer t"
+    assert headers_sent(server)["cookie"] == "a=1"
+
+
+def test_credentials_never_reach_another_origin(client: Client) -> None:
+    headers = (
+        ("Authorization", "Bearer t"),
+        ("Cookie", "a=1"),
+        ("Host", "example.org"),
+        ("X-Api-Key", "k-s3cret"),
+        ("X-A", "1"),
+    )
+    cookies = client.new_cookies()
+    with RawServer(response(b"")) as other:
+        away = response(b"", f"Location: {other.url}/b", "Set-Cookie: c=1", status="302 Found")
+        with RawServer(away) as server:
+            url = server.url.replace("//", "//user:pw@")
+            request = Request("GET", f"{url}/a", headers, secrets=frozenset({"s3cret"}))
+            client.send(request, cookies=cookies)
+    sent = headers_sent(other)
+    assert sent["host"] == other.host
+    assert {"authorization", "cookie", "x-api-key", "x-a"}.isdisjoint(sent)
+
+
+def test_a_body_with_a_secret_is_not_redirected_to_another_origin(client: Client) -> None:
+    with RawServer(response(b"")) as other, RawServer(to(other.url, "307 T")) as server:
+        request = Request("POST", server.url, (), b"pw=s3cret", secrets=frozenset({"s3cret"}))
+        reason = failure(client, request)
+        client.send(Request("POST", server.url, (), b"harmless"))
+    assert reason.endswith("the body holds a secret and is not sent on")
+    assert len(other.requests) == 1
+
+
+def test_a_redirect_loop_is_a_failure_after_ten(client: Client) -> None:
+    with RawServer(to("/loop")) as server:
+        reason = failure(client, Request("GET", f"{server.url}/loop"))
+        assert client.send(Request("GET", f"{server.url}/loop"), follow=False).status == 302
+    assert reason.startswith("still redirected after 10 redirects, to /loop: given up")
+    assert len(server.requests) == 12
+
+
+def test_ten_redirects_are_followed(client: Client) -> None:
+    steps: dict[str, bytes | Handler] = {f"/{n}": to(f"/{n + 1}") for n in range(10)}
+    with RawServer(by_path({**steps, "/10": response(b"there")})) as server:
+        answer = client.send(Request("GET", f"{server.url}/0"))
+    assert (answer.body, len(answer.redirects)) == (b"there", 10)
+
+
+def test_of_the_documents_headers_only_a_short_list_reaches_another_origin(client: Client) -> None:
+    headers = (
+        ("X-Api-Key", "literal"),
+        ("X-Auth-Token", "literal"),
+        ("Api-Key", "literal"),
+        ("Accept", "text/a"),
+        ("Accept-Language", "de"),
+        ("Content-Type", "text/b"),
+        ("User-Agent", "me"),
+        ("If-None-Match", '"1"'),
+    )
+    with RawServer(echo) as other, RawServer(to(other.url, "307 T")) as server:
+        answer = client.send(Request("POST", server.url, headers, b"x"))
+        assert headers_sent(server)["x-api-key"] == "literal"
+    sent = headers_sent(other)
+    kept = {name: sent[name] for name in ("accept", "accept-language", "content-type")}
+    assert kept == {"accept": "text/a", "accept-language": "de", "content-type": "text/b"}
+    assert (sent["user-agent"], sent["if-none-match"]) == ("me", '"1"')
+    assert {"x-api-key", "x-auth-token", "api-key"}.isdisjoint(sent)
+    assert answer.warnings == (
+        f"not sent on to another origin, {other.url}/: X-Api-Key, X-Auth-Token, Api-Key",
+    )
+
+
+def test_every_header_is_repeated_within_an_origin(client: Client) -> None:
+    with RawServer(by_path({"/a": to("/b", "307 T"), "/b": echo})) as server:
+        headers = (("X-Api-Key", "literal"), ("Authorization", "Bearer t"))
+        assert client.send(Request("GET", f"{server.url}/a", headers)).warnings == ()
+    sent = headers_sent(server)
+    assert (sent["x-api-key"], sent["authorization"]) == ("literal", "Bearer t")
+
+
+def test_a_redirect_is_the_answer_when_it_leads_nowhere_or_is_not_wanted(client: Client) -> None:
+    with RawServer(by_path({"/a": to("/b"), "/n": response(b"", status="302 F")})) as server:
+        assert client.send(Request("GET", f"{server.url}/a"), follow=False).status == 302
+        assert client.send(Request("GET", f"{server.url}/n")).status == 302
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://h/", "http://[", "http://:1/"])
+def test_a_redirect_away_from_http_is_refused(client: Client, location: str) -> None:
+    with RawServer(to(location)) as server:
+        assert failure(client, Request("GET", server.url)).startswith("not a")
+
+
+def test_options_of_the_whole_server_is_sent_with_an_asterisk(client: Client) -> None:
+    with RawServer(echo) as server:
+        client.send(Request("OPTIONS", absolute_url("*", server.host, None)))
+        assert server.requests[-1].startswith(b"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1")
+        assert failure(client, Request("GET", f"{server.url}*")) == (
+            "GET * cannot be sent: only OPTIONS has no path"
+        )
+    with RawServer(to("a")) as server:
+        trace = Trace()
+        with pytest.raises(TransportError, match="still redirected"):
+            client.send(Request("OPTIONS", f"{server.url}*"), trace=trace)
+        assert trace.hops[1].request.url == f"{server.url}/a"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
+from exchanges import tls_of
 from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -255,12 +255,9 @@ def test_messages_without_end_or_measure_do_not_fill_the_memory() -> None:
         assert "longer than 25000 bytes" in got.warnings[0]
 
 
-def test_a_websocket_over_tls_verifies_the_server(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+def test_a_websocket_over_tls_verifies_the_server(authority: trustme.CA, tmp_path: Path) -> None:
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    with Talker(echo, ssl=context) as talker:
+    with Talker(echo, ssl=tls_of(authority)) as talker:
         request = Request("WEBSOCKET", talker.url, body=b"safe")
         with Client(ca=tmp_path / "ca.pem") as client:
             assert client.send(request, messages=1).body == b"safe\n"
@@ -269,12 +266,11 @@ def test_a_websocket_over_tls_verifies_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "wss"])
-def test_a_server_that_never_answers_the_handshake_is_left_in_time(scheme: str) -> None:
+def test_a_server_that_never_answers_the_handshake_is_left_in_time(
+    authority: trustme.CA, scheme: str
+) -> None:
     # Over TLS it says something nevertheless: session tickets.
-    context = None
-    if scheme == "wss":
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    context = tls_of(authority) if scheme == "wss" else None
     with (
         RawServer(lambda _connection, _request: None, context=context) as server,
         Client(insecure=True, connect_timeout=0.3) as client,
@@ -284,11 +280,10 @@ def test_a_server_that_never_answers_the_handshake_is_left_in_time(scheme: str) 
 
 
 @pytest.mark.parametrize("scheme", ["ws", "wss"])
-def test_a_server_that_does_not_read_is_left_in_time(scheme: str) -> None:
+def test_a_server_that_does_not_read_is_left_in_time(authority: trustme.CA, scheme: str) -> None:
     options: dict[str, Any] = {"compression": None, "max_queue": 1, "close_timeout": 0.1}
     if scheme == "wss":
-        options["ssl"] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        trustme.CA().issue_cert("127.0.0.1").configure_cert(options["ssl"])
+        options["ssl"] = tls_of(authority)
     over = threading.Event()
     much = b"\n===\n".join([b"x" * 1_000_000] * 30)
     with Talker(lambda _: over.wait(30) and None, **options) as talker:
@@ -301,11 +296,10 @@ def test_a_server_that_does_not_read_is_left_in_time(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "wss"])
-def test_cancelling_ends_the_listening_at_once(scheme: str) -> None:
+def test_cancelling_ends_the_listening_at_once(authority: trustme.CA, scheme: str) -> None:
     options: dict[str, Any] = {}
     if scheme == "wss":
-        options["ssl"] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        trustme.CA().issue_cert("127.0.0.1").configure_cert(options["ssl"])
+        options["ssl"] = tls_of(authority)
     with Talker(echo, **options) as talker, Client(insecure=True) as client:
         threading.Timer(0.3, client.abort).start()
         start = time.monotonic()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 import trustme
+from exchanges import tls_of
 from servers import RawServer, by_path, response
 
 from orgrest.http.transport import Client
@@ -24,19 +24,11 @@ def slow(connection, _: bytes) -> None:
     connection.sendall(b"x" * 5)
 
 
-@pytest.fixture
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
 @pytest.mark.parametrize("tls", [False, True])
 def test_each_phase_of_a_new_connection_is_timed_and_a_kept_one_has_fewer(
     tls: bool, authority: trustme.CA, tmp_path: Path
 ) -> None:
-    context = None
-    if tls:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert("127.0.0.1").configure_cert(context)
+    context = tls_of(authority) if tls else None
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     with RawServer(slow, context=context) as server, Client(ca=tmp_path / "ca.pem") as client:
         first, second = (client.send(Request("GET", server.url)) for _ in range(2))

@@ -1,0 +1,169 @@
+"""Content codings are undone, and a body that was cut short never passes for the whole."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from exchanges import headers_sent
+from servers import RawServer, response
+from urllib3.util import make_headers
+
+from orgrest.http.transport import Client, codings, headers
+from orgrest.http.transport.headers import accept_encoding
+from orgrest.model import Request, TransportError
+
+if TYPE_CHECKING:
+    pass
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "x-gzip"])
+def test_content_codings_are_undone(client: Client, coding: str) -> None:
+    body = zlib.compress(b"plain") if coding == "deflate" else gzip.compress(b"plain")
+    with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+        assert client.send(Request("GET", server.url)).body == b"plain"
+
+
+def test_a_coded_body_in_chunks_is_put_together(client: Client) -> None:
+    body = gzip.compress(b"plain")
+    chunks = b"".join(b"3;x=y\r\n%s\r\n" % body[i : i + 3] for i in range(0, len(body) - 3, 3))
+    rest = body[(len(body) - 1) // 3 * 3 :]
+    framed = chunks + b"%x\r\n%s\r\n0\r\nX-Trailer: 1\r\n\r\n" % (len(rest), rest)
+    lines = ("Content-Encoding: gzip", "Transfer-Encoding: chunked")
+    with RawServer(response(framed, *lines, length=False)) as server:
+        assert client.send(Request("GET", server.url)).body == b"plain"
+        assert client.send(Request("GET", server.url)).body == b"plain"
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(("coding", "package"), [("br", "brotli"), ("zstd", "backports.zstd")])
+def test_an_optional_content_coding_is_undone_or_named(
+    client: Client, coding: str, package: str
+) -> None:
+    body = {
+        "br": b"\x0b\x02\x80plain\x03",
+        "zstd": b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00plain",
+    }[coding]
+    with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+        answer = client.send(Request("GET", server.url))
+        offered = coding in headers_sent(server)["accept-encoding"]
+    if offered:
+        assert (answer.body, answer.warnings) == (b"plain", ())
+    else:
+        assert answer.body == body
+        assert f"pip install {package}" in answer.warnings[0]
+
+
+RAW = zlib.compress(b"plain" * 99)[2:-4]
+BR = b"\x0b\x02\x80plain\x03"
+ZSTD = b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00plain"
+
+
+def _gzip(body: bytes) -> bytes:
+    # pytest names a case by its bytes: without the time, so that all workers collect the same
+    return gzip.compress(body, mtime=0)
+
+
+def coded(client: Client, coding: str, body: bytes) -> bytes:
+    with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+        return client.send(Request("GET", server.url)).body
+
+
+def offered(coding: str) -> object:
+    missing = coding not in headers.accept_encoding()
+    return pytest.mark.skipif(missing, reason=f"pip install {codings.PACKAGES[coding]}")
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", _gzip(b"plain" * 99)),
+        ("gzip", _gzip(b"")),
+        ("deflate", zlib.compress(b"plain" * 99)),
+        ("deflate", RAW),
+        ("gzip, gzip", _gzip(_gzip(b"plain"))),
+        ("deflate, gzip", _gzip(RAW)),
+        pytest.param("br", BR, marks=offered("br")),
+        pytest.param("br, gzip", _gzip(BR), marks=offered("br")),
+        pytest.param("zstd", ZSTD, marks=offered("zstd")),
+    ],
+)
+def test_a_coded_body_that_was_cut_short_never_passes_for_the_whole(
+    client: Client, coding: str, body: bytes
+) -> None:
+    coded(client, coding, body)
+    for end in range(1, len(body)):
+        with pytest.raises(TransportError) as caught:
+            coded(client, coding, body[:end])
+        assert caught.value.reason in (
+            f"the body is cut short: its {coding} data never comes to an end",
+            "the body is not what its Content-Encoding says",  # zstd is told by urllib3
+        )
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip, gzip", _gzip(_gzip(b"plain")[:-3])),
+        ("deflate, gzip", _gzip(RAW[:-2])),
+        ("gzip", _gzip(b"a") + _gzip(b"plain" * 99)[:-9]),
+        ("gzip", _gzip(b"a") + _gzip(b"plain" * 99)[:12]),
+        pytest.param("br", b"hello", marks=offered("br")),
+        pytest.param("br, gzip", _gzip(BR[:-1]), marks=offered("br")),
+        pytest.param("zstd, gzip", _gzip(ZSTD[:-1]), marks=offered("zstd")),
+    ],
+)
+def test_data_that_ends_within_a_coding_never_passes_for_the_whole(
+    client: Client, coding: str, body: bytes
+) -> None:
+    with pytest.raises(TransportError, match="the body is cut short"):
+        coded(client, coding, body)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "plain"),
+    [
+        ("deflate", RAW, b"plain" * 99),
+        ("deflate", zlib.compress(b"a") + b"rubbish", b"a"),
+        *(("gzip", _gzip(b"a") + rubbish, b"a") for rubbish in (b"\n", b"\0" * 9, b"xyz")),
+        ("gzip", _gzip(b"a") + _gzip(b"b") + b"\n", b"ab"),
+        ("gzip", _gzip(b""), b""),
+        *((coding, b"", b"") for coding in ("gzip", "deflate", "br", "zstd", "gzip, gzip")),
+    ],
+)
+def test_what_real_servers_send_as_coded_is_read(
+    client: Client, coding: str, body: bytes, plain: bytes
+) -> None:
+    assert coded(client, coding, body) == plain
+
+
+@pytest.mark.parametrize(
+    ("method", "status"),
+    [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 Not Modified")],
+)
+def test_an_answer_without_a_body_may_name_a_coding(
+    client: Client, method: str, status: str
+) -> None:
+    line = "Content-Encoding: gzip"
+    with RawServer(response(b"", line, status=status, length=False)) as server:
+        assert client.send(Request(method, server.url)).body == b""
+
+
+@pytest.mark.parametrize("size", [99, 100, 101, 10**6])
+def test_a_coded_body_around_the_limit_is_no_broken_one(size: int) -> None:
+    with Client(limit=100) as client:
+        assert coded(client, "gzip", gzip.compress(b"a" * size)) == b"a" * min(size, 100)
+
+
+def test_an_unknown_content_coding_is_told(client: Client) -> None:
+    with RawServer(response(b"x", "Content-Encoding: rot13")) as server:
+        answer = client.send(Request("GET", server.url))
+    assert answer.body == b"x"
+    assert answer.warnings == ("the body is still encoded as rot13, which is not understood",)
+
+
+def test_what_is_accepted_is_what_urllib3_decodes() -> None:
+    codings = make_headers(accept_encoding=True)["accept-encoding"]
+    assert accept_encoding().split(", ") == codings.split(",")

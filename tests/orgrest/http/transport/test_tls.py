@@ -1,0 +1,80 @@
+"""Whom TLS trusts, and what it says where it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import trustme
+from exchanges import failure, tls_of
+from servers import RawServer, closing, echo
+
+from orgrest.http.transport import Client
+from orgrest.model import OrgrestError, Request
+
+if TYPE_CHECKING:
+    pass
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(
+    client: Client, tls_server: RawServer
+) -> None:
+    reason = failure(client, Request("GET", tls_server.url))
+    assert reason.startswith("the server's TLS certificate is not valid: ")
+    assert tls_server.requests == []
+
+
+@pytest.mark.parametrize("shape", ["file", "folder"])
+def test_a_given_authority_is_trusted(
+    authority: trustme.CA, tls_server: RawServer, tmp_path: Path, shape: str
+) -> None:
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    if shape == "folder":
+        import subprocess
+
+        openssl = ["openssl", "x509", "-hash", "-noout", "-in", str(pem)]
+        name = subprocess.run(openssl, capture_output=True, text=True, check=True).stdout.strip()
+        pem.rename(tmp_path / f"{name}.0")
+        pem = tmp_path
+    with Client(ca=pem) as client:
+        assert client.send(Request("GET", tls_server.url)).status == 200
+        assert client.send(Request("GET", tls_server.url)).status == 200
+    assert tls_server.connections == 1
+
+
+def test_a_certificate_for_another_name_is_refused(authority: trustme.CA, tmp_path: Path) -> None:
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    context = tls_of(authority, "example.org")
+    with RawServer(echo, context=context) as server, Client(ca=pem) as client:
+        assert "certificate is not valid" in failure(client, Request("GET", server.url))
+    assert server.requests == []
+
+
+def test_insecure_takes_any_certificate_and_warns(tls_server: RawServer) -> None:
+    with Client(insecure=True) as client:
+        assert client.send(Request("GET", tls_server.url)).status == 200
+        assert client.warnings == (
+            "TLS certificates are not verified (--insecure): anyone may answer",
+        )
+
+
+def test_a_secure_client_has_nothing_to_warn_of(client: Client) -> None:
+    assert client.warnings == ()
+
+
+def test_tls_to_a_server_without_it_fails_in_plain_words(client: Client) -> None:
+    with RawServer(closing(b"HTTP/1.1 400 Bad\r\n\r\n")) as server:
+        reason = failure(client, Request("GET", server.url.replace("http:", "https:")), timeout=0.5)
+    assert reason.startswith(("TLS failed: ", "no answer", "the response was not complete"))
+
+
+def test_certificates_that_cannot_be_read_are_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(OrgrestError, match="cannot read the certificates: No such file"):
+        Client(ca=tmp_path / "none.pem")
+    bad = tmp_path / "bad.pem"
+    bad.write_text("nonsense")
+    with pytest.raises(OrgrestError, match="not a file of PEM certificates"):
+        Client(ca=bad)
