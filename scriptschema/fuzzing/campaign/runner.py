@@ -28,11 +28,14 @@ A hang is reported only if a run also exceeds the target's full time limit."""
 class Runner:
     """Runs programs on a campaign's targets, which it opens on demand; a context manager.
 
+    With `full_limits`, all runs have the full time limits of the targets.
+
     Raises TargetError and JudgeError.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, full_limits: bool = False) -> None:
         self.config = config
+        self.full_limits = full_limits
         self._targets: list[Target] = []
         self._usual: list[float] = []
         for description in config.targets:
@@ -59,7 +62,7 @@ class Runner:
             self._targets, self.config.targets, self._usual, strict=True
         ):
             seconds = description.seconds
-            if not whole:
+            if not (whole or self.full_limits):
                 seconds = min(seconds, max(SHORTEST, TIMES * usual))
             target.submit(sources, seconds)
 

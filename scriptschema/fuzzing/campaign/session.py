@@ -9,10 +9,15 @@ An order asks a worker for one second of fuzzing, and tells it which trees the o
 Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
 One additional worker reduces suspects, and others help it if many are waiting. When the time is up,
 all workers reduce for a limited time; the next run continues with the remaining suspects.
+
+A session that only a number of programs limits, with one job, is reproducible: the clock decides
+nothing in it. Its orders have a number of programs instead of a duration, its one worker reduces
+each suspect before it continues, and runs have the targets' full time limits.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from multiprocessing.connection import wait
@@ -41,6 +46,9 @@ _DEATHS: Final = 5
 
 _SEEDS: Final = 20
 """The number of seeds that an order has at most."""
+
+_PROGRAMS: Final = 20
+"""The number of programs of an order in a reproducible session."""
 
 _MANY: Final = 4
 """The number of waiting suspects from which on other workers help to reduce them."""
@@ -79,7 +87,8 @@ class Session:
         self.seconds = seconds
         self.programs = programs
         self.finishing = finishing
-        self.workers = workers or Processes()
+        self.reproducible = jobs == 1 and bool(programs) and seconds is None and workers is None
+        self.workers = workers or Processes(full_limits=self.reproducible)
         self.on_event = on_event
         sweep()
         for description in campaign.config.targets:
@@ -149,7 +158,7 @@ class Session:
 
     def _reduction_seconds(self) -> float:
         """Return a reduction's time limit, such that it can finish before the session's end."""
-        if self.seconds is None and self.programs is None:
+        if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
 
@@ -161,7 +170,8 @@ class Session:
         shown = time.monotonic()
         over: float | None = None
         while True:
-            if self.state.triage.waiting and len(self._workers) == self.jobs:
+            reducible = self.state.triage.waiting and not self.reproducible
+            if reducible and len(self._workers) == self.jobs:
                 self._start_worker()
             for worker in self._workers.values():
                 if worker.order is None:
@@ -175,7 +185,8 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            if self._is_over() and not self._count(Order):  # wait for orders in progress
+            # Orders in progress are awaited, and in a reproducible session reductions, too.
+            if self._is_over() and not self._count(Order) and not self.reproducible:
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
                     return
@@ -212,11 +223,15 @@ class Session:
         if self.programs is not None:
             left = self.programs - self._asked
             programs = max(1, min(1000, left // (2 * self.jobs)))
+            if self.reproducible:
+                programs = min(_PROGRAMS, left)
             self._asked += programs
         trees, self._news[worker.pipe] = self._news[worker.pipe], []
         enough = self.state.triage.enough()
         seeds, self._seeds = self._seeds[:_SEEDS], self._seeds[_SEEDS:]
         slice_seconds = min(self.workers.slice_seconds, self._left())
+        if self.reproducible:
+            slice_seconds = math.inf
         worker.ask(Order(slice_seconds, programs, trees, enough, seeds))
 
     def _take(self, worker: AnyWorker) -> None:

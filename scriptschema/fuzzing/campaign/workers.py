@@ -106,14 +106,19 @@ class Workers(Protocol):
         """Return further fields of a progress event."""
 
 
+@attrs.frozen
 class Processes:
-    """Makes workers that are processes of this machine."""
+    """Makes workers that are processes of this machine.
+
+    With `full_limits`, runs have the full time limits of the targets.
+    """
 
     slice_seconds = 1.0
+    full_limits: bool = False
 
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
         """Return a new worker."""
-        return Worker(campaign.config, campaign.path, seed)
+        return Worker(campaign.config, campaign.path, seed, full_limits=self.full_limits)
 
     def progress(self) -> dict[str, Any]:
         """Return nothing: the session knows all."""
@@ -123,12 +128,14 @@ class Processes:
 class Worker:
     """A worker process, and the pipe to it."""
 
-    def __init__(self, config: Config, folder: Path, seed: int) -> None:
+    def __init__(
+        self, config: Config, folder: Path, seed: int, *, full_limits: bool = False
+    ) -> None:
         self.seed = seed
         self.pipe, other = _CONTEXT.Pipe()
         self.order: Order | Task | None = None
         """The current order."""
-        arguments = (config, folder, seed, other)
+        arguments = (config, folder, seed, full_limits, other)
         self.process = _CONTEXT.Process(target=_main, args=arguments, daemon=True)
         with interrupts_later():  # inherited by the new process
             self.process.start()
@@ -160,7 +167,7 @@ class Worker:
         self.process.close()
 
 
-def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
+def _main(config: Config, folder: Path, seed: int, full_limits: bool, pipe: Connection) -> None:
     """Execute orders until the pipe is closed."""
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
@@ -173,10 +180,13 @@ def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
         while True:
             order = pipe.recv()
             if isinstance(order, Task):
-                runner = runner or (fuzzer.runner if fuzzer else Runner(config))
+                if runner is None:
+                    runner = fuzzer.runner if fuzzer else Runner(config, full_limits=full_limits)
                 pipe.send(reduce_suspect(runner, order.suspect, order.seconds))
                 continue
-            fuzzer = fuzzer or _fuzzer(config, folder, seed)
+            if fuzzer is None:
+                fuzzer = _fuzzer(config, folder, seed)
+                fuzzer.runner.full_limits = full_limits
             for data in order.trees:
                 fuzzer.add(data)
             fuzzer.run_first(order.seeds)

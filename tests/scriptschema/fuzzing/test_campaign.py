@@ -111,6 +111,43 @@ def test_the_statistics_are_those_of_the_programs(
     json.dumps(events)
 
 
+def reproduced(folder: Path, command: str, hash_seed: int) -> dict[str, Any]:
+    """Run a campaign of a number of programs; return what the same seed must give again."""
+    words = ["-t", f"persistent:{command}", "--variant=-O0", "--variant=-O2", "--size", 60]
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    whole = fuzz(*words, "-o", folder, "--count", 150, "--seed", 4, "--jobs", 1)
+    subprocess.run(whole, env=environment, check=True, capture_output=True, timeout=300)
+    total = statistics.total(statistics.read(folder))
+    return {
+        "corpus": sorted(path.name for path in (folder / CORPUS).glob("*.pb")),
+        "finds": {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in (folder / finds.FOLDER).glob("*/*")
+            if path.suffix in (".pb", ".luau")
+        },
+        "counts": {find.name: (find.count, find.origin) for _, find in finds.load_all(folder)},
+        "numbers": (total.programs, total.runs, total.outcomes, total.features, total.operators),
+    }
+
+
+def test_a_seed_gives_the_same_programs_and_finds_however_busy_the_machine_is(
+    tmp_path: Path,
+) -> None:
+    quiet = reproduced(tmp_path / "quiet", SERVICE, 1)
+    assert quiet["numbers"][0] == 150
+    assert len(quiet["counts"]) > 1
+    assert all(name.count("/") == 2 for name in quiet["finds"])
+    slow = reproduced(tmp_path / "slow", f"{SERVICE} 0.02", 2)  # each run takes 20 ms
+    assert slow == quiet
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        assert reproduced(tmp_path / "busy", SERVICE, 3) == quiet
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
 def test_a_find_says_how_it_came_about_and_is_reproduced(
     finished: tuple[Path, list[dict[str, Any]]],
 ) -> None:
@@ -170,7 +207,7 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
     config = Config(targets=(from_word(target),), size=1500)
     folder = tmp_path / "campaign"
     with Campaign(folder, config) as campaign:
-        session = Session(campaign, programs=1, finishing=1)
+        session = Session(campaign, seconds=600, programs=1, finishing=1)
         session.run()
         [find] = session.state.finds.new
     [(path, kept)] = finds.load_all(folder)
