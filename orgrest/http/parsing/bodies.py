@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.parsing.grammar import BODY_HERE, FILE, is_request_line
-from orgrest.http.parsing.lines import Lines, joined, one_line
-from orgrest.http.syntax import Body, Inclusion
+from orgrest.http.parsing.lines import Line, Lines, assertion_in, joined, one_line
+from orgrest.http.syntax import Assertion, Body, Inclusion
 from orgrest.model import Notice, RequestSyntaxError, Source, Span
 
 if TYPE_CHECKING:
@@ -22,13 +22,17 @@ _PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
 
 @attrs.frozen
 class BodyReader:
-    """Parses bodies from `lines`; errors go to `problems`, warnings to `notices`."""
+    """Parses bodies from `lines`, and the assertions that stand on lines of their own in them.
+
+    Errors go to `problems`, warnings to `notices`.
+    """
 
     source: Source
     lines: Lines
     indent: int
     problems: list[OrgrestError]
     notices: list[Notice]
+    assertions: list[Assertion]
 
     def read(self) -> Body | None:
         """Consume the lines of a body, up to but not including the `#` line that ends it."""
@@ -44,7 +48,11 @@ class BodyReader:
             last -= 1
         if last == first:
             return None
-        taken = lines.all[first:last]
+        taken = [line for line in lines.all[first:last] if not self._is_assertion(line)]
+        while taken and not taken[-1].text:
+            taken.pop()
+        if not taken:
+            return None
         span = Span(taken[0].start, taken[-1].end)
         texts = [line.dedented(self.indent) for line in taken]
         if match := FILE.fullmatch(texts[0][0]):
@@ -58,6 +66,18 @@ class BodyReader:
                     "no-separator",
                 )
         return _text_body(texts, span)
+
+    def _is_assertion(self, line: Line) -> bool:
+        """Take a line that is an assertion; warn of one that only looks like an assertion."""
+        found = assertion_in(*line.dedented(self.indent), line.end)
+        if found is None:
+            return False
+        if isinstance(found, str):
+            start = line.start + line.indent
+            self._notice(start, f"sent as part of the body: {found}", "bad-assertion")
+            return False
+        self.assertions.append(found)
+        return True
 
     def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:
         """Return the body of a `< file` line, which is the first of `texts`."""
@@ -84,7 +104,7 @@ class BodyReader:
             text, below = lines.next.dedented(self.indent)
             if text.startswith("#"):
                 break
-            if text:
+            if text and not self._is_assertion(lines.next):
                 self._problem(below, f"text below the {word} that ends the body", "lost-text")
             lines.at += 1
         texts = [

@@ -22,8 +22,8 @@ VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$")
 HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]?(.*)")
 HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
-# A comment that holds an assertion: Emacs never sends it.
-ASSERTION = re.compile(r"#+[ \t]*\?\?[ \t]*(?P<text>.*)")
+# An assertion: in a comment, as Emacs never sends it, or on a line of its own, as in request files.
+ASSERTION = re.compile(r"(?:#+[ \t]*)?\?\?(?!\?)[ \t]*(?P<text>.*)")
 # Lines of other tools' request files: a variable, a URL without a method.
 FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 

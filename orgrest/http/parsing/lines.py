@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.parsing.grammar import ASSERTION
 from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator, Sequence
+
+    from orgrest.http.syntax import Assertion
 
 BLANKS = " \t\r"
 
@@ -96,6 +99,20 @@ class Lines:
 def one_line(text: str, offset: int) -> Template:
     """Return the template of a text on a single line."""
     return Template(text, ((0, offset),))
+
+
+def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
+    """Return the assertion that a line (without surrounding blanks) is, None if it has no `??`.
+
+    A line that only looks like an assertion gives the reason why it is not one. `start` and `end`
+    are the line's offsets.
+    """
+    match = ASSERTION.fullmatch(text)
+    if match is None:
+        return None
+    from orgrest.http.assertions.reading import read_assertion
+
+    return read_assertion(one_line(match["text"], start + match.start("text")), Span(start, end))
 
 
 def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:

@@ -3,7 +3,8 @@ r"""The parser of restclient's request language, which keeps the position of eve
 The language is restclient.el's (https://github.com/pashky/restclient.el), read line by line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 the same, and is an assertion about the response
+    # ?? status == 200                 the same, and is an assertion about the response; without the
+                                       # (which Emacs would send) it stands below the request
     ### name                           the same, and names the request below it
     :name = value                      a variable; `<<` takes the lines up to the next `#` line,
     :name = <<                         `<<WORD` those up to a line that is WORD
@@ -54,8 +55,9 @@ from orgrest.http.parsing.grammar import (
     VERSION,
     is_request_line,
 )
-from orgrest.http.parsing.lines import Line, Lines, one_line, target_of
+from orgrest.http.parsing.lines import Line, Lines, assertion_in, one_line, target_of
 from orgrest.http.syntax import (
+    Assertion,
     Body,
     Comment,
     Definition,
@@ -151,6 +153,8 @@ class _DocumentReader:
         self._lines.at += 1
         if text.startswith("#"):
             self._comment(line, text)
+        elif ASSERTION.fullmatch(text):
+            self._assertion(line, text)
         elif definition := DEFINITION.fullmatch(text):
             self._definition(line, definition)
         elif text:
@@ -161,18 +165,14 @@ class _DocumentReader:
         if text.startswith("###"):
             name = text.lstrip("#").strip() or None
             self._name = name
-        elif match := ASSERTION.fullmatch(text):
-            self._assertion(line, match)
+        elif ASSERTION.fullmatch(text):
+            self._assertion(line, text)
         self.items.append(Comment(text, name, line.span))
 
-    def _assertion(self, line: Line, match: re.Match[str]) -> None:
+    def _assertion(self, line: Line, text: str) -> None:
         """Add an assertion to the request above."""
-        from orgrest.http.assertions.reading import read_assertion
-
         start = line.start + line.indent
-        found = read_assertion(
-            one_line(match["text"], start + match.start("text")), Span(start, line.end)
-        )
+        found = assertion_in(text, start, line.end)
         for at in reversed(range(len(self.items))):
             request = self.items[at]
             if not isinstance(request, ParsedRequest):
@@ -180,7 +180,7 @@ class _DocumentReader:
             if isinstance(found, str):
                 error = RequestSyntaxError.at(self.source, start, found, "bad-assertion")
                 self.items[at] = attrs.evolve(request, problems=(*request.problems, error))
-            else:
+            elif found is not None:
                 self.items[at] = attrs.evolve(request, assertions=(*request.assertions, found))
             return
         reason = "an assertion stands below the request of whose response it is to hold"
@@ -234,6 +234,7 @@ class _RequestReader:
         self._body: Body | None = None
         self._problems: list[OrgrestError] = []
         self._notices: list[Notice] = []
+        self._assertions: list[Assertion] = []
 
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
         """Consume the lines of the request; `name` and `known` come from the text above it."""
@@ -268,6 +269,7 @@ class _RequestReader:
             problems=tuple(self._problems),
             notices=(*version_notices(self.source, version, self._start), *self._notices),
             source=self.source,
+            assertions=tuple(self._assertions),
             span=Span(self._start, max(self._end, self._body.span.end if self._body else 0)),
             method_span=Span(self._start, self._start + len(self._first[1])),
             known=known,
@@ -276,7 +278,12 @@ class _RequestReader:
     def _header(self, line: Line, text: str) -> bool:
         """Parse a line below the first; False if the body has begun."""
         start = line.start + line.indent
-        if text[0] in "?&" and not self._headers and not self._captures:
+        found = assertion_in(text, start, line.end)
+        if isinstance(found, str):
+            self._problem(start, found, "bad-assertion")
+        elif found is not None:
+            self._assertions.append(found)
+        elif text[0] in "?&" and not self._headers and not self._captures:
             self._url.append((text, start))
         elif hook := HOOK.fullmatch(text):
             self._hook(hook, start)
@@ -304,8 +311,12 @@ class _RequestReader:
 
     def _read_body(self) -> None:
         self._lines.state = LineState("body", indent=self._indent)
-        reader = BodyReader(self.source, self._lines, self._indent, self._problems, self._notices)
+        reader = BodyReader(
+            *(self.source, self._lines, self._indent),
+            *(self._problems, self._notices, self._assertions),
+        )
         self._body = reader.read()
+        self._end = max(self._end, *(one.span.end for one in self._assertions), 0)
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
@@ -321,7 +332,7 @@ class _RequestReader:
                 continue
             below = at if below is None else below
             if text:
-                if is_request_line(text) or DEFINITION.fullmatch(text):
+                if any(p.fullmatch(text) for p in (REQUEST, DEFINITION, ASSERTION)):
                     return False
                 self._refuse_assertions(self._lines.all[self._lines.at : below])
                 self._lines.at = below

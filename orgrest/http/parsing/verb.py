@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from orgrest.http.parsing.lines import Lines, joined, one_line
+from orgrest.http.parsing.lines import Line, Lines, assertion_in, joined, one_line
 from orgrest.http.syntax import (
+    Assertion,
     Body,
     Definitions,
     Document,
@@ -13,7 +14,7 @@ from orgrest.http.syntax import (
     ParsedRequest,
     Template,
 )
-from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
 
 _METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
 REQUEST = re.compile(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
@@ -35,6 +36,8 @@ class _Reader:
         self._source = source
         self._lines = Lines(source.text)
         self._problems: list[OrgrestError] = []
+        self._notices: list[Notice] = []
+        self._assertions: list[Assertion] = []
 
     def request(self) -> ParsedRequest:
         lines = self._lines
@@ -66,7 +69,8 @@ class _Reader:
             body=body,
             name=None,
             problems=tuple(self._problems),
-            notices=(),
+            notices=tuple(self._notices),
+            assertions=tuple(self._assertions),
             source=self._source,
             span=Span(start.start, body.span.end if body else start.end),
             method_span=Span(start.start, start.start + len(method)),
@@ -99,7 +103,7 @@ class _Reader:
         while lines.left and lines.next.text:
             line = lines.next
             lines.at += 1
-            if line.text.lstrip(" \t").startswith("#"):
+            if self._is_assertion(line) or line.text.lstrip(" \t").startswith("#"):
                 continue
             match = _HEADER.fullmatch(line.text)
             if match is None:
@@ -115,14 +119,27 @@ class _Reader:
         lines = self._lines
         lines.at += 1
         left = lines.all[lines.at :]
-        taken = [line for line in left if not _FENCE.match(line.text)]
+        taken = [x for x in left if not _FENCE.match(x.text) and not self._is_assertion(x)]
         if not any(line.text for line in taken):
             return None
+        while len(taken) < len(left) and self._assertions and not taken[-1].text:
+            taken.pop()  # blank lines between the body and its assertions
         pieces = [(line.raw, line.start) for line in taken]
         if taken[-1] is not left[-1]:  # only the last line lacks a line end
             pieces.append(("", taken[-1].end))
         span = Span(taken[0].start, taken[-1].end)
         return Body(joined(pieces), None, (), span)
+
+    def _is_assertion(self, line: Line) -> bool:
+        """Take a line that is an assertion; warn of one that only looks like an assertion."""
+        found = assertion_in(line.text.lstrip(" \t"), line.start + line.indent, line.end)
+        if isinstance(found, str):
+            self._notices.append(
+                Notice.at(self._source, line.start + line.indent, found, "bad-assertion")
+            )
+        elif found is not None:
+            self._assertions.append(found)
+        return found is not None and not isinstance(found, str)
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))

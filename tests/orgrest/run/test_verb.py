@@ -367,3 +367,14 @@ def test_thousands_of_headings_take_no_longer_each_than_a_few() -> None:
     _, outcomes = evaluate(text)
     assert len(outcomes) == 3000
     assert outcomes[-1].exchanges[0].request.url == "https://a.example/2999"
+
+
+def test_an_assertion_below_a_heading_is_checked_and_not_sent(server: RawServer) -> None:
+    text = (
+        f"* A :verb:\npost {server.url}/a\n# ?? status == 200\n\nbody\n\n"
+        "?? status == 500\n# ?? body exists\n"
+    )
+    with Client() as client:
+        _, [outcome] = evaluate(text, client=client)
+    assert [test.held for test in outcome.tests] == [True, False, True]
+    assert server.requests[-1].endswith(b"\r\n\r\nbody\n")

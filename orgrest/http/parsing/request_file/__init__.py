@@ -11,7 +11,7 @@ The three tools share most of their language, and a file that keeps to it means 
 
     {"user": "me"}                     the body; `< file`, `<@ file`, `<@latin1 file` put a file in
     > {% client.log("answered") %}     JavaScript for the response; `> file.js`; `< {% %}` before it
-    ?? status == 200                   an assertion
+    ?? status == 200                   an assertion (also `# ?? status == 200`)
     >> answer.json                     where the response is saved; `>>!` overwrites
 
     GET {{host}}/a                     a line with a method begins a request even without ###

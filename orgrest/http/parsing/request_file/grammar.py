@@ -64,6 +64,7 @@ HTTPYAC = re.compile(
 SAVING = re.compile(r">>(?P<force>!?)[ \t]+(?P<path>\S.*)")
 HISTORY = re.compile(r"<>[ \t]*(?P<path>\S.*)")
 ASSERTION = re.compile(r"\?\?[ \t]*(?P<text>.*)")
+ASSERTION_COMMENT = re.compile(r"(?:#+|//+)[ \t]*\?\?(?!\?)[ \t]*(?P<text>.*)")
 INCLUSION = re.compile(r"<(?:(?P<expand>@)(?P<encoding>[\w-]+)?)?[ \t]+(?P<path>(?!\{%)\S.*)")
 GRAPHQL_FILE = re.compile(
     r"gql(?:[ \t]+(?P<operation>[^\s(<]+))?[ \t]+<[ \t]+(?P<path>(?!\{%)\S.*)"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.parsing.lines import one_line
 from orgrest.http.parsing.request_file.grammar import (
+    ASSERTION_COMMENT,
     COLON_DEFINITION,
     DEFINITION,
     DIRECTIVE,
@@ -40,7 +41,7 @@ def separator(reader: Reader, line: Line, text: str) -> bool:
 
 
 def comment(reader: Reader, line: Line, text: str) -> bool:
-    """Take a comment, and the directive in it."""
+    """Take a comment, and the directive or assertion in it."""
     if text.startswith("/*") and not reader.region.in_body:
         return _long_comment(reader, line, text)
     if not text.startswith(("#", "//")):
@@ -50,6 +51,8 @@ def comment(reader: Reader, line: Line, text: str) -> bool:
     reader.items.append(Comment(text, None, line.span))
     if match := DIRECTIVE.fullmatch(text):
         _directive(reader, line, match)
+    elif match := ASSERTION_COMMENT.fullmatch(text):
+        reader.assertion(line, line.template(match, "text"))
     return True
 
 

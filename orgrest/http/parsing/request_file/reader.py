@@ -18,6 +18,7 @@ from orgrest.http.syntax import (
     LineState,
     ParsedRequest,
     Script,
+    Template,
     version_notices,
 )
 from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
@@ -90,6 +91,18 @@ class Reader:
     def problem(self, offset: int, reason: str, code: str) -> None:
         """Record an error that prevents this region's request from being sent."""
         self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def assertion(self, line: Line, text: Template) -> None:
+        """Add the assertion `text`, which stands in `line`, to this region."""
+        from orgrest.http.assertions.reading import read_assertion
+
+        found = read_assertion(text, line.span)
+        if isinstance(found, str):
+            self.problem(line.start, found, "bad-assertion")
+        else:
+            self.region.assertions.append(found)
+        if self.region.begun:
+            self.region.end = line.span.end
 
     def notice(self, offset: int, reason: str, code: str) -> None:
         """Record a warning about this region."""

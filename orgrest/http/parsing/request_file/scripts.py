@@ -122,7 +122,7 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
     """Take an assertion, or the file that the response is saved to."""
     region = reader.region
     if match := ASSERTION.fullmatch(text):
-        _assertion(reader, line, line.template(match, "text"))
+        reader.assertion(line, line.template(match, "text"))
     elif region.begun and (match := SAVING.fullmatch(text)):
         path = line.template(match, "path")
         region.savings.append(Saving(path, bool(match["force"]), line.span))
@@ -131,13 +131,3 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
     if region.begun:
         region.end = line.span.end
     return True
-
-
-def _assertion(reader: Reader, line: Line, text: Template) -> None:
-    from orgrest.http.assertions.reading import read_assertion
-
-    found = read_assertion(text, line.span)
-    if isinstance(found, str):
-        reader.problem(line.start, found, "bad-assertion")
-    else:
-        reader.region.assertions.append(found)

@@ -530,3 +530,40 @@ def test_what_the_regions_set_is_what_the_whole_sets(text: str) -> None:
     cuts = [*restclient.regions(text), len(text)]
     of_regions = [one for at, end in pairwise(cuts) for one in _set(text[at:end], at)]
     assert of_regions == _set(text)
+
+
+KINDS = pytest.mark.parametrize("read", [parse, request_file.parse], ids=["restclient", "http"])
+
+
+@KINDS
+@pytest.mark.parametrize("mark", ["?? ", "# ?? ", "#?? ", "??"])
+@pytest.mark.parametrize("body", ["", "A: b\n", "\nbody\n", "\nbody\n\n"])
+def test_an_assertion_is_checked_and_never_sent_in_every_kind_of_document(
+    read: Callable[[str], Document], mark: str, body: str
+) -> None:
+    text = (
+        f"POST http://h/a\n{body}{mark}status == 200\n{mark}body exists\n\n### b\nGET http://h/b\n"
+    )
+    first, second = read(text).requests
+    assert [one.text.text for one in first.assertions] == ["status == 200", "body exists"]
+    assert first.problems == ()
+    assert first.target.text == "http://h/a"
+    assert (first.body.template.text if first.body else None) == (
+        body.strip("\n") or None if body.startswith("\n") else None
+    )
+    assert (second.assertions, second.name) == ((), "b")
+
+
+@KINDS
+def test_an_assertion_below_no_request_is_an_error(read: Callable[[str], Document]) -> None:
+    assert read("?? status == 200\n").problems
+
+
+@KINDS
+@pytest.mark.parametrize("text", ["?? statsu == 200\n", "\nbody\n?? status = 200\n"])
+def test_what_only_looks_like_an_assertion_does_not_go_unnoticed(
+    read: Callable[[str], Document], text: str
+) -> None:
+    [request] = read(f"POST http://h/a\n{text}").requests
+    found = (*request.problems, *request.notices)
+    assert [one.code for one in found] == ["bad-assertion"]
