@@ -1,36 +1,45 @@
-"""Builds the documentation site: `python docs/site/build.py`, and then open build/site/index.html.
+"""Builds the documentation site: run `python docs/site/build.py`, then open build/site/index.html.
 
-The pages in docs/ are copied to build/docs, the pages made from the code are put beside them, and
-Zensical makes the site of these, as mkdocs.yml tells it, of which build/ gets a copy that lists all
-modules. Ends with a status other than 0 where there is a warning, a link into nothing for example.
+The pages in docs/ are copied to build/docs and completed with what is generated from the code, and
+Zensical builds the site from them. build/mkdocs.yml is a copy of docs/site/mkdocs.yml that lists
+all modules. A warning, such as a dead link, makes the exit status other than 0.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-
-import moving
-import reference
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
+NEEDED = ("orgrest", "scriptschema", "mkdocstrings", "zensical")
 _CODE = re.compile(r"`[^`\n]+`")
 _PATTERN = re.compile(r"^(?P<lead> *- )(?P<folder>\S+)/\*\.md\n", re.MULTILINE)
 
 
+GENERATED = "<!-- generated -->\n"
+"""In a page of docs/: the site has generated text instead of what follows."""
+
+
 def gather() -> None:
-    """Make build/docs: the pages, and what is made from the code."""
+    """Make build/docs: the pages of docs/ with the generated reference."""
+    import reference
+
     folder = ROOT / "build/docs"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site", "*.toml"))
-    for path, text in {**reference.pages(), **moving.pages()}.items():
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site"))
+    for path, text in reference.pages().items():
         page = folder / path
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+        head = page.read_text("utf-8").partition(GENERATED)[0] if page.exists() else ""
+        page.write_text(head + text, encoding="utf-8")
     with (folder / "index.md").open("a", encoding="utf-8") as home:
         home.write(f"\nVersion {version('scriptschema')}, under the MIT licence.\n")
     for page in folder.rglob("*.md"):
@@ -40,6 +49,53 @@ def gather() -> None:
     config = (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
     listed = _PATTERN.sub(lambda found: _pages(found, config), config)
     (ROOT / "build/mkdocs.yml").write_text(listed, encoding="utf-8")
+
+
+def order_search() -> None:
+    """Rewrite the search index: guides before reference, and no names of internal modules.
+
+    The search ranks a match in a title above one in a text, so every guide would come after all
+    commands and names with the same word. Titles of the reference are therefore not searched, only
+    its text, which begins with the title.
+    """
+    site = ROOT / "build/site"
+    index = json.loads((site / "search.json").read_text("utf-8"))
+    guides = [item for item in index["items"] if "/reference/" not in item["location"]]
+    reference = [_unranked(item) for item in index["items"] if _is_searched(item["location"])]
+    written = json.dumps({**index, "items": guides + reference})
+    (site / "search.json").write_text(written, encoding="utf-8")
+    (site / "search.js").write_text(f"var __index = {written}", encoding="utf-8")
+
+
+def _is_searched(location: str) -> bool:
+    """Return whether a place is in the reference and, if a name, is one that users import."""
+    page, _, name = location.partition("#")
+    if "/reference/api/" not in page:
+        return "/reference/" in page
+    module, _, own = name.rpartition(".")
+    return (
+        name.startswith("scriptschema.")
+        and len(module.split(".")) <= 3
+        and _is_module(module)
+        and re.match(r"[A-Za-z][a-z0-9_]|[A-Z]+[a-z]", own) is not None
+    )
+
+
+@cache
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # a class, for what is in it
+        return False
+
+
+def _unranked(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry whose title looks the same and matches no query."""
+    title = re.sub(r" *<small>.*?</small>|</?code>", "", item["title"])
+    name = item["location"].partition("#")[2] if "/api/" in item["location"] else title
+    hidden = re.sub(r"[^\W_]+", lambda word: f"\N{WORD JOINER}{word[0]}", title)
+    text = f"<p>{name}</p> {item['text']}"
+    return {**item, "title": hidden, "text": text, "path": item["path"][:2]}
 
 
 def _bars(found: re.Match[str]) -> str:
@@ -56,10 +112,21 @@ def _pages(found: re.Match[str], config: str) -> str:
 
 def main() -> None:
     """Build the site."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        sys.exit(
+            f"build.py: {', '.join(missing)} cannot be imported by {sys.executable}.\n"
+            "In the repository's folder: python3 -m venv .venv && "
+            ".venv/bin/pip install '.[all]' --group docs\n"
+            "Then run: .venv/bin/python docs/site/build.py"
+        )
     gather()
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     command += ["--config-file", "build/mkdocs.yml"]
-    sys.exit(subprocess.run(command, cwd=ROOT, check=False).returncode)
+    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    if status == 0:
+        order_search()
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Pages of reference, made from the code: commands, tables, and the names of each package.
+"""The generated part of the reference: commands, tables, and the names of each package.
 
-`pages()` returns the Markdown of each by its path in the site. The tables are those that the
-programs themselves work with, and the texts are theirs.
+`pages()` returns the Markdown of each page by its path in docs/. Where docs/ has a page of that
+path, with a title and an introduction, the text belongs below these (see `build.py`). Everything
+comes from the tables that the programs themselves use, from their help texts and docstrings.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     _Sections = Callable[[click.Command, click.Context], dict[str, list[tuple[str, str]]]]
 
 SKIPPED = {"__main__", "commands", "hypothesis_plugin"}
-"""What is started and not imported; the pages of the commands describe it."""
+"""Modules that are run, not imported; the pages about commands describe them."""
 
 
 def pages() -> dict[str, str]:
@@ -38,8 +39,8 @@ def pages() -> dict[str, str]:
         **_orgrest_commands(),
         "orgrest/reference/header-arguments.md": _header_arguments(),
         "orgrest/reference/functions.md": _functions(),
-        **dict(_modules("scriptschema")),
-        **dict(_modules("orgrest")),
+        **_names("scriptschema"),
+        **_names("orgrest"),
     }
 
 
@@ -70,7 +71,6 @@ def _orgrest_commands() -> dict[str, str]:
 
 
 _HELP = ["-h", "--help"]  # click keeps the first that it is given for a command
-_OPTIONS = "`-h` and `--help` of each command tell the same as its page."
 
 
 class _Command(NamedTuple):
@@ -90,8 +90,7 @@ def _command_pages(
         found[f"{folder}/{word}.md"] = _page(one, 1, sections)
         told = _cell(one.command.get_short_help_str(200))
         rows.append((f"[`{program} {word}`](commands/{word}.md)", told))
-    overview = f"# Commands of {program}\n\n{_OPTIONS}\n\n"
-    overview += _table(("command", "what it does"), rows)
+    overview = _table(("command", "what it does"), rows)
     return {f"{folder}.md": f"{overview}## `{program}`\n\n{described}", **found}
 
 
@@ -134,22 +133,15 @@ def _paragraphs(text: str) -> str:
 def _rules() -> str:
     from scriptschema.luau.repair import RULES
 
-    rows = ((f"`{name}`", _cell(text)) for name, text in RULES.items())
-    return (
-        "# Rules of repair\n\nWhat `check` finds and `repair` mends: the rule that a problem "
-        "names, and what it demands.\n\n" + _table(("rule", "demands"), rows)
+    return _table(
+        ("rule", "requires"), ((f"`{name}`", _cell(text)) for name, text in RULES.items())
     )
 
 
 def _idioms() -> str:
     from scriptschema.generation.programs.idioms import FILES, IDIOMS, SPANS, UNTYPED, _read
 
-    text = (
-        "# Idioms of programs\n\nThe pieces that programs that run are made of, by topic, with "
-        "their weights: `weights={'counter': 9}` makes one likelier, and 0 leaves it out. Words in "
-        "capitals stand for what is generated there. An untyped one is not in programs with sound "
-        "types, one with a version in those for that Luau or a newer one.\n\n"
-    )
+    text = ""
     for topic in FILES:
         source = _read(topic)
         text += f"## {topic.capitalize()}\n\n"
@@ -169,10 +161,7 @@ def _operators() -> str:
         (f"`{one.name}`", f"{one.weight:g}", _cell(one.what), _growth(one.grows))
         for one in OPERATORS
     )
-    return (
-        "# Operators of mutation\n\nWhat `mutate` chooses from, with the weights that a `Mutator` "
-        "starts with.\n\n" + _table(("operator", "weight", "makes", "the tree grows"), rows)
-    )
+    return _table(("operator", "weight", "makes", "the tree grows"), rows)
 
 
 def _growth(growth: int) -> str:
@@ -185,12 +174,11 @@ def _library() -> str:
     kinds = ((f"`{name}`", _cell(text)) for name, text in KINDS.items())
     signatures = ((f"`{_called(one)}`", ", ".join(sorted(one.marks))) for one in SIGNATURES)
     return (
-        "# Library signatures\n\nWhat each global and library member of Luau takes and returns, as "
-        "the generator of programs knows it.\n\n## Signatures\n\n"
+        "## Signatures\n\n"
         + _table(("member", "marks"), signatures)
         + "## Kinds\n\n"
         + _table(("kind", "is"), kinds)
-        + "## Numbers\n\nWhat a number is for, which says at which values something changes.\n\n"
+        + "## Numbers\n\nThe role of a number, which determines its boundary values.\n\n"
         + _table(("number", "is"), ((f"`@{name}`", _cell(one.what)) for name, one in ROLES.items()))
     )
 
@@ -219,15 +207,11 @@ def _header_arguments() -> str:
     from orgrest.org.known import DEFAULTS, KNOWN, REQUEST_DEFAULTS
 
     held = ", ".join(f"`{name} {value}`" for name, value in (*DEFAULTS, *REQUEST_DEFAULTS))
-    text = (
-        "# Header arguments\n\nWhat may stand behind `#+begin_src restclient`, in `#+HEADER:` and "
-        f"`#+PROPERTY: header-args` lines, and in properties. Without any, {held} hold for "
-        "requests.\n\n"
-    )
+    text = f"The defaults for requests are {held}.\n\n"
     rows = []
     for name, known in KNOWN.items():
         values = "<br>".join(f"`{value}`: {_cell(told)}" for value, told in known.values.items())
-        inert = " Org's; changes nothing in orgrest." if known.inert else ""
+        inert = " Org's; has no effect in orgrest." if known.inert else ""
         rows.append((f"`:{name}`", _cell(known.description) + inert, values))
     return text + _table(("argument", "what it does", "values"), rows)
 
@@ -236,10 +220,7 @@ def _functions() -> str:
     from orgrest.http.values.functions import FUNCTIONS
 
     rows = ((f"`{one.usage}`", _cell(one.description)) for one in FUNCTIONS.values())
-    return (
-        "# Functions of values\n\nWhat may stand behind `:name := ` in restclient's requests. "
-        "There are no others, and no code runs.\n\n" + _table(("function", "gives"), rows)
-    )
+    return _table(("function", "returns"), rows)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -266,17 +247,22 @@ def _escaped(text: str) -> str:
 # --------------------------------------------------------------------------------------- names
 
 
-def _modules(package: str) -> Iterator[tuple[str, str]]:
-    """Yield a page for each module beside `package`'s layers, and for each folder."""
+def _names(package: str) -> dict[str, str]:
+    """Return a page for each module in `package` and each folder of modules, and their overview."""
     root = import_module(package)
-    for found in sorted(pkgutil.iter_modules(root.__path__), key=lambda module: module.name):
-        if found.name in SKIPPED or found.name.startswith("_"):
+    folder = f"{package}/reference"
+    rows, found = [], {}
+    for module in sorted(pkgutil.iter_modules(root.__path__), key=lambda module: module.name):
+        if module.name in SKIPPED or module.name.startswith("_"):
             continue
-        name = f"{package}.{found.name}"
-        text = f"# {found.name}\n\n"
-        for module in public_modules(name):
-            text += f"::: {module}\n    options:\n      heading_level: 2\n\n"
-        yield f"{package}/reference/api/{found.name}.md", text
+        name = f"{package}.{module.name}"
+        text = f"# {module.name}\n\n"
+        for inner in public_modules(name):
+            text += f"::: {inner}\n    options:\n      heading_level: 2\n\n"
+        found[f"{folder}/api/{module.name}.md"] = text
+        first = (import_module(name).__doc__ or "").partition("\n")[0]
+        rows.append((f"[`{name}`](api/{module.name}.md)", _cell(first)))
+    return {f"{folder}/names.md": _table(("module", "what it is for"), rows), **found}
 
 
 def public_modules(name: str) -> Iterator[str]:

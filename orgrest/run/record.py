@@ -1,7 +1,8 @@
 """The record of one request of a run: plain JSON data without secrets.
 
 All reports are made from records. So secrets are masked in one place, and a report made later from
-a `.jsonl` file is the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
+a `.jsonl` file is the same. docs/orgrest/reference/tests.md describes the fields; bodies are cut at
+`BODY` bytes.
 """
 
 from __future__ import annotations

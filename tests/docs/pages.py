@@ -19,7 +19,7 @@ _TITLE = re.compile(r'title="([^"]*)"')
 
 @attrs.frozen
 class Block:
-    """A block: where it begins, its language, the title above it, and its text."""
+    """A code block: where it starts, its language, its title, and its text."""
 
     page: Path
     line: int
@@ -33,7 +33,17 @@ class Block:
 
 def blocks(page: Path) -> Iterator[Block]:
     """Yield the blocks of a page."""
-    text = page.read_text("utf-8")
+    return blocks_of(page, page.read_text("utf-8"))
+
+
+def without_blocks(text: str) -> str:
+    """Return `text` with its blocks and comments blanked out, at its full length."""
+    text = _BLOCK.sub(lambda found: " " * len(found[0]), text)
+    return re.sub(r"<!--.*?-->", lambda found: " " * len(found[0]), text, flags=re.DOTALL)
+
+
+def blocks_of(page: Path, text: str) -> Iterator[Block]:
+    """Yield the blocks in `text`, which is a part of `page`."""
     for found in _BLOCK.finditer(text):
         title = _TITLE.search(found["info"])
         body = re.sub(rf"^{found['indent']}", "", found["text"], flags=re.MULTILINE)
@@ -42,5 +52,5 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def is_tutorial(page: Path) -> bool:
-    """Tell whether a page is one session from its top to its bottom."""
+    """Return whether a page is one session from top to bottom."""
     return page.name == "tutorial.md"

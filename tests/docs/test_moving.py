@@ -1,4 +1,4 @@
-"""Each row of the tables on moving from other tools is tried: what they say is the same is."""
+"""Each example on the pages about moving from other tools is run: what they say is the same is."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from components import require
-from site_modules import site_module
+from moving_pages import KINDS, MOVING_PAGES, Example, MovingPage
 
 from orgrest.commands.demo_server import serve
 from orgrest.commands.main import program
 
-moving = site_module("moving")
-TABLES = {tool: moving.table(tool) for tool in moving.TOOLS}
-ROWS = [
-    pytest.param(tool, kind, row, id=f"{tool}-{row['what']}")
-    for tool, data in TABLES.items()
-    for kind in moving.KINDS
-    for row in data.get(kind, [])
-    if row["theirs"].strip()
-    and not (data.get("foreign") and "ours" not in row and "imported" not in data)
+EXAMPLES = [
+    pytest.param(page, example, id=f"{page.tool}-{example.title}")
+    for page in MOVING_PAGES
+    for example in page.examples
+    if example.theirs
+    and not (page.test.get("foreign") and not example.ours and "imported" not in page.test)
 ]
 
 
@@ -30,67 +27,65 @@ def port() -> Iterator[int]:
         yield number
 
 
-def imported(
-    row: dict[str, Any], around: str, folder: Path, beside: dict[str, str] | None = None
-) -> str:
-    """Return what an import prints of what stands on the left, and what it complains of."""
+def imported(source: str, folder: Path, beside: dict[str, str] | None = None) -> str:
+    """Return what an import prints: the document, and what it could not translate."""
     file = folder / "source"
-    text = around.replace("ROW", row["theirs"].strip("\n"))
     if beside is None:
-        file.write_text(text)
+        file.write_text(source)
     else:
         file.mkdir()
-        for name, content in {**beside, "one.bru": text}.items():
+        for name, content in {**beside, "one.bru": source}.items():
             (file / name).write_text(content)
     done = CliRunner().invoke(program, ["import", str(file)])
     assert done.exit_code == 0, done.output
     return done.output
 
 
-def run(text: str, row: dict[str, Any], suffix: str, port: int, folder: Path) -> Any:
+def run(text: str, test: dict[str, Any], suffix: str, port: int, folder: Path) -> Any:
+    """Run orgrest with a document: send it if the test asks for that, else print the requests."""
     host = f"http://127.0.0.1:{port}"
     file = folder / f"document{suffix}"
-    file.write_text(text.lstrip("\n").replace("HOST", host))
+    file.write_text(text.replace("HOST", host))
     how = ["--stdout"] if suffix == ".org" else []
-    how = how if row.get("send") else ["--dry-run"]
-    given = ["--var", f"host={host}"] if row.get("send") and suffix != ".org" else []
+    how = how if test.get("send") else ["--dry-run"]
+    given = ["--var", f"host={host}"] if test.get("send") and suffix != ".org" else []
     given = ["--var", f"host={host}"] if "(verb-var host)" in text else given
-    arguments = [str(file), *how, *given, *row.get("arguments", [])]
-    return CliRunner().invoke(program, arguments, env=row.get("environ"))
+    arguments = [str(file), *how, *given, *test.get("arguments", [])]
+    return CliRunner().invoke(program, arguments, env=test.get("environ"))
 
 
-@pytest.mark.parametrize(("tool", "kind", "row"), ROWS)
-def test_what_a_table_says_of_a_spelling_is_true(
-    tool: str, kind: str, row: dict[str, Any], port: int, tmp_path: Path
+@pytest.mark.parametrize(("page", "example"), EXAMPLES)
+def test_what_a_page_says_about_a_spelling_is_true(
+    page: MovingPage, example: Example, port: int, tmp_path: Path
 ) -> None:
-    if row.get("needs"):
-        require(row["needs"])
-    if "imported" in TABLES[tool]:
-        printed = imported(
-            row, row.get("around", TABLES[tool]["imported"]), tmp_path, TABLES[tool].get("beside")
-        )
-        assert row.get("ours", "").strip() in printed, printed
-        assert all(text in printed for text in row.get("comes", []))
+    test = example.test
+    theirs, ours = example.theirs or "", example.ours
+    if test.get("needs"):
+        require(test["needs"])
+    if "imported" in page.test:
+        around = test.get("around", page.test["imported"])
+        source = around.replace("ROW", theirs.removesuffix("\n"))
+        printed = imported(source, tmp_path, page.test.get("beside"))
+        assert (ours or "").strip() in printed, printed
+        assert all(text in printed for text in test.get("comes", []))
         return
-    suffix, foreign = TABLES[tool]["suffix"], TABLES[tool].get("foreign")
-    written = row["theirs"] if "error" in row or not foreign else row["ours"]
-    done = run(written, row, suffix, port, tmp_path)
-    if "error" in row:
+    suffix, foreign = page.test["suffix"], page.test.get("foreign")
+    first = theirs if "error" in test or not foreign else ours or ""
+    done = run(first, test, suffix, port, tmp_path)
+    if "error" in test:
         assert done.exit_code != 0, done.output
-        assert row["error"] in done.output
-        if "ours" not in row:
+        assert test["error"] in done.output
+        if ours is None:
             return
-        done = run(row["ours"], row, suffix, port, tmp_path)
-    elif "ours" in row and not foreign:
-        done = run(row["ours"], row, suffix, port, tmp_path)
-    assert done.exit_code == row.get("status", 0), done.output
-    for text in row["comes"]:
+        done = run(ours, test, suffix, port, tmp_path)
+    elif ours is not None and not foreign:
+        done = run(ours, test, suffix, port, tmp_path)
+    assert done.exit_code == test.get("status", 0), done.output
+    for text in test["comes"]:
         assert text.replace("PORT", str(port)) in done.output
-    assert kind != "missing", "what is not there does not work"
+    assert example.kind != "Not supported", "what is not supported does not work"
 
 
-@pytest.mark.parametrize("tool", moving.TOOLS)
-def test_a_page_has_the_three_tables(tool: str) -> None:
-    assert all(TABLES[tool].get(kind) for kind in moving.KINDS)
-    page = moving.pages()[f"orgrest/moving/{tool}.md"]
-    assert page.count("| --- ") >= 6
+@pytest.mark.parametrize("page", MOVING_PAGES, ids=lambda page: page.tool)
+def test_a_page_has_the_three_sections(page: MovingPage) -> None:
+    assert list(dict.fromkeys(example.kind for example in page.examples)) == list(KINDS)

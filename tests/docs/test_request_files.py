@@ -1,11 +1,11 @@
-"""What docs/request-files.md lists is what there is."""
+"""What docs/orgrest/reference/request-files.md lists is what there is."""
 
 from pathlib import Path
 
 from orgrest.http.parsing.directives import DIRECTIVES
 from orgrest.http.values.dynamic import DYNAMICS
 
-PAGE = (Path(__file__).parents[2] / "docs/request-files.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/orgrest/reference/request-files.md").read_text("utf-8")
 ROWS = [
     tuple(cell.strip() for cell in line.replace("\\|", "\0").strip("|").split("|"))
     for line in PAGE.splitlines()

@@ -4,15 +4,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import click
 import pytest
+import yaml
 from browser import Browser
-from pages import PAGES, ROOT, blocks
+from pages import PAGES, ROOT, blocks, without_blocks
 from site_modules import site_module
 
 from orgrest.commands.main import program
@@ -214,12 +217,64 @@ def test_the_readme_is_no_longer_than_it_may_be() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
-    generated = {ROOT / "docs" / path for path in reference.pages()}
-    generated |= {ROOT / "docs" / path for path in site_module("moving").pages()}
-    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    for target in re.findall(r"\]\(([^)#\s]+)", text):
-        if not urlsplit(target).scheme:
-            path = Path(os.path.normpath(page.parent / target))
-            assert path.exists() or path in generated, target
+LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_of_a_page_work_in_the_repository(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)", without_blocks(page.read_text("utf-8"))):
+        parts = urlsplit(target)
+        if not parts.scheme:
+            path = Path(os.path.normpath(page.parent / parts.path)) if parts.path else page
+            assert path.exists(), target
+            assert not parts.fragment or parts.fragment in anchors(path), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the fragments that GitHub makes of the headings of a page."""
+    titles = re.findall(r"^#+ (.*)", without_blocks(page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("product", ["scriptschema", "orgrest"])
+def test_the_overview_of_a_product_links_to_every_page_about_it(product: str) -> None:
+    """Pages for both products, and those of one command or module, are listed elsewhere."""
+    index = ROOT / f"docs/{product}/index.md"
+    linked = {
+        os.path.normpath(index.parent / target)
+        for target in re.findall(r"\]\(([^)#\s]+)", index.read_text("utf-8"))
+    }
+    section = next(s for s in site_navigation() if product in s)[product]
+    pages = {page for page in leaves(section) if "*" not in page}
+    missing = [p for p in pages if str(ROOT / "docs" / p) not in linked | {str(index)}]
+    assert missing == []
+
+
+def site_navigation() -> list[dict[str, Any]]:
+    """Return the sections of the site."""
+    sections: list[dict[str, Any]] = yaml.safe_load(
+        (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
+    )["nav"]
+    return sections
+
+
+def leaves(part: Any) -> Iterator[str]:
+    """Yield the pages of a part of the navigation."""
+    if isinstance(part, str):
+        yield part
+    else:
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from leaves(inner)
+
+
+def test_building_the_site_without_its_tools_says_what_to_install() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", ROOT / "docs/site/build.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "zensical" in done.stderr
+    assert "pip install" in done.stderr
+    assert "Traceback" not in done.stderr

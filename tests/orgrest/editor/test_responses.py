@@ -114,7 +114,11 @@ def test_the_fields_are_those_that_the_documentation_has(
     page = (docs / "language-server.md").read_text("utf-8").partition("`orgrest/response`")[2]
     own = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     fields = set(
-        re.findall(r"^\| `requests\[\]\.([\w.\[\]]+)` \|", (docs / "ci.md").read_text(), re.M)
+        re.findall(
+            r"^\| `requests\[\]\.([\w.\[\]]+)` \|",
+            (docs / "orgrest/reference/tests.md").read_text(),
+            re.M,
+        )
     )
     buffer = editor.open(tmp_path / "a.http", f"GET {server.url}/json\n?? status == 201\n", "http")
     buffer.command("orgrest.send")

@@ -1,4 +1,4 @@
-"""Which source gives a variable of a request file its value: the list in docs/request-files.md."""
+"""Which source gives a variable its value: the list in docs/orgrest/reference/request-files.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import ParsedRequest
 
-DOCUMENTATION = Path(__file__).parents[4] / "docs" / "request-files.md"
+DOCUMENTATION = Path(__file__).parents[4] / "docs/orgrest/reference/request-files.md"
 SOURCES = (
     "--var",
     "prompt",
@@ -107,7 +107,14 @@ def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_told(
 def test_the_documentation_lists_the_sources_in_this_order() -> None:
     text = DOCUMENTATION.read_text("utf-8")
     text = text[text.index("## Variables") : text.index("## Dynamic values")]
-    marks = ("1. `--var", "`# @prompt", "3. what a script", "4. `@name", "5. `:var", "7. `{{login")
+    marks = (
+        "1. `--var",
+        "`# @prompt",
+        "3. a variable set by a script",
+        "4. `@name",
+        "5. `:var",
+        "7. `{{login",
+    )
     marks += ("8. a variable of an imported", "9. a global", "10. the environments")
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)

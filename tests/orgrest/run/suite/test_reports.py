@@ -166,7 +166,7 @@ class TestData:
             read(folder / "x.jsonl")
 
     def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:
-        page = (HERE.parents[3] / "docs/ci.md").read_text("utf-8")
+        page = (HERE.parents[3] / "docs/orgrest/reference/tests.md").read_text("utf-8")
         documented = set(re.findall(r"^\| `([\w.\[\]]+)` \|", page, re.MULTILINE))
         api = '{"openapi": "3.1.0", "paths": {"/json": {"get": {"responses": {"200": {}}}}}}'
         options = ("--repeat", "2", "--openapi", "api.json")

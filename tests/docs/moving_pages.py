@@ -1,0 +1,68 @@
+"""The examples of the pages in docs/orgrest/moving, with what a test should find for each.
+
+A page has three sections, and an example below each heading of the third level: a block as the
+other tool has it, then, where that differs, the same in orgrest. Comments (`<!-- test ... -->`, in
+TOML) hold what only the test needs. For a page: the `suffix` of its documents; whether the first
+block is `foreign`, not a document that orgrest can read; for imports, the text in which the first
+block replaces ROW (`imported`; `around` for a single example) and the files `beside` it. For an
+example: what must appear in the output (`comes`), or the `error`; the `arguments`, `environ` and
+exit `status`; whether to `send` it to the demo's server; which component it `needs`.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import attrs
+from pages import ROOT, blocks_of, without_blocks
+
+FOLDER = ROOT / "docs/orgrest/moving"
+KINDS = ("The same", "Different on purpose", "Not supported")
+_COMMENT = re.compile(r"^<!-- test\n(.*?)^-->\n", re.DOTALL | re.MULTILINE)
+
+
+@attrs.frozen
+class Example:
+    """An example of a page: its section, its heading, its blocks, and what the test needs."""
+
+    kind: str
+    title: str
+    theirs: str | None
+    ours: str | None
+    test: dict[str, Any]
+
+
+@attrs.frozen
+class MovingPage:
+    """A page: the tool it is about, what the test needs for all examples, and these."""
+
+    tool: str
+    test: dict[str, Any]
+    examples: list[Example]
+
+
+def moving_page(path: Path) -> MovingPage:
+    """Read a page."""
+    text = path.read_text("utf-8")
+    marks = [*re.finditer(r"^##(#?) (.*)\n", without_blocks(text), re.MULTILINE)]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    kind, examples = "", []
+    for mark, end in zip(marks, ends, strict=True):
+        if not mark[1]:
+            kind = mark[2]
+            continue
+        body = text[mark.end() : end]
+        found = [block.text for block in blocks_of(path, body)]
+        assert len(found) <= 2, f"{path}: {mark[2]}: more than two blocks"
+        theirs, ours = [*found, None, None][:2]
+        examples.append(Example(kind, mark[2], theirs, ours, _test(body)))
+    return MovingPage(path.stem, _test(text[: marks[0].start()]), examples)
+
+
+def _test(text: str) -> dict[str, Any]:
+    found = _COMMENT.search(text)
+    return tomllib.loads(found[1]) if found else {}
+
+
+MOVING_PAGES = [moving_page(path) for path in sorted(FOLDER.glob("*.md"))]
