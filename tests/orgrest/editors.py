@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -19,8 +18,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pytest_lsp import LanguageClient, client_capabilities
 from pytest_lsp.client import make_test_lsp_client
+from waiting import wait_until
 
-TIMEOUT = 30
+TIMEOUT = 60
 
 
 def units(text: str, encoding: str) -> int:
@@ -235,11 +235,7 @@ class Editor:
         self.do(lambda: self.client.protocol.notify(method, params))
 
     def wait_for(self, get: Callable[[], Any], wanted: Callable[[Any], bool] = bool) -> Any:
-        deadline = time.monotonic() + TIMEOUT
-        while not wanted(found := self.do(get)):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.01)
-        return found
+        return wait_until(lambda: self.do(get), wanted)
 
     @property
     def messages(self) -> list[str]:

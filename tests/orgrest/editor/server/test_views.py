@@ -41,14 +41,6 @@ def running(home: Path) -> Iterator[Editor]:
         yield editor
 
 
-@pytest.fixture
-def editor(running: Editor) -> Iterator[Editor]:
-    running.notified.clear()
-    yield running
-    for buffer in list(running.buffers.values()):
-        running.close(buffer)
-
-
 def ask(editor: Editor, what: str, **params: Any) -> Any:
     return plain(editor.request(f"orgrest/{what}", params))
 

@@ -42,20 +42,9 @@ def server() -> Iterator[RawServer]:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    home = str(tmp_path_factory.mktemp("home"))
-    with Editor(environ={"HOME": home, "SECRET": SECRET}, experimental=EXPERIMENTAL) as editor:
+def running() -> Iterator[Editor]:
+    with Editor(environ={"SECRET": SECRET}, experimental=EXPERIMENTAL) as editor:
         yield editor
-
-
-@pytest.fixture
-def editor(running: Editor) -> Iterator[Editor]:
-    running.notified.clear()
-    running.client.messages.clear()
-    running.client.shown_documents.clear()
-    yield running
-    for buffer in list(running.buffers.values()):
-        running.close(buffer)
 
 
 def told(editor: Editor, count: int = 1) -> list[Any]:
@@ -110,7 +99,7 @@ def test_a_response_comes_with_all_that_a_view_shows(
 def test_the_fields_are_those_that_the_documentation_has(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
-    docs = Path(__file__).parents[3] / "docs"
+    docs = Path(__file__).parents[4] / "docs"
     page = (docs / "language-server.md").read_text("utf-8").partition("`orgrest/response`")[2]
     own = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     fields = set(

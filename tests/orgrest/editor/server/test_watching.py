@@ -16,9 +16,8 @@ ENVIRONMENT = '{{"$shared": {{"{}": "x.example"}}}}'
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    home = str(tmp_path_factory.mktemp("home"))
-    with Editor(environ={"HOME": home}) as editor:
+def running() -> Iterator[Editor]:
+    with Editor() as editor:
         yield editor
 
 

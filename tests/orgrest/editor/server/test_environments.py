@@ -1,0 +1,93 @@
+"""The environment that a user chooses in the editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from editors import Buffer, Editor
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from servers import RawServer
+
+
+def _environments(folder: Path) -> None:
+    (folder / "http-client.env.json").write_text(
+        '{"dev": {"host": "one.example"}, "prod": {"host": "two.example"}}'
+    )
+
+
+def _hovered(buffer: Buffer, marked: str) -> str:
+    params = types.HoverParams(buffer.identifier, buffer.at(marked))
+    return str(buffer.ask(types.TEXT_DOCUMENT_HOVER, params).contents.value)
+
+
+def test_the_environment_that_the_user_chooses_counts_at_once_and_is_remembered(
+    editor: Editor, folder: Path
+) -> None:
+    _environments(folder)
+    buffer = editor.open(folder / "a.http", "GET http://{{host}}/\n", "http")
+    (problem,) = buffer.diagnostics()
+    assert "dev or prod" in problem.message
+    editor.answer = "prod"
+    found = buffer.command("orgrest.chooseEnvironment")
+    assert found == {"environments": ["dev", "prod"], "chosen": ["prod"]}
+    assert "no environment now" in editor.questions[-1]
+    assert buffer.diagnostics(lambda found: not found) == []
+    said = _hovered(buffer, "{{ho|st")
+    assert "two.example" in said
+    assert "of prod, in http-client.env.json" in said
+    with Editor(environ=editor._environ) as other:
+        again = other.open(folder / "a.http", "GET http://{{host}}/\n", "http")
+        assert "two.example" in _hovered(again, "{{ho|st")
+    editor.answer = "no environment"
+    assert buffer.command("orgrest.chooseEnvironment")["chosen"] == []
+    assert buffer.diagnostics()
+    editor.close(buffer)
+
+
+def test_a_client_may_set_the_environments(editor: Editor, folder: Path) -> None:
+    _environments(folder)
+    buffer = editor.open(folder / "a.http", "GET http://{{host}}/\n", "http")
+    buffer.diagnostics()
+
+    def configure(settings: object) -> None:
+        params = types.DidChangeConfigurationParams(settings)
+        editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+
+    configure({"orgrest": {"environments": ["dev"]}})
+    assert buffer.diagnostics(lambda found: not found) == []
+    assert "one.example" in _hovered(buffer, "{{ho|st")
+    configure({"orgrest": {"environments": 7}})
+    assert buffer.diagnostics()
+    configure(None)
+    editor.close(buffer)
+
+
+def test_a_client_may_set_the_values_that_a_request_asks_for(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"# @prompt who Who is it?\nGET {server.url}/{{{{who}}}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    failed = buffer.command("orgrest.send", line=1)
+    assert "Who is it?; where nobody can answer" in failed["message"]
+    assert "in an editor, the setting variables has it" in failed["message"]
+    for values in ({"who": "me", "other": 7}, {"who": "me"}):
+        params = types.DidChangeConfigurationParams({"orgrest": {"variables": values}})
+        editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+        said = _hovered(buffer, "{{wh|o")
+        assert "me" in said
+        assert "given by the setting `variables`" in said
+        assert buffer.command("orgrest.send", line=1)["status"] == 200
+    editor.notify(
+        types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+        types.DidChangeConfigurationParams({"variables": {}}),
+    )
+    editor.close(buffer)
+
+
+def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, folder: Path) -> None:
+    buffer = editor.open(folder / "a.http", "GET http://x/\n", "http")
+    with pytest.raises(JsonRpcException, match="no environment file is beside the document"):
+        buffer.command("orgrest.chooseEnvironment")
+    editor.close(buffer)
