@@ -34,6 +34,8 @@ __all__ = [
     "wire",
 ]
 
+__version__ = "0.1.0"
+
 _IN_BASE = {"FieldInfo", "Message", "Path", "ValidationError", "walk"}
 
 

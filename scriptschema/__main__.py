@@ -3,4 +3,4 @@
 from scriptschema.commands.main import main
 
 if __name__ == "__main__":  # worker processes import this module under another name
-    main(prog_name="python -m scriptschema")
+    main()

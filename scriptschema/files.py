@@ -55,6 +55,10 @@ def format_of(path: Path) -> Format:
     except KeyError:
         if path != STANDARD and not path.exists():
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
+        if path.suffix in (".luau", ".lua"):
+            raise FileError(
+                f"{path}: a Luau source, not a tree: `scriptschema parse {path}` reads it"
+            ) from None
         endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
         raise FileError(
             f"{path}: the ending does not tell the format (known are {endings}): say it with --from"

@@ -49,10 +49,10 @@ def pages() -> dict[str, str]:
 
 def _scriptschema_commands() -> dict[str, str]:
     from scriptschema.commands.main import main
-    from scriptschema.commands.sections import sections
+    from scriptschema.commands.program import sections
 
     context = click.Context(main, info_name="scriptschema", help_option_names=_HELP)
-    commands = [_Command(main.commands[name], name, context) for name in main.commands]
+    commands = _commands(main, context, context)
     return _command_pages("scriptschema", _described(main, context, sections), commands, sections)
 
 
@@ -61,13 +61,17 @@ def _orgrest_commands() -> dict[str, str]:
     from orgrest.commands.sections import sections
 
     context = click.Context(program, info_name="orgrest", help_option_names=_HELP)
-    found = [(name, program.get_command(context, name)) for name in program.list_commands(context)]
-    commands = [
-        _Command(command, f"orgrest {name}", None)
-        for name, command in found
-        if command is not None and not command.hidden
-    ]
+    commands = _commands(program, context, None)
     return _command_pages("orgrest", _described(program, context, sections), commands, sections)
+
+
+def _commands(
+    group: click.Group, context: click.Context, parent: click.Context | None
+) -> list[_Command]:
+    """Return a group's commands; without a parent, their names begin with the program's."""
+    prefix = "" if parent else f"{context.info_name} "
+    found = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
+    return [_Command(one, f"{prefix}{name}", parent) for name, one in found if one is not None]
 
 
 _HELP = ["-h", "--help"]  # click keeps the first that it is given for a command

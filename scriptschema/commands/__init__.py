@@ -1,1 +1,1 @@
-"""The command line, `python -m scriptschema`: one module for each group of commands."""
+"""The command line `scriptschema`: one module for each group of commands."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.campaign_display import Display, Lines, as_json
 from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
-from scriptschema.commands.sections import Sectioned, section
+from scriptschema.commands.program import section
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -61,10 +61,10 @@ _targets = section("Targets")
 _work = section("The campaign")
 _programs = section("Programs")
 _judges = section("What counts as a bug")
-_told = section("What is told")
+_told = section("Output")
 
 
-@click.command("fuzz", cls=Sectioned)
+@program.command("fuzz")
 @_targets(
     "-t",
     "--target",
@@ -231,7 +231,7 @@ def fuzz(
     demo: bool,
     **options: Any,
 ) -> None:
-    """Look for bugs in implementations of Luau, in a campaign that is a folder.
+    """Look for bugs in implementations of Luau.
 
     \b
     scriptschema fuzz --target luau-web -o campaign/ --jobs 2 --for 10m
@@ -259,7 +259,7 @@ def fuzz(
     fails with an error of type is a bug of the checker.
 
     --seeds FOLDER has sources or trees, for example a conformance suite: they are run first, and
-    then mutated. What cannot be taken is told.
+    then mutated. Unreadable files are reported.
 
     With --broken a share of the sources are no programs: tokens are missing or changed. A TARGET
     that does not refuse one, but runs it to its end, or crashes or hangs on it, has a bug.
@@ -278,6 +278,8 @@ def fuzz(
     from scriptschema.fuzzing.targets.description import TargetError
 
     if demo:
+        import tempfile
+
         output = output or Path(tempfile.mkdtemp(prefix="scriptschema-demo-")) / "campaign"
         seconds = seconds or DEMO_SECONDS
         options["words"] = options["words"] or ("luau-web",)

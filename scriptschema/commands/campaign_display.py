@@ -5,7 +5,6 @@ Each is a callable that receives the events of `fuzzing.campaign.state`.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from typing import Any
@@ -25,6 +24,8 @@ _SHOWN = 8
 
 def as_json(event: dict[str, Any]) -> None:
     """Print an event as a line of JSON."""
+    import json
+
     click.echo(json.dumps(event))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from scriptschema.commands import program
 
-@click.command()
+
+@program.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete commands, options and files.
+    """Print a script that completes commands, options and files.
 
     \b
     bash, in ~/.bashrc:                 eval "$(scriptschema completion bash)"

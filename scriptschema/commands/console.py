@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from scriptschema.commands.program import SETTINGS
+
 if TYPE_CHECKING:
     from scriptschema.base import Message
     from scriptschema.versions import Version
@@ -39,7 +41,33 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-INPUT = NonEmptyPath(path_type=Path, allow_dash=True)
+class MissingFileError(click.ClickException):
+    """A file on the command line that cannot be found."""
+
+    exit_code = 2
+
+
+class ExistingPath(NonEmptyPath):
+    """The path of a file or folder that exists; `-` is standard input, where that is allowed."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Convert as click does. Raises MissingFileError."""
+        path = super().convert(value, param, ctx)
+        if not (self.allow_dash and value == "-"):
+            try:
+                os.stat(path)  # noqa: PTH116 - a path of any type
+            except OSError as error:
+                raise MissingFileError(f"{value}: {error.strerror}") from None
+        return path
+
+
+INPUT = ExistingPath(path_type=Path, allow_dash=True)
+INPUT_FOLDER = ExistingPath(path_type=Path)
 
 
 def _message_names(_: object, __: object, incomplete: str) -> list[str]:
@@ -106,23 +134,9 @@ def counted(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
-def hold_standard_streams() -> None:
-    """Open standard streams that were closed, so that using one is an error that can be reported.
-
-    Otherwise the next file to be opened would take its number, and get what is printed. Each is
-    opened the wrong way round: then reading or writing fails as it does in other programs.
-    """
-    for number, (name, way) in enumerate(
-        [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
-    ):
-        if getattr(sys, name) is None:
-            os.open(os.devnull, way)  # the lowest number that is free
-            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
-
-
 def report(error: Exception) -> None:
     """Print an error to standard error."""
-    click.secho(f"error: {error}", err=True, fg="red")
+    click.secho(f"scriptschema: {error}", err=True, fg="red", color=SETTINGS["color"])
     try:
         sys.stdout.flush()
     except OSError:

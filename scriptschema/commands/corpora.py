@@ -19,6 +19,7 @@ from scriptschema.commands.corpus_inputs import (
     reading_options,
     tell_losses,
 )
+from scriptschema.commands.program import Group
 
 if TYPE_CHECKING:
     from scriptschema.fuzzing.corpora.distill import Counts, Judge
@@ -45,9 +46,9 @@ timeout_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def corpus() -> None:
-    """Manage corpora: import, export, distill, merge, stats, diff.
+    """Import, export, distill, merge, describe and compare corpora.
 
     An INPUT is a folder (all files below it, but hidden ones), a file or - for standard input. A
     file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source (.luau,
@@ -57,6 +58,10 @@ def corpus() -> None:
 
     What cannot be read is reported, the rest is done, and the exit status is 1. No command changes
     its inputs.
+
+    \b
+    scriptschema corpus import afl-out/ -o corpus/
+    scriptschema corpus stats corpus/
     """
 
 
@@ -65,14 +70,15 @@ def corpus() -> None:
 @reading_options
 @output_option
 def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
-    """Put trees of any format into a corpus: binary files, named by a hash, none of them twice.
+    """Add trees of any format to a corpus.
 
-    Files that were imported before are not read again unless they have changed: after an
-    interruption, or when the fuzzer has found more, run the same command again.
+    A corpus is a folder of binary trees, each once, named by its hash. Files that were imported
+    before are not read again unless they have changed: after an interruption, or when the fuzzer
+    has found more, run the same command again.
 
     \b
-    python -m scriptschema corpus import afl-out/ -o corpus/
-    python -m scriptschema corpus import lpm-corpus/ --from text -o corpus/
+    scriptschema corpus import afl-out/ -o corpus/
+    scriptschema corpus import lpm-corpus/ --from text -o corpus/
     """
     from scriptschema.fuzzing.corpora import transfer
 
@@ -107,14 +113,14 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
     help="The folder, or the stream, to write.",
 )
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
-    """Write the trees of corpora as files of another format, for other tools.
+    """Write the trees of corpora in another format.
 
     Files keep their names, with the format's ending. Those that are there already are kept: run
     again after an interruption, the command goes on. A stream is written whole or not at all.
 
     \b
-    python -m scriptschema corpus export corpus/ --to text -o lpm-corpus/
-    python -m scriptschema corpus export corpus/ --to luau -o afl-in/
+    scriptschema corpus export corpus/ --to text -o lpm-corpus/
+    scriptschema corpus export corpus/ --to luau -o afl-in/
     """
     from scriptschema import files
     from scriptschema.fuzzing.corpora import transfer
@@ -144,7 +150,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 @timeout_option
 @output_option
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
-    """Keep a few trees that have all features of many.
+    """Select a few trees that have all features of many.
 
     Of trees that are equal up to names and constants only the smallest is looked at; of these a
     small set is kept that has all features: messages and the fields they stand in, alternatives,
@@ -155,8 +161,8 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
     for one with the tree; without any it gets the source on standard input. No shell runs it.
 
     \b
-    python -m scriptschema corpus distill corpus/ -o small/
-    python -m scriptschema corpus distill corpus/ -o small/ \\
+    scriptschema corpus distill corpus/ -o small/
+    scriptschema corpus distill corpus/ -o small/ \\
         --coverage 'afl-showmap -q -e -o /dev/stdout -- ./luau {}'
     """
     reduce_corpus(inputs, merge=False, **options)
@@ -169,10 +175,12 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
 @timeout_option
 @output_option
 def merge_command(inputs: tuple[Path, ...], **options: Any) -> None:
-    """Add to a corpus the few trees of others that have what it lacks, by the rule of distill.
+    """Add the trees of other corpora that have new features.
+
+    Trees are compared as by distill.
 
     \b
-    python -m scriptschema corpus merge found/ -o corpus/
+    scriptschema corpus merge found/ -o corpus/
     """
     reduce_corpus(inputs, merge=True, **options)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.console import INPUT
 from scriptschema.commands.corpus_inputs import (
     failures,
@@ -33,7 +33,7 @@ plot_option = click.option(
 )
 
 
-@click.command("stats")
+@program.command("stats")
 @inputs_argument
 @reading_options
 @json_option
@@ -41,16 +41,19 @@ plot_option = click.option(
 def stats_command(
     inputs: tuple[Path, ...], as_json: bool, plot_file: Path | None, **options: Any
 ) -> None:
-    """Say what a corpus holds: sizes, depths, and how often each part of the schema occurs.
+    """Describe a corpus: sizes, depths and features.
 
-    Bytes are those of the trees in the binary format, in whatever format they were read.
+    Features are the parts of the schema, each with the number of its uses. Bytes are those of the
+    trees in the binary format, in whatever format they were read.
 
     \b
-    python -m scriptschema corpus stats corpus/
-    python -m scriptschema generate -n 1000 | python -m scriptschema corpus stats --delimited -
-    python -m scriptschema corpus stats corpus/ --json --plot corpus.svg
+    scriptschema corpus stats corpus/
+    scriptschema generate -n 1000 | scriptschema corpus stats --delimited -
+    scriptschema corpus stats corpus/ --json --plot corpus.svg
     """
     check_plot(plot_file)
+    import json
+
     from scriptschema.commands import corpus_report
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
@@ -67,7 +70,7 @@ def stats_command(
             corpus_report.print_report(found)
 
 
-@click.command("diff")
+@program.command("diff")
 @click.argument("one", type=INPUT)
 @click.argument("two", type=INPUT)
 @reading_options
@@ -76,16 +79,18 @@ def stats_command(
 def diff_command(
     one: Path, two: Path, as_json: bool, plot_file: Path | None, **options: Any
 ) -> None:
-    """Say what one corpus has and another lacks: features, and how their sizes differ.
+    """Compare the features and sizes of two corpora.
 
     Features are those of distill: messages and the fields they stand in, alternatives, operators,
     globals and libraries' members. The number beside one is how many trees have it.
 
     \b
-    python -m scriptschema corpus diff before/ after/
-    python -m scriptschema corpus diff before/ after/ --plot difference.svg
+    scriptschema corpus diff before/ after/
+    scriptschema corpus diff before/ after/ --plot difference.svg
     """
     check_plot(plot_file)
+    import json
+
     from scriptschema.commands import corpus_difference
     from scriptschema.fuzzing.corpora.difference import FeatureCounts
     from scriptschema.fuzzing.corpora.statistics import CorpusStats

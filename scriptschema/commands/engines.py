@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scriptschema.commands.console import NonEmptyPath, luau_option, report
+from scriptschema.commands import program
+from scriptschema.commands.console import INPUT_FOLDER, luau_option, report
 from scriptschema.commands.luau import load_names, names_option
 
 if TYPE_CHECKING:
     from scriptschema.versions import Version
 
 
-@click.command("dictionary")
+@program.command("dictionary")
 @click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 @names_option
 @luau_option
 def dictionary_command(output: str | None, names_path: Path | None, luau: Version | None) -> None:
-    """Write Luau's tokens as a dictionary for libFuzzer (-dict) and AFL++ (-x).
+    """Write Luau's tokens as a dictionary for libFuzzer and AFL++.
+
+    libFuzzer reads it with -dict, AFL++ with -x.
 
     \b
-    python -m scriptschema dictionary -o luau.dict
-    python -m scriptschema dictionary --luau today -o luau.dict
+    scriptschema dictionary -o luau.dict
+    scriptschema dictionary --luau today -o luau.dict
     """
     from scriptschema import files
     from scriptschema.fuzzing.dictionary import dictionary
@@ -33,10 +36,8 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
     files.write(target, dictionary(load_names(names_path), luau).encode())
 
 
-@click.command("report")
-@click.argument(
-    "folders", type=NonEmptyPath(path_type=Path), nargs=-1, required=True, metavar="CAMPAIGN..."
-)
+@program.command("report")
+@click.argument("folders", type=INPUT_FOLDER, nargs=-1, required=True, metavar="CAMPAIGN...")
 @click.option(
     "-o",
     "--output",
@@ -45,14 +46,14 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
     help="The page to write; - is standard output.",
 )
 def report_command(folders: tuple[Path, ...], output: str) -> None:
-    """Write what campaigns found and did as one HTML page, which needs nothing beside it.
+    """Write what campaigns found as one HTML page.
 
-    CAMPAIGN is the folder of `scriptschema fuzz`, which may be running. What several found is
-    shown once, the worst first. A find that cannot be read is reported, the others are shown, and
-    the exit status is 1.
+    The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which may be
+    running. What several found is shown once, the worst first. A find that cannot be read is
+    reported, the others are shown, and the exit status is 1.
 
     \b
-    python -m scriptschema report campaign/ -o report.html
+    scriptschema report campaign/ -o report.html
     """
     from importlib.metadata import version
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.batch import form_of, run_all, tree_files, write_tree
 from scriptschema.commands.console import (
     FORMATS,
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from scriptschema.versions import Version
 
 
-@click.command()
+@program.command()
 @click.option("--descriptor-set", is_flag=True, help="Print an encoded FileDescriptorSet instead.")
 @luau_option
 def schema(descriptor_set: bool, luau: Version | None) -> None:
     """Print the schema as a .proto file.
 
     \b
-    python -m scriptschema schema > script.proto && protoc --cpp_out=. script.proto
+    scriptschema schema > script.proto && protoc --cpp_out=. script.proto
     """
     from scriptschema import files, interop
 
@@ -48,7 +49,7 @@ def schema(descriptor_set: bool, luau: Version | None) -> None:
         files.write(files.STANDARD, interop.proto_source(luau).encode())
 
 
-@click.command()
+@program.command()
 @click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
 @click.option("--to", "to_format", type=FORMATS, required=True, help="The format to write.")
 @from_option
@@ -71,17 +72,17 @@ def convert(
     luau: Version | None,
     upstream: str | None,
 ) -> None:
-    """Convert trees between binary (.pb), text format (.textproto) and JSON (.json).
+    """Convert trees between binary, text format and JSON.
 
-    An INPUT is a file, a folder (the files below it with these endings; with --from, all) or - for
-    standard input. The format is told from a file's ending or with --from. Unknown fields are an
-    error. A file that cannot be converted is reported, the others are done, and the exit status is
-    1, as it is where there is nothing to convert. With --upstream, what the other schema cannot say
-    is left out and told.
+    An INPUT is a file (.pb, .textproto, .json), a folder (all files in it with these endings, or,
+    with --from, all files) or - for standard input. The format is told from a file's ending or with
+    --from. Unknown fields are an error. A file that cannot be converted is reported, the others are
+    done, and the exit status is 1, as it is where there is nothing to convert. With --upstream,
+    what the other schema cannot say is left out and told.
 
     \b
-    python -m scriptschema convert program.pb --to text
-    python -m scriptschema convert corpus/ --from text --to binary -o trees/
+    scriptschema convert program.pb --to text
+    scriptschema convert corpus/ --from text --to binary -o trees/
     """
     from scriptschema import files
 
@@ -108,16 +109,16 @@ def convert(
     sys.exit(run_all(items, output, to_format, "converting", run))
 
 
-@click.command()
+@program.command()
 @click.argument("path", type=INPUT, metavar="INPUT")
 @from_option
 @message_option
 @luau_option
 def show(path: Path, from_format: Any, message_name: str, luau: Version | None) -> None:
-    """Print a tree as a person reads it, and its totals: nodes, depth and bytes.
+    """Print a tree and its number of nodes, depth and bytes.
 
     \b
-    python -m scriptschema show program.pb
+    scriptschema show program.pb
     """
     from scriptschema import files, wire
 

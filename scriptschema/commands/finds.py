@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scriptschema.commands.console import NonEmptyPath, counted, report
+from scriptschema.commands import program
+from scriptschema.commands.console import INPUT_FOLDER, counted, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.replay import Shown
     from scriptschema.fuzzing.targets.outcome import Run
 
-FIND = NonEmptyPath(path_type=Path)
+FIND = INPUT_FOLDER
 LINES = 20
 """The maximum number of lines shown of a run's output."""
 
 
-@click.command("reproduce")
+@program.command("reproduce")
 @click.argument("folder", type=FIND, metavar="FIND")
 @click.option(
     "--original",
@@ -35,9 +36,12 @@ LINES = 20
     help="Repeat all requests to the process that broke, several times.",
 )
 def reproduce(folder: Path, original: bool, replay: bool) -> None:
-    """Run a find's program again, on the targets of its campaign, and tell what comes of it.
+    """Run a find's program again on the targets of its campaign.
 
     FIND is a folder in a campaign's finds/. The status is 0 if the bug shows again, else 1.
+
+    \b
+    scriptschema reproduce campaign/finds/NAME
     """
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
@@ -163,7 +167,7 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     return builds
 
 
-@click.command("bisect")
+@program.command("bisect")
 @click.argument("folder", type=FIND, metavar="FIND")
 @click.option(
     "--build",
@@ -175,10 +179,11 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     help="A build, the oldest first; COMMAND as that of the campaign's target.",
 )
 def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
-    """Find the first build that shows a bug, by halves; it is kept in the find, for the report.
+    """Find the first build that shows a bug.
 
-    FIND is a folder in a campaign's finds/. The status is 0 if a first build was found, else 1. A
-    build shows the bug if the find's program brings a verdict of the same kind there.
+    Builds are tried by bisection; the result is kept in the find, for the report. FIND is a folder
+    in a campaign's finds/. The status is 0 if a first build was found, else 1. A build shows the
+    bug if the find's program brings a verdict of the same kind there.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -208,7 +213,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
     sys.exit(0 if found.first is not None else 1)
 
 
-@click.command("export")
+@program.command("export")
 @click.argument("folders", type=FIND, nargs=-1, required=True, metavar="FIND...")
 @click.option(
     "--to",
@@ -219,7 +224,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
-    """Write finds as others take them.
+    """Write finds as an issue, a regression test or CI results.
 
     FIND is a folder in a campaign's finds/, or a campaign: then all its finds are written, the
     worst first. markdown is an issue to paste: the program, what each run did, the versions, how to

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.console import (
     INPUT,
     luau_option,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from scriptschema.versions import Version
 
 
-@click.command("reduce")
+@program.command("reduce")
 @click.argument("path", type=INPUT, metavar="FILE")
 @click.option(
     "--test",
@@ -62,19 +63,19 @@ def reduce_command(
     names_path: Path | None,
     luau: Version | None,
 ) -> None:
-    """Make a program as small as it can be while COMMAND ends with status 0.
+    """Make a program as small as possible while a test passes.
 
-    FILE is a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input.
-    COMMAND is run without a shell. {} in it stands for a file with the source, {.pb},
-    {.textproto} and {.json} for one with the tree; without any it gets the source on standard
-    input. FILE of -o is a source or a tree by its ending. It holds the smallest program so far at
-    all times, also after Ctrl-C.
+    The test is COMMAND, which ends with status 0 while the program is interesting. FILE is a Luau
+    source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is run
+    without a shell. {} in it stands for a file with the source, {.pb}, {.textproto} and {.json} for
+    one with the tree; without any it gets the source on standard input. FILE of -o is a source or a
+    tree by its ending. It holds the smallest program so far at all times, also after Ctrl-C.
 
     FILE may be a find of a campaign, a folder in its finds/: then the test is what the find is
     known by, on the targets of its campaign, and what comes of it is kept there.
 
     \b
-    python -m scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
+    scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
     """
     from scriptschema import files
     from scriptschema.fuzzing.command_test import CommandError, CommandTest

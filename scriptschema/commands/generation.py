@@ -6,12 +6,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.console import (
     FORMATS,
     LARGEST,
@@ -24,7 +24,7 @@ from scriptschema.commands.console import (
     report,
     stoppable,
 )
-from scriptschema.commands.sections import Sectioned, section
+from scriptschema.commands.program import section
 
 if TYPE_CHECKING:
     from scriptschema.generation.bulk import Kind, Maker, Recipe
@@ -53,7 +53,7 @@ _programs = section("Programs")
 _written = section("What is written")
 
 
-@click.command(cls=Sectioned)
+@program.command()
 @_trees("-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1).")
 @_trees(
     "--seed",
@@ -109,7 +109,15 @@ _written = section("What is written")
     metavar="random|plain|SEED",
     help="How sources are written: each in its own way, plainly (the default), or all in one way.",
 )
-@_written("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@_written(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The number of processes.",
+)
 @_written(
     "-o",
     "--output",
@@ -136,24 +144,24 @@ def generate(
     jobs: int,
     output: str,
 ) -> None:
-    """Make random trees: the first from seed S, the next from S+1, and so on.
+    """Make random trees, programs or invalid sources.
 
-    With -n, a folder gets one file for each tree, named by its seed. Those that are there already
-    are kept: run again after an interruption, the command goes on. Standard output, and a FILE that
-    ends in .pbstream, get a stream: each tree after its length as a varint.
+    The first is made from the seed S, the next from S+1, and so on. With -n, a folder gets one file
+    for each tree, named by its seed. Those that are there already are kept: run again after an
+    interruption, the command goes on. Standard output, and a FILE that ends in .pbstream, get a
+    stream: each tree after its length as a varint.
 
     Without -n, one tree goes to standard output or FILE as it is, and so does one source. As
     sources, a program that has a module is a folder with program.luau and module0.luau; on standard
     output the module is a function in the program.
 
     \b
-    python -m scriptschema generate -n 1000 --size 500 --jobs 2 -o corpus/
-    python -m scriptschema generate --seed 17 --format text
-    python -m scriptschema generate -n 1000 --swarm | fuzz-target
-    python -m scriptschema generate --programs -n 1000 --format luau -o sources/
-    python -m scriptschema generate --programs --format luau --style random | luau -
-    python -m scriptschema generate --broken -n 1000 --style random -o broken/
+    scriptschema generate --programs --format luau
+    scriptschema generate --programs -n 1000 --format luau -o sources/
+    scriptschema generate -n 1000 --size 500 --jobs 2 -o corpus/
     """
+    from concurrent.futures import BrokenExecutor
+
     from scriptschema import files
     from scriptschema.generation.bulk import Recipe
     from scriptschema.generation.grammar import grammar_of

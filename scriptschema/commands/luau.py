@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.batch import (
     common_form,
     form_of,
@@ -41,7 +42,7 @@ output_option = click.option(
 )
 
 
-@click.command("render")
+@program.command("render")
 @inputs_argument
 @from_option
 @output_option
@@ -65,7 +66,7 @@ def render_command(
     style: int | None,
     luau: Version | None,
 ) -> None:
-    """Write trees as Luau sources (.luau).
+    """Write trees as Luau sources.
 
     An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
     input. A tree is written as it is: use repair first for a program that Luau compiles. A tree
@@ -73,8 +74,8 @@ def render_command(
     sources follow each other.
 
     \b
-    python -m scriptschema render program.pb
-    python -m scriptschema render trees/ -o sources/
+    scriptschema render program.pb
+    scriptschema render trees/ -o sources/
     """
     from scriptschema import files
     from scriptschema.luau.render import RenderOptions, render
@@ -100,7 +101,7 @@ def render_command(
     sys.exit(run_all(items, output, ".luau", "rendering", run))
 
 
-@click.command("check")
+@program.command("check")
 @inputs_argument
 @from_option
 @luau_option
@@ -112,8 +113,8 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
     With --luau, what is newer than that version is a problem, too.
 
     \b
-    python -m scriptschema check corpus/
-    python -m scriptschema check --luau 0.711 corpus/
+    scriptschema check corpus/
+    scriptschema check --luau 0.711 corpus/
     """
     from scriptschema import files
     from scriptschema.luau.repair import check
@@ -135,7 +136,7 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
     sys.exit(1 if found else status)
 
 
-@click.command("repair")
+@program.command("repair")
 @inputs_argument
 @from_option
 @click.option("--to", "to_format", type=FORMATS, help="The format to write; else the inputs'.")
@@ -148,13 +149,13 @@ def repair_command(
     output: str | None,
     luau: Version | None,
 ) -> None:
-    """Turn any trees into programs that Luau compiles, changing as little as possible.
+    """Turn trees into programs that Luau compiles.
 
-    With --luau, what is newer than that version is left out.
+    As little as possible is changed. With --luau, what is newer than that version is left out.
 
     \b
-    python -m scriptschema repair program.pb -o repaired.pb
-    python -m scriptschema repair corpus/ -o repaired/
+    scriptschema repair program.pb -o repaired.pb
+    scriptschema repair corpus/ -o repaired/
     """
     from scriptschema import files
     from scriptschema.luau.repair import repair
@@ -171,7 +172,7 @@ def repair_command(
     sys.exit(run_all(items, output, form, "repairing", run))
 
 
-@click.command("parse")
+@program.command("parse")
 @inputs_argument
 @click.option(
     "--to", "to_format", type=FORMATS, default="binary", show_default=True, help="What to write."
@@ -205,8 +206,8 @@ def parse_command(
     messages cannot say is in the trees too, and what is newer than that version is refused.
 
     \b
-    python -m scriptschema parse program.luau --to text
-    python -m scriptschema parse examples/luau/ -o trees/ --save-names names.json
+    scriptschema parse program.luau --to text
+    scriptschema parse examples/luau/ -o trees/ --save-names names.json
     """
     from scriptschema import files
     from scriptschema.luau.names import NameReader

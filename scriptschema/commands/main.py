@@ -1,41 +1,70 @@
-"""The command line, `python -m scriptschema`: it reads, writes and prints, and nothing else does.
+"""The command line ``scriptschema``; only the modules of this folder read, write and print.
 
-What a command needs is imported when it runs: `--help` should come at once.
+A command's module is imported when the command is called, and what the command needs when it runs.
+
+Exit status: 0 on success; 1 if a file could not be processed or a check found something; 2 for
+wrong usage, or a file on the command line that does not exist; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 from typing import Any
 
 import click
 
-from scriptschema.commands import (
-    campaign,
-    completion,
-    corpora,
-    engines,
-    exchange,
-    finds,
-    fuzzing,
-    generation,
-    luau,
-    tutorial,
-)
-from scriptschema.commands.console import hold_standard_streams, report
+from scriptschema import __version__
+from scriptschema.commands.program import SETTINGS, Program
+
+_COMMANDS = {
+    "tutorial": "scriptschema.commands.tutorial:tutorial",
+    "generate": "scriptschema.commands.generation:generate",
+    "fuzz": "scriptschema.commands.campaign:fuzz",
+    "reproduce": "scriptschema.commands.finds:reproduce",
+    "reduce": "scriptschema.commands.fuzzing:reduce_command",
+    "report": "scriptschema.commands.engines:report_command",
+    "bisect": "scriptschema.commands.finds:bisect_command",
+    "export": "scriptschema.commands.finds:export_command",
+    "corpus": "scriptschema.commands.corpora:corpus",
+    "render": "scriptschema.commands.luau:render_command",
+    "parse": "scriptschema.commands.luau:parse_command",
+    "check": "scriptschema.commands.luau:check_command",
+    "repair": "scriptschema.commands.luau:repair_command",
+    "convert": "scriptschema.commands.exchange:convert",
+    "show": "scriptschema.commands.exchange:show",
+    "schema": "scriptschema.commands.exchange:schema",
+    "dictionary": "scriptschema.commands.engines:dictionary_command",
+    "completion": "scriptschema.commands.completion:completion",
+}
 
 
-class _Commands(click.Group):
-    """Reports errors that no command handles: standard output that cannot be written to, say."""
+def hold_standard_streams() -> None:
+    """Open standard streams that were closed, so that using one is an error that can be reported.
 
+    Otherwise the next file to be opened would take its number, and get what is printed. Each is
+    opened the wrong way round: then reading or writing fails as it does in other programs.
+    """
+    for number, (name, way) in enumerate(
+        [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
+    ):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, way)  # the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+
+
+class _Program(Program):
     def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command line and exit; report the errors that no command handles."""
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)
         except OSError as error:  # one with a file's name was reported where that was opened
+            from scriptschema.commands.console import report
+
             report(OSError(f"standard output: {error.strerror or error}"))
         except Exception as error:
+            from scriptschema.commands.console import report
             from scriptschema.files import FileError
 
             if not isinstance(error, FileError):
@@ -44,37 +73,7 @@ class _Commands(click.Group):
         sys.exit(1)
 
 
-@click.group(
-    cls=_Commands,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        # Click itself takes no less than 50 columns, which a narrow terminal breaks once more.
-        "terminal_width": max(20, min(100, shutil.get_terminal_size().columns) - 2),
-    },
-)
-@click.version_option(package_name="scriptschema")
+@click.group("scriptschema", cls=_Program, table=_COMMANDS, context_settings=SETTINGS)
+@click.version_option(__version__)
 def main() -> None:
     """Luau programs as protobuf trees, for fuzzing and property tests."""
-
-
-for _command in (
-    tutorial.tutorial,
-    exchange.schema,
-    exchange.convert,
-    exchange.show,
-    generation.generate,
-    corpora.corpus,
-    luau.render_command,
-    luau.check_command,
-    luau.repair_command,
-    luau.parse_command,
-    fuzzing.reduce_command,
-    engines.dictionary_command,
-    engines.report_command,
-    completion.completion,
-    campaign.fuzz,
-    finds.reproduce,
-    finds.bisect_command,
-    finds.export_command,
-):
-    main.add_command(_command)

@@ -1,4 +1,4 @@
-"""A tree as a person reads it: one line a message, for `python -m scriptschema show`.
+"""A tree as a person reads it: one line a message, for `scriptschema show`.
 
 A message that is one of several (`Expr`, `Stat` ...) shares its line with the alternative that is
 set; numbers, strings and the like stand on the line of their message.

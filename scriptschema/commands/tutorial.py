@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from scriptschema.commands import program
 from scriptschema.commands.console import report
 
 NEXT = """\
@@ -17,13 +18,12 @@ NEXT = """\
 """
 
 
-@click.command()
+@program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Make the folder DIR, with the program in which the tutorial finds a bug.
+    """Make the folder of the tutorial, with the program to test.
 
-    DIR must not exist, or be empty. Nothing else is needed to follow the tutorial, and all that it
-    makes stays there.
+    DIR must not exist, or be empty. The tutorial needs nothing else, and writes only there.
 
     \b
     scriptschema tutorial first-bug

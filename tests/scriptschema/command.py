@@ -28,7 +28,7 @@ def on_a_terminal(*arguments: object, stream: str) -> tuple[int, bytes]:
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "scriptschema", *map(str, arguments)],
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
+        env={"TERM": "xterm-256color", **os.environ, "COLUMNS": "80"},
         **{stream: child},
     )
     os.close(child)

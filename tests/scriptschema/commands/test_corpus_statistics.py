@@ -230,7 +230,7 @@ def test_a_drawing_that_cannot_be_written_is_told(corpus: Path, tmp_path: Path) 
     (tmp_path / "file").write_text("")
     done = run("corpus", "stats", corpus, "--plot", tmp_path / "file" / "a.svg")
     assert done.returncode == 1
-    assert done.stderr.decode().startswith(f"error: {tmp_path}/file")
+    assert done.stderr.decode().startswith(f"scriptschema: {tmp_path}/file")
     assert done.stderr.count(b"\n") == 1
     assert done.stdout.startswith(b"12 trees")
 
@@ -258,7 +258,9 @@ def test_a_stream_s_broken_tree_is_told_with_its_place_and_the_others_are_counte
     assert done.returncode == 1
     assert json.loads(done.stdout)["trees"] == 2
     place = len(good) + 1
-    assert done.stderr.decode().startswith(f"error: standard input: tree at byte {place}: byte 1")
+    assert done.stderr.decode().startswith(
+        f"scriptschema: standard input: tree at byte {place}: byte 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_a_stream_that_is_cut_off_is_told(end: bytes, error: str) -> None:
     done = run("corpus", "stats", "--delimited", "-", "--json", stdin=b"\x02\x12\x00" + end)
     assert done.returncode == 1
     assert json.loads(done.stdout)["trees"] == 1
-    assert done.stderr.decode() == f"error: standard input: {error}\n"
+    assert done.stderr.decode() == f"scriptschema: standard input: {error}\n"
 
 
 def test_unknown_fields_are_an_error_unless_dropped(tmp_path: Path) -> None:
@@ -292,8 +294,10 @@ def test_unknown_fields_are_an_error_unless_dropped(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     for name in ("a.pb", "a.pbstream"):
         done = run("corpus", "stats", tmp_path / name)
-        assert done.returncode == 1
-        assert done.stderr.decode() == f"error: {tmp_path / name}: No such file or directory\n"
+        assert done.returncode == 2
+        assert (
+            done.stderr.decode() == f"scriptschema: {tmp_path / name}: No such file or directory\n"
+        )
 
 
 def test_a_terminal_sees_progress_and_colours(tmp_path: Path) -> None:

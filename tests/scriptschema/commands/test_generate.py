@@ -125,7 +125,7 @@ def test_trees_made_with_other_options_are_not_mixed_in(tmp_path: Path) -> None:
     before = content(tmp_path)
     done = run("generate", "-n", 5, "--size", 20, "-o", tmp_path)
     assert done.returncode == 1
-    assert f"error: {tmp_path}/0.pb is there already and is not what these options" in str(
+    assert f"scriptschema: {tmp_path}/0.pb is there already and is not what these options" in str(
         done.stderr
     )
     assert content(tmp_path) == before
@@ -238,7 +238,7 @@ def test_a_worker_that_is_killed_is_an_error_not_a_hang(tmp_path: Path) -> None:
     os.kill(workers[0], signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert errors.startswith(b"error: ")
+    assert errors.startswith(b"scriptschema: ")
     assert b"Traceback" not in errors
 
 
@@ -262,7 +262,7 @@ def test_a_full_disk_is_an_error() -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == b"error: standard output: No space left on device\n"
+    assert done.stderr == b"scriptschema: standard output: No space left on device\n"
 
 
 def test_sources_that_are_not_luau_come_in_a_folder_a_file_or_alone(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_folder_in_a_tree_s_place_is_told(tmp_path: Path) -> None:
     (tmp_path / "1.pb").mkdir()
     done = run("generate", "-n", 2, "-o", tmp_path)
     assert done.returncode == 1
-    assert done.stderr.decode() == f"error: {tmp_path}/1.pb: Is a directory\n"
+    assert done.stderr.decode() == f"scriptschema: {tmp_path}/1.pb: Is a directory\n"
     assert [path.name for path in tmp_path.iterdir()] == ["1.pb"]
 
 
@@ -346,7 +346,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("generate", "-n", 2, "-o", tmp_path / "file" / "folder")
     assert done.returncode == 1
-    assert done.stderr.decode() == f"error: {tmp_path}/file/folder: Not a directory\n"
+    assert done.stderr.decode() == f"scriptschema: {tmp_path}/file/folder: Not a directory\n"
 
 
 # Terminals

@@ -319,38 +319,41 @@ def test_one_bad_file_among_many_is_reported_and_the_rest_is_done() -> None:
         write(f"in/{name}.luau", "f()")
     write("in/b.luau", "f(\n1 2)")
     result = run("parse", "in", "-o", "out", status=1)
-    assert "error: in/b.luau:2:3: expected `)` to close the `(` at 1:2, found `2`" in result.stderr
+    assert (
+        "scriptschema: in/b.luau:2:3: expected `)` to close the `(` at 1:2, found `2`"
+        in result.stderr
+    )
     assert written("out") == ["a.pb", "c.pb", "d.pb"]
     write("out/b.pb", b"\xff")
     result = run("render", "out", "-o", "sources", status=1)
-    assert "error: out/b.pb: " in result.stderr
+    assert "scriptschema: out/b.pb: " in result.stderr
     assert written("sources") == ["a.luau", "c.luau", "d.luau"]
-    assert "error: out/b.pb: " in run("repair", "out", "-o", "repaired", status=1).stderr
-    assert "error: out/b.pb: " in run("check", "out", status=1).stderr
+    assert "scriptschema: out/b.pb: " in run("repair", "out", "-o", "repaired", status=1).stderr
+    assert "scriptschema: out/b.pb: " in run("check", "out", status=1).stderr
 
 
 def test_an_error_in_the_module_names_the_module() -> None:
     write("module0.luau", "return return")
     write("a.luau", 'local m = require("./module0")')
-    assert "error: module0.luau:1:8: " in run("parse", "a.luau", status=1).stderr
+    assert "scriptschema: module0.luau:1:8: " in run("parse", "a.luau", status=1).stderr
 
 
 def test_a_tree_too_deep_to_write_is_an_error_and_leaves_no_file() -> None:
     write("deep.luau", "x = " + "{" * 200 + "}" * 200)
     result = run("parse", "deep.luau", "-o", "deep.pb", status=1)
-    assert "error: deep.luau: " in result.stderr
+    assert "scriptschema: deep.luau: " in result.stderr
     assert "100" in result.stderr
     assert not Path("deep.pb").exists()
 
 
 def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
     for name in ("render", "check", "repair"):
-        assert "error: none.pb: " in run(name, "none.pb", status=1).stderr
-    assert "error: none.luau: " in run("parse", "none.luau", status=1).stderr
+        assert "scriptschema: none.pb: " in run(name, "none.pb", status=2).stderr
+    assert "scriptschema: none.luau: " in run("parse", "none.luau", status=2).stderr
     write("a.luau", "mine()")
     write("file", "")
     result = run("parse", "a.luau", "-o", "a.pb", "--save-names", "file/n.json", status=1)
-    assert "error: file/n.json: " in result.stderr
+    assert "scriptschema: file/n.json: " in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -383,6 +386,8 @@ def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(args: list[str], error: str) -> None:
+    for name in ("a.pb", "b.pb", "a.luau"):
+        write(name, "")
     write("wrong.json", '{"no": []}')
     write("wrong.toml", "[idioms]\ncountr = 1")
     assert error in run(*args, status=2).stderr
