@@ -39,9 +39,6 @@ _WRITERS = {one.name: one.write for one in FORMATS if one.write is not None}
 )
 @click.option("--name", "names", multiple=True, metavar="NAME", help="The request with this name.")
 @click.option("--line", "lines", multiple=True, type=int, metavar="N", help="The one at this line.")
-@click.option(
-    "--keep-variables", is_flag=True, help="Keep references to variables; secrets are left out."
-)
 @with_values
 @click.option(
     "--stdin-name",
@@ -57,7 +54,6 @@ def export(
     output: Path | None,
     names: tuple[str, ...],
     lines: tuple[int, ...],
-    keep_variables: bool,
     variables: dict[str, str],
     env_file: tuple[Path, ...],
     environments: tuple[str, ...],
@@ -67,19 +63,17 @@ def export(
 ) -> None:
     """Write the requests of FILE for another tool.
 
-    Nothing is sent. Variables have their values, secrets included: what is written works. What a
-    format cannot say (scripts, captures, assertions) is listed on standard error.
+    Nothing is sent. Variables stay variables, and secrets are left out. What a format cannot say
+    (scripts, captures, assertions) is listed on standard error.
 
     \b
     orgrest export --to postman api.http -o api.postman_collection.json
     orgrest export --to python --name login notes.org
-    orgrest export --to curl --keep-variables api.http
+    orgrest export --to curl api.http
     """
     from orgrest.convert.shared.completing import read
     from orgrest.run.settings import Settings
 
-    if target == "har" and keep_variables:
-        raise click.UsageError("a HAR file has no variables to keep")
     try:
         if output is not None and output.exists():
             raise FileError("this file exists: name a new one", file=str(output))
@@ -96,7 +90,6 @@ def export(
             file=str(path),
             plain=is_request_file(path),
             settings=Settings(inputs, names=names, lines=lines),
-            keep=keep_variables,
         )
         beside = None if output is None else f"{output.stem}-bodies"
         written = _WRITERS[target](found, beside=beside)
@@ -118,7 +111,7 @@ def _save(found: Export, written: Written, output: Path | None) -> None:
             write_new(output.parent / name, data)
         (write_private if private else write)(output, written.text.encode())
     if private:
-        complain("this holds secrets: keep it to yourself (--keep-variables leaves them out)")
+        complain("this holds a secret that could not be left out: keep it to yourself")
 
 
 def _told(found: Export, written: Written, *, strict: bool) -> int:

@@ -18,6 +18,7 @@ import attrs
 
 from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
+from orgrest.convert.shared.exports import Basic
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import multipart, urlencoded
 from orgrest.convert.shared.model import (
@@ -150,7 +151,7 @@ def _field(given: Fields) -> tuple[str, str, str, str, bool]:
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Write an archive; `beside` is not needed. No variables are kept."""
+    """Write an archive; `beside` is not needed. Variables have their values, and secrets none."""
     del beside
     notes = [call.told(one) for call in export.calls for one in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -178,14 +179,21 @@ def write(export: Export, *, beside: str | None) -> Written:
 
 def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
     request = call.request
-    url, headers = wire_url(request), list(request.headers)
+    url = _plain(call, wire_url(request))
+    headers = [(name, _plain(call, value)) for name, value in request.headers]
     user, at, _ = urlsplit(url).netloc.rpartition("@")
     if at:  # some readers drop it
         url = url.replace(f"{user}@", "", 1)
         if request.header("Authorization") is None:
             headers.append(("Authorization", basic(user)))
-    if request.credentials is not None:
+    given = request.credentials
+    if isinstance(given, Basic):
+        headers.append(("Authorization", basic(_plain(call, f"{given.user}:{given.password}"))))
+    elif given is not None:
         notes.append(Note(call.place, "credentials that are computed on sending"))
+    for one in call.kept.values():
+        written = "has no value" if one.value is None else f"is written as {one.value}"
+        notes.append(Note(call.place, f"{{{{{one.name}}}}} {written}: an archive has no variables"))
     if call.timeout is not None:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:
@@ -204,7 +212,7 @@ def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
         "bodySize": len(request.body or b""),
     }
     if request.body is not None:
-        text = call.body()
+        text = None if call.body() is None else _plain(call, call.body() or "")
         kind = request.header("Content-Type") or ""
         found["postData"] = {"mimeType": kind, "text": text or ""}
         if text is None:
@@ -212,6 +220,14 @@ def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
             found["postData"] = {"mimeType": kind, **coded}
             notes.append(Note(call.place, "the body is not text: it is in base64, which few read"))
     return found
+
+
+def _plain(call: Call, text: str) -> str:
+    """Return a text with the values of its variables; `{{name}}` stays where there is none."""
+    return "".join(
+        one if isinstance(one, str) else f"{{{{{one.name}}}}}" if one.value is None else one.value
+        for one in call.text(text)
+    )
 
 
 def _nothing() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,8 +52,8 @@ class _Document:
 
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
-    ) -> tuple[list[_Item], list[str], frozenset[str]]:
-        """Return the requests, what failed without one, and the secrets.
+    ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
+        """Return the requests by place and number there, what failed without one, and the secrets.
 
         Without `complete`, a name in angle brackets stands for what only a run knows. Raises
         EvaluationError if nothing is chosen.
@@ -62,14 +62,16 @@ class _Document:
         inputs = attrs.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
         settings = attrs.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
         run = Run(self.text, file=self.file, settings=settings, client=None, plain=self.plain)
-        items: list[_Item] = []
+        items: dict[tuple[str, int], _Item] = {}
         failed = [str(one) for one in run.plan.problems]
         try:
             for step in run.plan:
                 tasks = list(run.document.tasks(step, run))
                 for what, outcome in zip(tasks, run.evaluate(step), strict=True):
                     if isinstance(what, Task):
-                        items += self._items(what, outcome)
+                        for one in self._items(what, outcome):
+                            number = sum(place == one.place for place, _ in items)
+                            items[one.place, number] = one
                     elif outcome.reason is not None:
                         failed.append(str(outcome.reason))
         finally:
@@ -93,55 +95,44 @@ class _Document:
             )
 
 
-def read(text: str, *, file: str, plain: bool, settings: Settings, keep: bool) -> Export:
+def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     """Return the requests that the settings choose in a document.
 
-    With `keep`, references to variables remain where the value can be put in later. Where a request
-    needs what only a run knows, a name in angle brackets stands for it. Raises OrgrestError if
+    References to variables remain where the value can be put in later. Raises OrgrestError if
     nothing is chosen.
     """
     document = _Document(text, file, plain, settings)
-    items, failed, secrets = document.completed(complete=True)
-    if any(one.request is None for one in items):
-        shown, _, more = document.completed(complete=False)
-        items = [
-            attrs.evolve(other, reason=one.reason) if one.request is None else one
-            for one, other in zip(items, shown, strict=True)
-        ]
-        secrets |= more
-    table: dict[str, str] = {}
-    marked: list[_Item] = []
-    if keep:
-        around = text + "".join(repr(one.request) for one in items)
-        table = kept.markers(_values(items, secrets), _begins(items), around)
-        marked, _, _ = document.completed(complete=True, overrides=table)
+    shown, failed, secrets = document.completed(complete=False)
+    exact, _, more = document.completed(complete=True)
+    secrets |= more
+    items = {key: _better(exact.get(key), one) for key, one in shown.items()}
+    around = text + "".join(repr(one.request) for one in items.values())
+    table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
+    marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[Call] = []
     variables: dict[tuple[str, str | None], Variable] = {}
-    for index, item in enumerate(items):
-        again = marked[index].request if len(marked) == len(items) else None
-        if item.request is None and again is None:
-            failed.append(item.reason)
-            continue
+    for key, item in items.items():
+        again = marked[key].request if key in marked else None
         notes = [Note(item.place, one) for one in _lost(item.parsed)]
         own = _own(item)
-        names: dict[str, Variable] = {}
         if again is not None:
             values = {marker: own.get(name) for name, marker in table.items()}
-            found = kept.merged(item.request, again, values)
-            texts = "\n".join(found.texts())
-            used = [name for name, marker in table.items() if marker in texts]
-            variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
-            names = {table[one]: variables[one, own.get(one)] for one in used}
-            notes += [
-                Note(item.place, f"{one}: its variables are not kept, as their values are sent in "
-                                 "another form there")
-                for one in found.fixed
-            ]  # fmt: skip
+            private = {one for one, value in values.items() if value and kept.holds(value, secrets)}
+            found = kept.merged(item.request, again, values, private)
         elif item.request is not None:
             found = kept.Merged(item.request)
+            if item.origins:
+                found.fix("the request")
             if item.reason:
                 notes.append(Note(item.place, "what is in angle brackets is known only in a run: "
                                               f"{item.reason}"))  # fmt: skip
+        else:
+            failed.append(item.reason)
+            continue
+        texts = "\n".join(found.texts())
+        used = [name for name, marker in table.items() if marker in texts]
+        variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
+        notes += (Note(item.place, one) for one in found.notes)
         calls.append(
             Call(
                 item.name,
@@ -149,13 +140,21 @@ def read(text: str, *, file: str, plain: bool, settings: Settings, keep: bool) -
                 found.request,
                 item.options.get("follow", True),
                 item.options.get("timeout"),
-                names,
+                {table[one]: variables[one, own.get(one)] for one in used},
                 (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                 tuple(notes),
             )
         )
     title = Path(file).stem or "requests"
     return Export(title, tuple(calls), tuple(variables.values()), tuple(failed), secrets)
+
+
+def _better(exact: _Item | None, shown: _Item) -> _Item:
+    """Return a request that needs nothing of a run, or the one with names in angle brackets."""
+    if exact is not None and exact.request is not None:
+        return exact
+    reason = "it needs the result of another request" if exact is None else exact.reason
+    return attrs.evolve(shown, reason=reason)
 
 
 def _known(parsed: ParsedRequest, scope: Scope) -> Iterator[Origin]:
@@ -174,7 +173,7 @@ def _own(item: _Item) -> dict[str, str | None]:
     }
 
 
-def _values(items: list[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
+def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
     """Return the variables that may remain, each with the first value of them that is known.
 
     An expression remains only if its value is a secret, or not known.
@@ -190,7 +189,7 @@ def _values(items: list[_Item], secrets: frozenset[str]) -> dict[str, str | None
     return found
 
 
-def _begins(items: list[_Item]) -> set[str]:
+def _begins(items: Iterable[_Item]) -> set[str]:
     """Return the names with which URLs begin."""
     names = set()
     for item in items:

@@ -3,14 +3,15 @@
 A request is completed twice: with the values of its variables, and with a marker for each of them.
 Where a part of the second, with the values in place of the markers, is the same as in the first,
 the reference can remain: whoever puts the value in sends the same. Elsewhere (a value that is
-encoded on the way, or computed with) the part has its value, and that is told.
+encoded on the way, or computed with) the part has its value, and that is reported. A reference to
+a secret always remains.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -52,10 +53,15 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @attrs.define
 class Merged:
-    """A request in which references remain, and the parts in which they cannot."""
+    """A request in which references remain, and what is to be said of its parts."""
 
     request: Request
-    fixed: list[str] = attrs.field(factory=list)
+    notes: list[str] = attrs.field(factory=list)
+
+    def fix(self, part: str) -> None:
+        """Report a part that has values in the place of references."""
+        self.notes.append(f"{part}: its variables are not kept, as their values are sent in "
+                          "another form there")  # fmt: skip
 
     def texts(self) -> Iterator[str]:
         """Yield the texts of the request."""
@@ -66,20 +72,35 @@ class Merged:
         yield from _texts(self.request.credentials)
 
 
-def merged(resolved: Request | None, marked: Request, values: Mapping[str, str | None]) -> Merged:
+def merged(
+    resolved: Request | None,
+    marked: Request,
+    values: Mapping[str, str | None],
+    secrets: Container[str],
+) -> Merged:
     """Return the `marked` request, with the parts of the `resolved` one that cannot be marked.
 
-    `values` are those of the markers; parts with one that is not known stay as they are. Without a
-    resolved request there is nothing to compare with.
+    `values` are those of the markers; parts with one that is not known stay as they are, and so do
+    those with a marker of the `secrets`. Without a resolved request there is nothing to compare
+    with.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
     found = Merged(attrs.evolve(resolved, url=wire_url(resolved)))
 
     def same(one: str, other: str) -> bool:
-        return _replaced(one, values) in (None, other)
+        if _replaced(one, values) in (None, other):
+            return True
+        if not any(marker in secrets and marker in one for marker in values):
+            return False
+        found.notes.append("a secret is sent in another form than it has: give it in that form")
+        return True
 
-    encoded = {one: v for one, v in values.items() if v is not None and not _UNCHANGED.fullmatch(v)}
+    encoded = {
+        one: value
+        for one, value in values.items()
+        if value is not None and one not in secrets and not _UNCHANGED.fullmatch(value)
+    }
     raw = _replaced(marked.url, encoded) or marked.url
     try:
         url = wire_url(attrs.evolve(marked, url=raw))
@@ -88,7 +109,7 @@ def merged(resolved: Request | None, marked: Request, values: Mapping[str, str |
     if same(url, found.request.url):
         found.request = attrs.evolve(found.request, url=url)
     if raw != marked.url or found.request.url != url:
-        found.fixed.append("the URL")
+        found.fix("the URL")
     _merge_headers(found, resolved, marked, same)
     _merge_body(found, resolved, marked, same)
     if marked.credentials is not None and resolved.credentials != marked.credentials:
@@ -96,7 +117,7 @@ def merged(resolved: Request | None, marked: Request, values: Mapping[str, str |
         if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
             found.request = attrs.evolve(found.request, credentials=marked.credentials)
         else:
-            found.fixed.append("Authorization")
+            found.fix("Authorization")
     return found
 
 
@@ -104,7 +125,7 @@ def _merge_headers(
     found: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
 ) -> None:
     if len(resolved.headers) != len(marked.headers):
-        found.fixed.append("the headers")
+        found.fix("the headers")
         return
     headers: list[tuple[str, str]] = []
     for (name, value), (other, text) in zip(resolved.headers, marked.headers, strict=True):
@@ -117,7 +138,7 @@ def _merge_headers(
             headers.append((name, text))
             continue
         headers.append((name, value))
-        found.fixed.append(name)
+        found.fix(name)
     found.request = attrs.evolve(found.request, headers=tuple(headers))
 
 
@@ -133,7 +154,7 @@ def _merge_body(
     if texts and same(*texts):
         found.request = attrs.evolve(found.request, body=marked.body)
     else:
-        found.fixed.append("the body")
+        found.fix("the body")
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:

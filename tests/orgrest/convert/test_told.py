@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -65,52 +64,96 @@ def test_what_no_format_says_is_told_with_its_line(target: str, tmp_path: Path) 
 def test_a_request_that_cannot_be_completed_is_left_out_with_status_1(
     target: str, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, "GET http://h/{{nobody}}\n\n###\nGET http://h/kept\n")
+    path = written(tmp_path, "POST http://h/lost\n\n< ./missing.txt\n\n###\nGET http://h/kept\n")
     done = export(path, target)
     assert done.exit_code == 1
-    assert f"not exported: {path}:1:14: the variable nobody is not defined" in done.stderr
+    assert f"not exported: {path}:3" in done.stderr
     assert "http://h/kept" in done.stdout
-    assert "nobody" not in done.stdout
+    assert "lost" not in done.stdout
 
 
 @pytest.mark.parametrize("target", EVERY)
 def test_where_no_request_is_left_nothing_is_written(target: str, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    path = written(tmp_path, "GET http://h/{{nobody}}\n")
+    path = written(tmp_path, "POST http://h/\n\n< ./missing.txt\n")
     done = export(path, target, "-o", str(output))
     assert done.exit_code == 1
-    assert "nobody is not defined" in done.stderr
+    assert "missing.txt" in done.stderr
     assert not output.exists()
     assert not export(path, target).stdout
 
 
-@pytest.mark.parametrize("target", EVERY)
-def test_what_only_a_run_knows_is_named(target: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "# @name a\nGET http://h/a\n\n###\n# @name b\nGET http://h/b\n"
-                   "X-Token: {{a.response.body.$.token}}\n")  # fmt: skip
-    done = export(path, target, "--name", "b")
-    assert "<a.response.body.$.token>" in done.stdout
-    assert "is known only in a run" in done.stderr
-    if target != "har":
-        kept = export(path, target, "--name", "b", "--keep-variables")
-        assert "<" not in kept.stdout.replace("<<", "")
-        assert "a.response.body._.token" in kept.stdout
-        assert not kept.stderr
+RUN_TIME = """\
+@token = stale
+@host = http://h
+
+# @name login
+POST {{host}}/login
+
+> {% pm.environment.set("token", pm.response.json().token); %}
+
+###
+GET {{host}}/a?b={{login.response.body.$.b}}
+Authorization: Bearer {{token}}
+X-User: {{nobody}}
+"""
 
 
 @pytest.mark.parametrize("target", EVERY)
-def test_secrets_are_told_of_and_written_for_the_owner_only(target: str, tmp_path: Path) -> None:
+def test_what_only_a_run_knows_stays_a_variable(target: str, tmp_path: Path) -> None:
+    done = export(written(tmp_path, RUN_TIME), target)
+    assert done.exit_code == 0
+    if target == "har":
+        assert "{{nobody}}" in done.stdout
+        for told in ("{{nobody}} has no value", "{{token}} is written as stale"):
+            assert f"not exported: {told}: an archive has no variables" in done.stderr
+        return
+    assert done.stdout.count("stale") == 1
+    assert "nobody" in done.stdout
+    assert "<" not in done.stdout.replace("<<", "")
+    if target == "postman":
+        items = json.loads(done.stdout)["item"]
+        authorization = {"key": "Authorization", "value": "Bearer {{token}}"}
+        assert authorization in items[1]["request"]["header"]
+        (event,) = items[0]["event"]
+        assert event["script"]["exec"] == ['pm.environment.set("token", pm.response.json().token);']
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_an_org_block_that_takes_the_result_of_another_is_exported(
+    target: str, tmp_path: Path
+) -> None:
+    text = (
+        "#+name: login\n#+begin_src restclient\nPOST http://h/login\n#+end_src\n\n"
+        "#+begin_src restclient :var token=login\nGET http://h/a\nAuthorization: Bearer :token\n"
+        "#+end_src\n"
+    )
+    done = export(written(tmp_path, text, "a.org"), target)
+    assert done.exit_code == 0, done.stderr
+    assert "http://h/a" in done.stdout
+    kept = {"curl": "'Authorization: Bearer '\"${token}\"", "har": "Bearer {{token}}",
+            "postman": "Bearer {{token}}", "python": '"Bearer " + token'}  # fmt: skip
+    assert kept[target] in done.stdout
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_secrets_are_left_out(target: str, tmp_path: Path) -> None:
     path = written(tmp_path, "GET http://h/\nAuthorization: Bearer {{$processEnv TOKEN}}\n")
-    output = tmp_path / "out"
-    done = export(path, target, "-o", str(output), TOKEN="a-long-secret")
-    assert "this holds secrets" in done.stderr
-    assert "a-long-secret" in output.read_text()
-    assert "a-long-secret" not in done.stderr
-    assert stat.S_IMODE(output.stat().st_mode) == 0o600
-    if target != "har":
-        kept = export(path, target, "--keep-variables", TOKEN="a-long-secret")
-        assert "a-long-secret" not in kept.output
-        assert "this holds secrets" not in kept.stderr
+    done = export(path, target, TOKEN="a-long-secret")
+    assert done.exit_code == 0
+    assert "a-long-secret" not in done.output
+    assert "this holds" not in done.stderr
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_path: Path) -> None:
+    form = "Content-Type: application/x-www-form-urlencoded"
+    url = "http://h/?q={{$processEnv TOKEN}}"
+    path = written(tmp_path, f"POST {url}\n{form}\n\na={{{{$processEnv TOKEN}}}}\n")
+    done = export(path, target, TOKEN="a long secret")
+    assert done.exit_code == 0
+    assert "long" not in done.output
+    assert "a secret is sent in another form than it has: give it in that form" in done.stderr
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
@@ -119,12 +162,6 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     done = export(path, "curl", "-o", str(output))
     assert (done.exit_code, output.read_text()) == (2, "precious")
     assert "this file exists" in done.stderr
-
-
-def test_har_keeps_no_variables(tmp_path: Path) -> None:
-    done = export(written(tmp_path, "GET http://h/\n"), "har", "--keep-variables")
-    assert done.exit_code == 2
-    assert "a HAR file has no variables to keep" in done.stderr
 
 
 BINARY = bytes(range(256))
@@ -199,7 +236,8 @@ def test_how_a_request_is_sent_is_kept_where_it_can_be(tmp_path: Path) -> None:
 
 def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None:
     text = "#+name: n\n#+begin_src restclient\n:h = http://h\nGET :h/a\n#+end_src\n"
-    done = export(written(tmp_path, text, "a.org"), "python", "--keep-variables", "--name", "n")
+    done = export(written(tmp_path, text, "a.org"), "python", "--name", "n")
     assert 'h + "/a"' in done.stdout
     words = ["export", "--to", "curl", "-", "--stdin-name", "a.org"]
-    assert CliRunner().invoke(program, words, input=text).stdout == "curl http://h/a\n"
+    done = CliRunner().invoke(program, words, input=text)
+    assert done.stdout == '#!/bin/sh\nh=http://h\n\n# n\ncurl "${h}"/a\n'
