@@ -116,9 +116,9 @@ def main() -> None:
     if missing:
         sys.exit(
             f"build.py: {', '.join(missing)} cannot be imported by {sys.executable}.\n"
-            "In the repository's folder: python3 -m venv .venv && "
-            ".venv/bin/pip install '.[all]' --group docs\n"
-            "Then run: .venv/bin/python docs/site/build.py"
+            "Install them in the repository's folder, and use that environment:\n"
+            "  python3 -m venv .venv && .venv/bin/pip install . zensical mkdocstrings-python\n"
+            "  .venv/bin/python docs/site/build.py"
         )
     gather()
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]

@@ -28,7 +28,8 @@ def test_the_tour_is_evaluated_and_its_first_request_printed(tmp_path: Path, cap
     assert shown.strip() in text
     assert shown.count("#+begin_src") == shown.count("#+RESULTS") == 1
     assert len(shown.splitlines()) < 40
-    assert end == f"The whole tour is in {tmp_path / 'tour.org'}\n"
+    assert end.startswith(f"The whole tour is in {tmp_path / 'tour.org'}\n")
+    assert "docs/orgrest/tutorial.md" in end
     assert text.count("#+RESULTS") == 8
     assert '"name": "you"' in text
     assert "HTTP/1.1 404 Not Found" in text
@@ -52,7 +53,7 @@ def test_without_a_path_it_is_a_temporary_file(
     said: list[str] = []
     assert demo.run(None, said.append)
     (path,) = tmp_path.iterdir()
-    assert said[-1].endswith(f"The whole tour is in {path}")
+    assert said[-2].endswith(f"The whole tour is in {path}")
 
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
