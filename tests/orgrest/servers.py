@@ -129,6 +129,12 @@ def closing(data: bytes) -> Handler:
     return answer
 
 
+def reset(connection: socket.socket, _: bytes) -> None:
+    """Break the connection off."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+
+
 def silent(connection: socket.socket, _: bytes = b"") -> None:
     """Send nothing; the client, or the end of the server, closes the connection."""
     while connection.recv(65536):

@@ -10,11 +10,11 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from servers import RawServer, by_path, echo, response
+from servers import RawServer, by_path, echo, response, silent
+from waiting import wait_until
 
 from orgrest.commands.main import main
 
@@ -574,16 +574,14 @@ class TestProcess:
         assert server.requests
 
     def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path) -> None:
-        with RawServer(lambda *_: time.sleep(30)) as silent:
-            path = notes(BLOCK + "\n" + BLOCK.replace("HOST", silent.url))
+        with RawServer(silent) as other:
+            path = notes(BLOCK + "\n" + BLOCK.replace("HOST", other.url))
             process = start("notes.org")
             assert process.stderr is not None
             assert "/json" in process.stderr.readline()  # the other answer is there
-            deadline = time.monotonic() + 20
-            while not silent.requests and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_until(lambda: other.requests)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "interrupted; what was done is kept" in err
         assert "Traceback" not in err
@@ -596,7 +594,7 @@ class TestProcess:
         process.stdout.close()
         assert process.stderr is not None
         err = process.stderr.read()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
         process.stderr.close()
         assert "Traceback" not in err
 

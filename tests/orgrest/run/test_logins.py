@@ -15,6 +15,7 @@ import requests
 from login_browser import Browser, callback
 from oauth_provider import PASSWORD, SECRET, USER, Provider
 from servers import RawServer, response
+from waiting import wait_until
 
 from orgrest.http.auth import flows
 from orgrest.http.transport import Budget, Client
@@ -169,10 +170,7 @@ def test_a_real_browser_comes_back_and_shows_a_page_without_a_complaint(
         jo.person = person
         run = threading.Thread(target=lambda: came.extend(documents.run(someone=jo)), daemon=True)
         run.start()
-        end = time.monotonic() + 60
-        while not pages:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: pages)
         chromium.call("Page.navigate", url=pages[0])
         until(chromium, "document.title == 'Sign in' && document.readyState == 'complete'")
         chromium.messages.clear()

@@ -1,7 +1,6 @@
 """`corpus import`, `export`, `distill`, `merge` and `diff` as a person or a script uses them."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from command import ok_here
 from command import run_here as run
 from components import needs
+from waiting import is_alive, wait_until
 
 from scriptschema import files, wire
 from scriptschema.fuzzing.corpora import features
@@ -457,13 +457,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) 
     assert process.returncode == 130
     assert told == b"interrupted: the same command goes on where it stopped\n"
     assert len((out / ".covered").read_bytes().splitlines()) == 1
-    for _ in range(500):
-        try:
-            os.kill(int(pid.read_text()), 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.02)
-    raise AssertionError("the command still runs")
+    wait_until(lambda: not is_alive(int(pid.read_text())))
 
 
 @needs("afl-showmap")

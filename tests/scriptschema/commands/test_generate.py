@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import command
@@ -16,6 +15,7 @@ import pytest
 from command import ok_here as ok
 from command import on_a_terminal
 from command import run_here as run
+from waiting import wait_until
 
 from scriptschema import files, interop, wire
 from scriptschema.base import walk
@@ -152,13 +152,6 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C goes to a terminal's whole group; so can we send it
     )
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def in_group(group: int) -> Iterator[int]:

@@ -3,11 +3,11 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from command import on_a_terminal, run, run_here
+from waiting import is_alive, wait_until
 
 from scriptschema import files
 from scriptschema.fuzzing.command_test import CommandError, CommandTest
@@ -133,9 +133,7 @@ def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on(
         ],
         stderr=subprocess.PIPE,
     )
-    while not Path("small.luau").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_until(Path("small.luau").exists)
     process.send_signal(stop)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -154,16 +152,12 @@ def test_a_terminal_shows_how_far_it_is() -> None:
 
 
 def test_a_candidate_for_which_the_command_hangs_is_given_up_with_all_it_started() -> None:
-    Path("test.sh").write_text(
-        "grep -q print $1 && exit 0\n(while true; do echo >>alive; sleep 0.1; done) &\nwait\n"
-    )
+    Path("test.sh").write_text("grep -q print $1 && exit 0\nsleep 500 &\necho $! >child\nwait\n")
     test = CommandTest("sh test.sh {}")
     assert test(parse("print(1)").tree)
     assert test.limit < 60
     assert not test(parse("local a = 1").tree)
-    size = Path("alive").stat().st_size
-    time.sleep(1)
-    assert Path("alive").stat().st_size == size
+    wait_until(lambda: not is_alive(int(Path("child").read_text())))
 
 
 def test_an_empty_command_is_refused() -> None:

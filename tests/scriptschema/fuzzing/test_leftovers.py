@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
+from waiting import is_alive, wait_until
 
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
@@ -31,22 +31,8 @@ time.sleep(600)
 """
 
 
-def is_alive(number: int) -> bool:
-    try:
-        stat = Path(f"/proc/{number}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def all_end(numbers: list[int], seconds: float = 10) -> bool:
-    """Whether all processes end in that time; it is as long as the campaign promises."""
-    end = time.monotonic() + seconds
-    while any(map(is_alive, numbers)):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+def all_end(processes: list[int]) -> bool:
+    return wait_until(lambda: not any(map(is_alive, processes)))
 
 
 def daemons(note: Path) -> list[int]:
@@ -89,10 +75,10 @@ def test_an_owner_that_ended_and_that_nobody_waited_for_is_gone() -> None:
     with subprocess.Popen(
         sleep, env={**os.environ, leftovers.OWNER: f"{owner.pid} {started}"}
     ) as left:
-        while not (Path(f"/proc/{left.pid}/environ").read_bytes().find(b"SCRIPTSCHEMA") >= 0):
-            time.sleep(0.01)  # until it is the new program's
+        # The environment is the new program's only after a moment.
+        wait_until(lambda: b"SCRIPTSCHEMA" in Path(f"/proc/{left.pid}/environ").read_bytes())
         leftovers.sweep()
-        assert left.wait(10) == -signal.SIGKILL
+        assert left.wait(60) == -signal.SIGKILL
     owner.wait()
 
 
@@ -108,22 +94,15 @@ def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_gro
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    while (
-        len(daemons(note)) < 10
-    ):  # the trial and the probes are over: it is a worker that runs them
-        assert process.poll() is None
-        time.sleep(0.05)
+    # Then the trial and the probes are over: it is a worker that runs them.
+    wait_until(lambda: len(daemons(note)) >= 10)
     (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
     process.wait()
     if whole_group:  # then it is the next start that clears up
         assert [*tmp_path.glob("scriptschema-run-*")]
         subprocess.run([*command, "-n", "1"], env=environment, check=True, capture_output=True)
     assert all_end(daemons(note))
-    for _ in range(200):
-        if not [*tmp_path.glob("scriptschema-run-*")]:
-            break
-        time.sleep(0.05)
-    assert not [*tmp_path.glob("scriptschema-run-*")]
+    wait_until(lambda: not [*tmp_path.glob("scriptschema-run-*")])
 
 
 def test_a_folder_that_is_in_use_is_not_removed(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import is_alive, wait_until
 
 from scriptschema.fuzzing.targets import reports
 from scriptschema.fuzzing.targets.base import Sources, Target
@@ -95,33 +96,16 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
-def is_alive(number: int) -> bool:
-    """Whether a process runs, a little later if need be."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-        if state == "Z":
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    began = time.monotonic()
-    [found] = command(f"sh -c 'sleep 50 & echo $! > {note}; wait'", limit=0.3)
+    [found] = command(f"sh -c 'sleep 500 & echo $! > {note}; wait'", limit=1)
     assert found.kind == "hang"
-    assert time.monotonic() - began < 10
-    assert not is_alive(int(note.read_text()))
+    wait_until(lambda: not is_alive(int(note.read_text())))
 
 
 def test_what_a_command_leaves_behind_is_not_waited_for() -> None:
-    began = time.monotonic()
-    [found] = command("sh -c 'sleep 50 & echo done'")
+    [found] = command("sh -c 'sleep 500 & echo done'")
     assert found == Outcome("ok", "done\n", "", 0)
-    assert time.monotonic() - began < 10
 
 
 def test_output_without_an_end_is_cut_off() -> None:
@@ -130,7 +114,7 @@ def test_output_without_an_end_is_cut_off() -> None:
 
 
 def test_a_command_that_closes_its_output_and_stays_is_ended() -> None:
-    [found] = command("sh -c 'exec >&- 2>&-; sleep 50'", limit=0.3)
+    [found] = command("sh -c 'exec >&- 2>&-; sleep 500'", limit=0.3)
     assert found.kind == "hang"
 
 

@@ -10,7 +10,7 @@ import pytest
 from exchanges import failure
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from servers import RawServer, by_path, closing, response
+from servers import RawServer, by_path, closing, reset, response
 
 from orgrest.http.transport import Client
 from orgrest.model import Request, TransportError
@@ -31,11 +31,6 @@ def test_a_refused_connection_says_so_with_file_and_line(client: Client) -> None
 def test_an_unknown_host_is_named(client: Client) -> None:
     reason = failure(client, Request("GET", "http://no-such-host.invalid/"))
     assert reason == "the host name no-such-host.invalid is not known"
-
-
-def reset(connection: socket.socket, _: bytes) -> None:
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    connection.close()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from servers import RawServer, by_path, response
+from servers import RawServer, by_path, response, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 XML = b"<a>" * 4000 + b"</a>" * 4000
 
 
-def stall(connection, _: bytes) -> None:  # type: ignore[no-untyped-def]  # a socket
-    connection.recv(1)
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[RawServer]:
     answers = {
         "/a": response(b"1", "Content-Type: text/plain"),
         "/xml": response(XML, "Content-Type: application/xml"),
-        "/stall": stall,
+        "/stall": silent,
     }
     with RawServer(by_path(answers)) as running:
         yield running

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from browser import Browser
 from hostile import HOSTILE
 from servers import RawServer, by_path, response
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,10 +46,7 @@ def titles(browser: Browser) -> list[str]:
 
 
 def until(browser: Browser, expected: list[str]) -> None:
-    end = time.monotonic() + 20
-    while titles(browser) != expected and time.monotonic() < end:
-        time.sleep(0.02)
-    assert titles(browser) == expected
+    wait_until(lambda: titles(browser), lambda found: found == expected)
 
 
 def test_the_page_asks_for_nothing_else_and_has_no_errors(page: Browser) -> None:

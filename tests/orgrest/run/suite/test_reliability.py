@@ -12,20 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from servers import RawServer, by_path, closing, response
+from servers import RawServer, by_path, closing, reset, response, silent, stalling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def reset(connection: socket.socket, _: bytes) -> None:
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    connection.close()
-
-
-def stall(connection: socket.socket, _: bytes) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
-    time.sleep(8)
 
 
 def drip(connection: socket.socket, _: bytes) -> None:
@@ -37,9 +27,9 @@ def drip(connection: socket.socket, _: bytes) -> None:
 
 BAD = {
     "/reset": reset,
-    "/stall": stall,
+    "/stall": stalling(b"HTTP/1.1 200 OK\r\nContent-Le"),
     "/drip": drip,
-    "/silent": lambda *_: time.sleep(8),
+    "/silent": silent,
     "/close": closing(b""),
     "/short": closing(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
     "/chunks": closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nabc"),

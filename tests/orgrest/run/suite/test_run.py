@@ -7,15 +7,17 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from servers import RawServer, response
+from servers import RawServer, response, silent
+from waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 ORG = """#+FILETAGS: :api:
 * Reading :smoke:
@@ -332,10 +334,7 @@ class TestTogether:
         ]
 
     def test_the_time_for_the_whole_run_ends_it(self, run) -> None:
-        def stall(_connection, _request: bytes) -> None:
-            time.sleep(8)
-
-        with RawServer(stall) as slow:
+        with RawServer(silent) as slow:
             done = run(
                 "--max-time", "3", "a.http", "b.http",
                 a_http=f"GET {slow.url}/\n\n###\nGET HOST/json\n\n### teardown\nDELETE HOST/json\n",
@@ -346,10 +345,7 @@ class TestTogether:
         assert "--max-time" in done.err
 
     def test_a_slow_request_ends_at_its_time_and_the_others_go_on(self, run) -> None:
-        def stall(_connection, _request: bytes) -> None:
-            time.sleep(8)
-
-        with RawServer(stall) as slow:
+        with RawServer(silent) as slow:
             text = f"GET {slow.url}/\n\n###\nGET HOST/json\n"
             done = run("--timeout", "1", "a.http", a_http=text)
         assert len(done.outcomes) == 2
@@ -366,7 +362,7 @@ class TestInterrupted:
         def stall(connection, request: bytes) -> None:
             asked.append(request.split(b" ", 2)[1])
             if asked[-1] == b"/slow":
-                time.sleep(20)
+                silent(connection)
             connection.sendall(response(b"{}"))
 
         with RawServer(stall) as slow:
@@ -375,7 +371,7 @@ class TestInterrupted:
             (folder / "a.http").write_text(f"{text}\n\n### teardown\nDELETE {slow.url}/clean\n")
             (folder / "b.http").write_text(f"GET {slow.url}/b")
             process = _started("a.http", "b.http", "--json", "r.json", "--jsonl", "r.jsonl")
-            _until(lambda: b"/slow" in asked)
+            wait_until(lambda: b"/slow" in asked)
             process.send_signal(kind)
             _, told = process.communicate(timeout=60)
         assert process.returncode == 130
@@ -397,7 +393,7 @@ class TestInterrupted:
         def stall(connection, request: bytes) -> None:
             asked.append(request.split(b" ", 2)[1])
             if asked[-1] == b"/slow":
-                time.sleep(20)
+                silent(connection)
             token = b'{"access_token": "t0ken", "expires_in": 60}'
             connection.sendall(response(token, "Content-Type: application/json"))
 
@@ -408,7 +404,7 @@ class TestInterrupted:
                 f"### teardown\nDELETE {slow.url}/clean\nAuthorization: oauth2 client_credentials\n"
             )
             process = _started("a.http", "--json", "r.json")
-            _until(lambda: b"/slow" in asked)
+            wait_until(lambda: b"/slow" in asked)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
         assert asked == [b"/slow", b"/token", b"/clean"]
@@ -419,10 +415,12 @@ class TestInterrupted:
         self, folder: Path
     ) -> None:
         asked: list[bytes] = []
+        interrupted = threading.Event()
 
         def stall(connection, request: bytes) -> None:
             asked.append(request.split(b" ", 2)[1])
-            time.sleep(2 if asked[-1] == b"/first" else 0)
+            if asked[-1] == b"/first":
+                interrupted.wait(60)
             connection.sendall(response(b"{}"))
 
         with RawServer(stall) as slow:
@@ -431,8 +429,9 @@ class TestInterrupted:
                 f"###\n# @tag teardown\n# @sleep 500\nDELETE {slow.url}/second\n"
             )
             process = _started("a.http", "--json", "r.json")
-            _until(lambda: b"/first" in asked)
+            wait_until(lambda: b"/first" in asked)
             process.send_signal(signal.SIGINT)
+            interrupted.set()
             process.communicate(timeout=60)
         assert process.returncode == 130
         assert asked == [b"/one", b"/first", b"/second"]
@@ -442,10 +441,10 @@ class TestInterrupted:
     def test_however_often_it_is_pressed_ctrl_c_leaves_status_130_and_reports(
         self, folder: Path
     ) -> None:
-        with RawServer(lambda *_: time.sleep(20)) as slow:
+        with RawServer(silent) as slow:
             (folder / "a.http").write_text(f"GET {slow.url}/slow\n")
             process = _started("a.http", "--json", "r.json")
-            _until(lambda: bool(slow.requests))
+            wait_until(lambda: bool(slow.requests))
             while process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 time.sleep(0.002)
@@ -456,17 +455,17 @@ class TestInterrupted:
     def test_the_second_ctrl_c_ends_the_teardown_too(self, folder: Path) -> None:
         asked: list[bytes] = []
 
-        def stall(_connection, request: bytes) -> None:
+        def stall(connection, request: bytes) -> None:
             asked.append(request.split(b" ", 2)[1])
-            time.sleep(20)
+            silent(connection)
 
         with RawServer(stall) as slow:
             text = f"GET {slow.url}/slow\n\n### teardown\nDELETE {slow.url}/clean\n"
             (folder / "a.http").write_text(text)
             process = _started("a.http", "--json", "r.json")
-            _until(lambda: b"/slow" in asked)
+            wait_until(lambda: b"/slow" in asked)
             process.send_signal(signal.SIGINT)
-            _until(lambda: b"/clean" in asked)
+            wait_until(lambda: b"/clean" in asked)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
         assert process.returncode == 130
@@ -484,13 +483,13 @@ class TestInterrupted:
         def stall(connection, request: bytes) -> None:
             asked.append(request)
             if len(asked) == 3:
-                time.sleep(20)
+                silent(connection)
             connection.sendall(response(b"{}"))
 
         with RawServer(stall) as slow:
             (folder / "a.http").write_text(f"GET {slow.url}/\n\n###\n" * 5)
             process = _started("a.http", "--jsonl", "r.jsonl", "--junit", "r.xml")
-            _until(lambda: len(asked) == 3)
+            wait_until(lambda: len(asked) == 3)
             process.kill()
             process.communicate(timeout=60)
         head, records, summary = read(folder / "r.jsonl")
@@ -503,13 +502,6 @@ class TestInterrupted:
 def _started(*arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "orgrest", "test", *arguments]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", ["orgrest-check", "orgrest-test"])
