@@ -1,7 +1,8 @@
 """Trees in files: the three formats, how a file's format is recognized, and how files are written.
 
 All commands share this. A file is written whole or not at all: into a hidden temporary
-file beside it, then renamed.
+file beside it, then renamed. Folders may come from strangers, so links in them are never followed
+when writing.
 
 A stream is many trees in one file or pipe, each after its length as a varint, as protobuf's
 `writeDelimitedTo` and `parseDelimitedFrom` have it; its ending is `.pbstream`.
@@ -12,9 +13,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Literal, TypeVar
@@ -120,8 +121,8 @@ def read_upstream(
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
 
 
-def write_upstream(source: Path, target: Path, tree: Message, form: Format) -> list[Told]:
-    """Write the tree that `source` holds in upstream's schema; return what was left out of it.
+def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Told]:
+    """Write the tree of `source` in upstream's schema; return what was left out of it.
 
     Raises FileError.
     """
@@ -130,8 +131,8 @@ def write_upstream(source: Path, target: Path, tree: Message, form: Format) -> l
     try:
         data, told = upstream.to_upstream(tree, form)
     except (wire.WireError, interop.FormatError) as error:
-        raise FileError(f"{name_of(source)}: {error}") from None
-    write(target, data)
+        raise FileError(f"{name_of(source.path)}: {error}") from None
+    write(target, data, below=source.base_of(target))
     return told
 
 
@@ -196,6 +197,10 @@ class Input:
     relative: Path
     in_folder: bool = False
 
+    def base_of(self, target: Path) -> Path | None:
+        """Return the named folder that `target`, the result of this input, is in."""
+        return None if target == STANDARD else target.parents[len(self.relative.parts) - 1]
+
 
 def expand(paths: Iterable[Path]) -> list[Input]:
     """The files to read: a folder stands for all files below it, in sorted order.
@@ -214,22 +219,19 @@ def expand(paths: Iterable[Path]) -> list[Input]:
     return found
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     """Write a file whole or not at all; `-` is standard output. Raises FileError.
 
-    A link is followed, an existing file's mode is kept, and what is not a regular file (a pipe, a
-    terminal) is written to directly.
+    An existing file's mode is kept. Folders below the folder `below` (by default the file's own)
+    are created if missing. A link there, or in the place of the file, is an error.
     """
     try:
         if path == STANDARD:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file:
+        with replacing(path, below=below) as file:
             file.write(data)
-    except FileExistsError as error:
-        raise FileError(f"{path}: {error.filename} is not a folder") from None
     except BrokenPipeError:
         raise  # click ends the program silently, as one expects before `| head`
     except OSError as error:
@@ -238,34 +240,104 @@ def write(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a binary file whose content becomes that of `path` when the block ends without error."""
-    target = path.resolve()
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        with target.open("wb") as file:
+def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
+    """Give a binary file whose content becomes that of `path` when the block ends without error.
+
+    `below` is as in `write`. What is not a regular file (a pipe, a terminal) is written to
+    directly if it is named itself, without `below`. Raises OSError.
+    """
+    if path.is_absolute() and path.parts[1] in ("dev", "proc"):  # /dev/stdout, >(command)
+        with path.open("wb") as file:
             yield file
         return
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    with _parent_of(path, below) as (folder, name):
+        mode = _mode_of(folder, name)
+        if mode is not None and not stat.S_ISREG(mode):
+            if below is not None or stat.S_ISDIR(mode):
+                raise OSError(errno.EINVAL, "this is not a regular file")
+            with os.fdopen(os.open(name, os.O_WRONLY | _SAFE, dir_fd=folder), "wb") as file:
+                yield file
+            return
+        hidden = f".{name[:100]}.{secrets.token_hex(4)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
+        descriptor = os.open(hidden, flags, 0o666, dir_fd=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                if mode is not None:
+                    os.fchmod(descriptor, stat.S_IMODE(mode))
+            os.replace(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(hidden, dir_fd=folder)
+            raise
+
+
+def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
+    """Open a file to read and append, created if missing; `below` is as in `write`.
+
+    A link, a second name of a file elsewhere, and what is not a regular file are errors.
+
+    Raises OSError.
+    """
+    with _parent_of(path, below) as (folder, name):
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _SAFE
+        _mode_of(folder, name)
+        descriptor = os.open(name, flags, 0o666, dir_fd=folder)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "this is not a regular file of its own: remove it")
+    return os.fdopen(descriptor, "ab+")
+
+
+def make_folder(path: Path, *, below: Path) -> None:
+    """Create a folder below `below` if it is missing. Raises OSError, also where one is a link."""
+    with _parent_of(path / "-", below):
+        pass
+
+
+_SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC
+_LINK: Final = "this is a link, and links are not followed when writing"
+
+
+@contextlib.contextmanager
+def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
+    """Give the descriptor of a file's folder, and the file's name in it."""
+    base = path.parent if below is None else below
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+        base.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise OSError(errno.ENOTDIR, f"{error.filename} is not a folder") from None
+    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        reached = base
+        for part in path.relative_to(base).parts[:-1]:
+            reached /= part
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=folder)
+            try:
+                inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=folder)
+            except OSError as error:
+                _mode_of(folder, part)
+                raise OSError(error.errno, f"{reached} is not a folder") from None
+            os.close(folder)
+            folder = inner
+        yield folder, path.name
+    finally:
+        os.close(folder)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _mode_of(folder: int, name: str) -> int | None:
+    """Return a file's mode, None if there is none. Raises OSError for a link."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, _LINK)
+    return mode
 
 
 def require_parent(path: Path) -> None:

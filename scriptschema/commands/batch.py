@@ -106,7 +106,7 @@ def write_tree(
         data = files.serialize(tree, form, luau)
     except ValueError as error:
         raise files.FileError(f"{files.name_of(item.path)}: {error}") from None
-    files.write(target, data)
+    files.write(target, data, below=item.base_of(target))
 
 
 def require_some(items: Sequence[Input]) -> None:

@@ -97,7 +97,7 @@ def convert(
             write_tree(item, target, tree, to, luau)
         elif upstream == "to":
             tree = files.read(cls, item.path, form, unknown, luau)
-            told = files.write_upstream(item.path, target, tree, to)
+            told = files.write_upstream(item, target, tree, to)
         else:
             tree = files.read(cls, item.path, form, unknown, luau)
             write_tree(item, target, tree, to, luau)

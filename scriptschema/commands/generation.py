@@ -300,7 +300,7 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
         for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
             with interrupts_later():  # the temporary files are made and renamed, or not made
                 for name, data in files_of(seed, made).items():
-                    files.write(folder / name, data)
+                    files.write(folder / name, data, below=folder)
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:

@@ -95,7 +95,7 @@ def render_command(
         if target == files.STANDARD:
             files.write(target, encode(render(tree, **options)))
         else:
-            write_sources(target, tree, **options)
+            write_sources(target, tree, below=item.base_of(target), **options)
 
     items = tree_files(inputs, from_format)
     sys.exit(run_all(items, output, ".luau", "rendering", run))

@@ -89,14 +89,17 @@ def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
     return f"local function require(_, ...)\n{sources.module}\nend\n{sources.program}"
 
 
-def write_sources(target: Path, tree: ModuleSet, **options: Unpack[RenderOptions]) -> None:
+def write_sources(
+    target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
+) -> None:
     """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
 
-    `options` are those of `render`. Raises FileError.
+    `below` is that of `files.write`, `options` are those of `render`. Raises FileError.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():
-        files.write(target if len(sources) == 1 else target.parent / name, data)
+        path = target if len(sources) == 1 else target.parent / name
+        files.write(path, data, below=below or target.parent)
 
 
 def encode(source: str) -> bytes:

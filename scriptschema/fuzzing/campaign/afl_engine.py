@@ -96,7 +96,7 @@ class AflEngine:
         if shutil.which("afl-fuzz") is None:
             raise EngineError("the engine afl needs AFL++ with Python: apt install afl++")
         try:
-            (self.folder / "seeds").mkdir(parents=True, exist_ok=True)
+            files.make_folder(self.folder / "seeds", below=self._campaign.path)
         except OSError as error:
             raise FileError(f"{self.folder}: {files.reason_of(error)}") from None
         for name, source in _seeds(self._campaign):
@@ -179,7 +179,7 @@ class _Instance:
         environment |= {"PYTHONDONTWRITEBYTECODE": "1", **self._given}
         environment |= {leftovers.OWNER: leftovers.engine_mark()}
         try:
-            with self._log.open("ab") as log:
+            with files.open_to_append(self._log) as log:
                 self._process = subprocess.Popen(  # noqa: S603  # the user's command, by AFL++
                     self._words,
                     env=environment,

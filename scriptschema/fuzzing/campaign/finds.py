@@ -178,16 +178,15 @@ def add(
     target = campaign / among / find.name
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
     try:
-        hidden.mkdir(parents=True)
+        files.make_folder(hidden, below=campaign)
         _write_program(hidden, PROGRAM, tree, find.program.style)
         if reduced is not None:
             _write_program(hidden, REDUCED, reduced, find.smallest.style)
         if requests:
-            (hidden / REQUESTS).write_text("".join(f"{line}\n" for line in requests), "utf-8")
-        data = json.dumps(find.as_json(), indent=2) + "\n"
-        (hidden / FILE).write_bytes(data.encode())
+            files.write(hidden / REQUESTS, "".join(f"{line}\n" for line in requests).encode())
+        save(hidden, find)
         hidden.rename(target)
-    except OSError as error:
+    except (OSError, FileError) as error:
         with contextlib.suppress(OSError):
             shutil.rmtree(hidden)
         raise FileError(f"{target}: {files.reason_of(error)}") from None
@@ -196,8 +195,7 @@ def add(
 
 def add_reduced(folder: Path, find: Find, reduced: ModuleSet) -> None:
     """Store the reduced program beside the original, then rewrite `find.json`."""
-    for name, data in _program_files(REDUCED, reduced, find.smallest.style).items():
-        files.write(folder / name, data)
+    _write_program(folder, REDUCED, reduced, find.smallest.style)
     save(folder, find)
 
 
@@ -223,4 +221,4 @@ def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, byt
 
 def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) -> None:
     for name, data in _program_files(stem, tree, style).items():
-        (folder / name).write_bytes(data)
+        files.write(folder / name, data)

@@ -51,7 +51,8 @@ class Campaign:
         try:
             self.path.mkdir(exist_ok=True)
             self._require_own()
-            self._lock = (self.path / LOCK).open("ab+")
+            _refuse_links(self.path)
+            self._lock = files.open_to_append(self.path / LOCK)
         except OSError as error:
             raise FileError(f"{self.path}: {files.reason_of(error)}") from None
         try:
@@ -124,10 +125,10 @@ class Campaign:
     def _prepare(self) -> None:
         """Create the folders, and remove incomplete finds of a killed process."""
         try:
-            (self.path / CORPUS).mkdir(exist_ok=True)
+            files.make_folder(self.path / CORPUS, below=self.path)
             for name in (finds.FOLDER, finds.SUSPECTS):
                 folder = self.path / name
-                folder.mkdir(exist_ok=True)
+                files.make_folder(folder, below=self.path)
                 for left in folder.glob(".*"):
                     with contextlib.suppress(OSError):
                         shutil.rmtree(left)
@@ -137,6 +138,14 @@ class Campaign:
                             left.unlink()
         except OSError as error:
             raise FileError(f"{self.path}: {files.reason_of(error)}") from None
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raise FileError if there is a link in a folder, which a campaign never makes."""
+    for inside, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            if os.path.islink(path := os.path.join(inside, name)):  # noqa: PTH114, PTH118  # fast
+                raise FileError(f"{path} is a link: links in a campaign are not followed")
 
 
 def now() -> str:

@@ -134,7 +134,7 @@ def append_line(path: Path, line: str) -> None:
     Raises FileError.
     """
     try:
-        with path.open("ab+") as file:
+        with files.open_to_append(path) as file:
             if file.tell():
                 file.seek(-1, 2)
                 if file.read() != b"\n":

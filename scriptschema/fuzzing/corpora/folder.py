@@ -46,7 +46,7 @@ class CorpusFolder:
         if name in self.names:
             return False
         with interrupts_later():
-            files.write(self.path / name, data)
+            files.write(self.path / name, data, below=self.path)
         self.names.add(name)
         return True
 
@@ -64,7 +64,7 @@ class Journal:
 
     def __enter__(self) -> Self:
         try:
-            self._file = self.path.open("ab+")
+            self._file = files.open_to_append(self.path)
             if self._file.tell():
                 self._file.seek(-1, os.SEEK_END)
                 if self._file.read() != b"\n":  # a line that was cut off

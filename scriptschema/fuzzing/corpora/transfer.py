@@ -141,7 +141,7 @@ def export_trees(
                     continue
                 with interrupts_later():
                     for name, data in written.items():
-                        files.write(target.parent / name, data)
+                        files.write(target.parent / name, data, below=folder)
                 counts.new += 1
                 counts.incomplete += found.losses > 0
     return counts

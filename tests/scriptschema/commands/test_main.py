@@ -247,14 +247,6 @@ def test_a_new_file_has_the_mode_that_the_umask_says(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new" / "tree.pb").stat().st_mode) == 0o640
 
 
-def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
-    (tmp_path / "real.pb").write_bytes(b"old")
-    (tmp_path / "link.pb").symlink_to("real.pb")
-    files.write(tmp_path / "link.pb", b"new")
-    assert (tmp_path / "link.pb").is_symlink()
-    assert (tmp_path / "real.pb").read_bytes() == b"new"
-
-
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
