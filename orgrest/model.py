@@ -241,8 +241,8 @@ class Request:
     characters. `headers` are only those that the user gave. `body` is None if the request has none.
     `credentials` are those that become a header only on sending; `certificate` is the client
     certificate for the origin of `url`. A `streamed` request must be answered by server-sent
-    events. `secrets` are the values that must not appear in a result: all that the document's scope
-    knew when the request was completed. It is sent only where the `bound` ones may go.
+    events. `secrets` are the values that must not appear in a result: all that the document knew
+    when the request was completed. It is sent only where the `bound` ones may go.
     """
 
     method: str

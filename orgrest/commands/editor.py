@@ -162,7 +162,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     """
     from orgrest.editor.completion import complete as candidates
     from orgrest.editor.described import Described
-    from orgrest.http.values import Inputs, Scope
+    from orgrest.http.values import Context, Inputs
 
     path = None if file == "-" else Path(file)
     try:
@@ -182,8 +182,8 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
             document="http" if requests else "org",
             files=lambda name: entries(folder, name),
             environ=os.environ,
-            described=lambda name: described.get(name, Scope(Inputs.of_user(folder))),
-            beside=lambda: described.beside(Scope(Inputs.of_user(folder))),
+            described=lambda name: described.get(name, Context(Inputs.of_user(folder))),
+            beside=lambda: described.beside(Context(Inputs.of_user(folder))),
         )
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--offset") from None

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
-class _Named(values.RunContext):
-    """A run that has not started, in which only the names of requests are known."""
+class _Named(values.RequestNames):
+    """The names of requests, for checks: nothing is sent."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
-    def request_named(self, name: str, using: syntax.ParsedRequest) -> Hashable | None:
+    def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
         """Return the name, if a request has it."""
         del using
-        return name if name in self._names else None
+        return (name,) if name in self._names else ()
 
 
 class Analysis:
@@ -103,7 +103,7 @@ class Analysis:
         if kind == "http":
             parsed = self.parts[0].parsed
             if any(isinstance(item, syntax.Import) and item.path for item in parsed.items):
-                self.imports = Imports(parsed, name, values.Scope(start), self._files.read)
+                self.imports = Imports(parsed, name, values.Context(start), self._files.read)
                 self.parts[0].imported = frozenset(self.imports.named(parsed.source))
         self._stamps = self._current_stamps()
         self._environments = environments.find(self._folder)
@@ -149,7 +149,7 @@ class Analysis:
     def requests(self) -> Imports:
         """The requests of a request file, and of those that it imports, by name."""
         parsed = self.parts[0].parsed
-        return self.imports or Imports(parsed, "", values.Scope(self._inputs))
+        return self.imports or Imports(parsed, "", values.Context(self._inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that a name at `offset` of a request file refers to, or None.
@@ -224,32 +224,32 @@ class Analysis:
             )
         )
 
-    # -------------------------------------------------------------------------------- scopes
+    # -------------------------------------------------------------------------------- contexts
 
-    def new_scope(self) -> values.Scope:
-        """Return a scope of the document, in which its requests are available by name."""
+    def new_context(self) -> values.Context:
+        """Return a context of the document, in which its requests are available by name."""
         run = self.imports if self.imports is not None else _Named(self.named)
-        return values.Scope(self._inputs, run)
+        return values.Context(self._inputs, run)
 
     @property
     def named(self) -> frozenset[str]:
         """The names of requests, to which others may refer."""
         return self.parts[0].named if self.kind == "http" else frozenset()
 
-    def scope_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Scope:
-        """Return the scope of a request, with the captures of those above, as far as known."""
-        document = self.new_scope()
+    def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:
+        """Return the context of a request, with the captures of those above, as far as known."""
+        document = self.new_context()
         for one in self.parts:
             if one is not part and not one.captures:
                 continue
             for above in one.parsed.requests:
                 if one is part and above.span.start >= request.span.start:
-                    return part.scope(document)
+                    return part.context(document)
                 self.capture(above, document)
-        return part.scope(document)
+        return part.context(document)
 
-    def capture(self, request: syntax.ParsedRequest, scope: values.Scope) -> None:
-        """Add a request's captures to a scope: the value of an earlier run, or none yet."""
+    def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
+        """Add a request's captures to a context: the value of an earlier run, or none yet."""
         for capture in request.captures:
             value = self.remembered.get(capture.name, values.UNKNOWN)
-            scope.capture(request, capture.name, value)
+            context.capture(request, capture.name, value)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from orgrest.description.model import Description
     from orgrest.description.nodes import Stamp
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
 
 LARGEST = 4 * 2**20
 """The size in bytes from which one is not read for an editor: typing waits for it."""
@@ -33,20 +33,20 @@ class Described:
         self.found_beside = True
         self._known: dict[Path, tuple[Stamp, Description | OrgrestError]] = {}
 
-    def get(self, name: str, scope: Scope) -> Description | None:
+    def get(self, name: str, context: Context) -> Description | None:
         """Return the description in a file as a document names it, None if it cannot be read."""
-        found = self.read(name, scope)
+        found = self.read(name, context)
         return None if isinstance(found, OrgrestError) else found
 
     def read(
-        self, name: str, scope: Scope, largest: int | None = None
+        self, name: str, context: Context, largest: int | None = None
     ) -> Description | OrgrestError:
         """Return the description in a file as a document names it, or why it cannot be read."""
         from orgrest.description.nodes import stamp
 
         largest = LARGEST if largest is None else largest
         try:
-            path = scope.locate(name)
+            path = context.locate(name)
         except OrgrestError as error:
             return error
         now = stamp(path)
@@ -54,20 +54,20 @@ class Described:
         if known is not None and known[0] == now and _is_current(known[1]):
             return known[1]
         is_small = now is not None and now[1] <= largest
-        found = _read(path, name, scope, largest) if is_small else OrgrestError(_TOO_LARGE)
+        found = _read(path, name, context, largest) if is_small else OrgrestError(_TOO_LARGE)
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[path] = now, found
         return found
 
-    def beside(self, scope: Scope) -> Iterator[Description]:
+    def beside(self, context: Context) -> Iterator[Description]:
         """Yield the descriptions beside a document that can be read."""
         if not self.found_beside:
             return
         from orgrest.description.beside import beside
 
-        for path in beside(scope.directory):
-            found = self.read(os.path.relpath(path, scope.directory), scope, LARGEST_BESIDE)
+        for path in beside(context.directory):
+            found = self.read(os.path.relpath(path, context.directory), context, LARGEST_BESIDE)
             if not isinstance(found, OrgrestError):
                 yield found
 
@@ -81,10 +81,10 @@ def _is_current(given: Description | OrgrestError) -> bool:
     return all(stamp(path) == known for path, known in given.documents.looked_at.items())
 
 
-def _read(path: Path, name: str, scope: Scope, largest: int) -> Description | OrgrestError:
+def _read(path: Path, name: str, context: Context, largest: int) -> Description | OrgrestError:
     from orgrest.description.files import read
 
     try:
-        return read(path, name, scope.locate, largest)
+        return read(path, name, context.locate, largest)
     except OrgrestError as error:
         return error

@@ -103,9 +103,9 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
     value = None
     secrets = analysis.secrets
     if request is not None:
-        scope = analysis.scope_of(part, request)
-        value = values.value_of(one.name, request, scope)
-        secrets = scope.secrets
+        context = analysis.context_of(part, request)
+        value = values.value_of(one.name, request, context)
+        secrets = context.secrets.texts
     if one.role == "capture":
         value = analysis.remembered.get(one.name, values.UNKNOWN)
     lines = [f"**{one.name}**"]
@@ -130,7 +130,7 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
     if not places and (place := analysis.variable_imported(one.name)) is not None:
         lines.append(f"set in {place}")
     elif not places and request is not None and not part.restclient:
-        lines += _of_environment(analysis.scope_of(part, request).environment, one.name)
+        lines += _of_environment(analysis.context_of(part, request).environment, one.name)
     return "\n\n".join(lines)
 
 
@@ -177,8 +177,8 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
     target = request.target
     start, end = target.offset(0), target.offset(len(target.text))
     if start <= inside <= end:
-        scope = analysis.scope_of(part, request)
-        url = masking.mask(values.check(request, scope).url, scope.secrets)
+        context = analysis.context_of(part, request)
+        url = masking.mask(values.check(request, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
     for item in request.headers:
         if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:

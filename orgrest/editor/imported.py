@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.syntax import Document, ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
     from orgrest.run.documents.imports import File
 
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
@@ -76,10 +76,10 @@ class RequestFiles:
         return found.st_mtime_ns, found.st_size
 
 
-def of_lines(text: str, name: str, scope: Scope, files: RequestFiles) -> Imports | None:
+def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:
     """Return the imports of a text, which may be incomplete; None if it has none."""
     lines = "\n".join(match[0] for match in _LINES.finditer(text))
-    return Imports(read(Source(lines)), name, scope, files.read) if lines else None
+    return Imports(read(Source(lines)), name, context, files.read) if lines else None
 
 
 def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:

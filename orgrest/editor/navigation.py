@@ -47,9 +47,9 @@ def links(analysis: Analysis) -> list[Link]:
     Files outside those that the document may read are left out.
     """
     found: list[Link] = []
-    scope = analysis.new_scope()
+    context = analysis.new_context()
     for part in analysis.parts:
-        inner = part.scope(scope)
+        inner = part.context(context)
         for template, target in _linked(analysis, part, inner):
             start = template.offset(0)
             span = Span(start, template.offset(len(template.text) - 1) + 1)
@@ -58,7 +58,7 @@ def links(analysis: Analysis) -> list[Link]:
 
 
 def _linked(
-    analysis: Analysis, part: ParsedRegion, scope: values.Scope
+    analysis: Analysis, part: ParsedRegion, context: values.Context
 ) -> Iterator[tuple[syntax.Template, str]]:
     for item in part.parsed.items:
         if isinstance(item, syntax.Import) and item.path is not None and analysis.imports:
@@ -73,7 +73,7 @@ def _linked(
                 if path is None or not path.text or _varies(part, path):
                     continue
                 try:
-                    yield path, scope.locate(path.text).as_uri()
+                    yield path, context.locate(path.text).as_uri()
                 except OrgrestError:  # a problem, which is reported as one
                     continue
 
@@ -139,7 +139,7 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
         span = part.region.span
         if span.end < within.start or within.end < span.start:
             continue
-        scopes: dict[int, values.Scope] = {}
+        contexts: dict[int, values.Context] = {}
         for one in names.in_part(part):
             if one.role != "use" or one.request or not _touches(one.span, within):
                 continue
@@ -147,14 +147,16 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
             if request is None:
                 continue
             key = request.span.start
-            if key not in scopes:
-                scopes[key] = analysis.scope_of(part, request)
-            value = values.value_of(one.name, request, scopes[key])
+            if key not in contexts:
+                contexts[key] = analysis.context_of(part, request)
+            value = values.value_of(one.name, request, contexts[key])
             if value is None or values.UNKNOWN in value or not value.strip():
                 continue
-            if value != values.value_of(one.name, request, scopes[key]):
+            if value != values.value_of(one.name, request, contexts[key]):
                 continue  # a random one
-            shown = sanitize.visible(masking.mask(value, scopes[key].secrets), one_line=True)
+            shown = sanitize.visible(
+                masking.mask(value, contexts[key].secrets.texts), one_line=True
+            )
             shown = shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
             closing = 2 if text.startswith("}}", one.span.end) else 0
             found.append(Hint(one.span.end + closing, shown))

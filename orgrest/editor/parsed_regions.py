@@ -1,4 +1,4 @@
-"""A parsed region of a document: its requests, and the scope of their variables.
+"""A parsed region of a document: its requests, and the context of their variables.
 
 Most of a document is unchanged since the last keystroke, so the data of a part is relative to its
 own text, and what it needs of the parts above is in a `Captured` that all parts share.
@@ -16,7 +16,7 @@ from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
 from orgrest.org import arguments as header
 from orgrest.org.results import element_named
-from orgrest.run.assertions import expected_status
+from orgrest.run.expect import expected_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -63,7 +63,7 @@ class Captured:
 class BlockSettings:
     """The settings of a block for its requests: header arguments, including `:var`s, a folder.
 
-    `values`, `literal` and `directory` are arguments of `values.Scope.block`, `wrong` has the
+    `values`, `literal` and `directory` are arguments of `values.Context.block`, `wrong` has the
     errors of those `:var`s that have no value. `refers` tells whether one of them is the value of
     something else in the document.
     """
@@ -170,7 +170,7 @@ class RegionContent:
 
 
 class ParsedRegion:
-    """A parsed region: its requests, its block's settings, its variables' scope.
+    """A parsed region: its requests, its block's settings, its variables' context.
 
     `captured` is the document's, `index` that of this part. The block's settings are read with
     `read_settings` on first use.
@@ -264,8 +264,8 @@ class ParsedRegion:
         above = {n for n, first in self._captured.lengths.items() if first < self.index}
         return sorted(above.union(map(len, self._own)), reverse=True)
 
-    def scope(self, document: values.Scope) -> values.Scope:
-        """Return the region's scope within the document's."""
+    def context(self, document: values.Context) -> values.Context:
+        """Return the region's context within the document's."""
         return document.block(self.given.values, self.given.literal, self.given.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:

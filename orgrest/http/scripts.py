@@ -19,7 +19,7 @@ import attrs
 
 from orgrest.http.responses import text_of
 from orgrest.http.sandbox.process import Sandbox
-from orgrest.http.values.script_value import ScriptValue
+from orgrest.http.script_value import ScriptValue
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
@@ -35,7 +35,7 @@ class ScriptError(OrgrestError):
 
 
 @attrs.frozen
-class Context:
+class ScriptInput:
     """The data of a script, besides the request and its response.
 
     `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
@@ -98,7 +98,7 @@ class Engine:
         self,
         code: str,
         host: str,
-        context: Context,
+        given: ScriptInput,
         request: Request,
         response: Response | None = None,
         wait: Callable[[float], None] | None = None,
@@ -113,7 +113,7 @@ class Engine:
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
         takes too long or too much memory, or returns too much.
         """
-        answer = self._answer(_job(code, host, context, request, response), "script", wait, send)
+        answer = self._answer(_job(code, host, given, request, response), "script", wait, send)
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         try:
@@ -122,12 +122,12 @@ class Engine:
             reason = "script: it changed JavaScript itself, and its results cannot be read"
             raise ScriptError(reason) from None
 
-    def evaluate(self, code: str, context: Context) -> tuple[str, Any]:
+    def evaluate(self, code: str, given: ScriptInput) -> tuple[str, Any]:
         """Return the text and the value of an expression, in which the variables are constants.
 
         Raises ScriptError as `run` does, and if the value has no text form.
         """
-        job = _job(code, "expression", context, Request("", ""), None)
+        job = _job(code, "expression", given, Request("", ""), None)
         answer = self._answer(job, "expression")
         if answer["error"] is not None:
             raise ScriptError(f"{code}: {answer['error']['message']}")
@@ -213,9 +213,9 @@ def _result(answer: dict[str, Any]) -> Result:
 
 
 def _job(
-    code: str, host: str, context: Context, request: Request, response: Response | None
+    code: str, host: str, given: ScriptInput, request: Request, response: Response | None
 ) -> dict[str, Any]:
-    variables = context.variables
+    variables = given.variables
     raw = "rawBody" in code
     kept = {
         name: one.number
@@ -225,20 +225,20 @@ def _job(
     return {
         "code": code,
         "host": host,
-        "globals": dict(context.globals_),
+        "globals": dict(given.globals_),
         "variables": {
             name: one.json if isinstance(one, ScriptValue) else one
             for name, one in variables.items()
         },
         "kept": kept,
-        "file": dict(context.file),
-        "environment": dict(context.environment),
-        "environmentSelected": context.environment_selected,
-        "responses": {name: _response(one, raw=raw) for name, one in context.responses.items()},
-        "iteration": context.iteration,
-        "elements": list(context.elements),
-        "seed": context.seed,
-        "name": context.name,
+        "file": dict(given.file),
+        "environment": dict(given.environment),
+        "environmentSelected": given.environment_selected,
+        "responses": {name: _response(one, raw=raw) for name, one in given.responses.items()},
+        "iteration": given.iteration,
+        "elements": list(given.elements),
+        "seed": given.seed,
+        "name": given.name,
         "request": {
             "method": request.method,
             "url": request.url,

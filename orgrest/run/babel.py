@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orgrest.http.transport import Client
-    from orgrest.http.values import Inputs, Scope
+    from orgrest.http.values import Context, Inputs
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.outcomes import Task
@@ -45,7 +45,7 @@ class Call:
     """A block as Org has read it, at `line` (from 1).
 
     `text` is its body with all references expanded, `arguments` are its header arguments, `values`
-    and `literal` its ``:var``s as in `Scope.block`.
+    and `literal` its ``:var``s as in `Context.block`.
     """
 
     line: int
@@ -66,19 +66,19 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
     if block is None:
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
-        task = _task(document, block, call, run.scope)
+        task = _task(document, block, call, run.context)
         outcome = run.send(task.id, lambda: task)
         reply = _reply(document, document.result_writer(run), block, task, outcome)
         return attrs.evolve(reply, outcome=run.told(reply.outcome))
     except FAILURES as error:
         told = located(error, file, call.line)
-        told.reason = mask(told.reason, frozenset(run.session.secrets))
+        told.reason = mask(told.reason, run.context.secrets.texts)
         raise told from None
     finally:
         run.close()
 
 
-def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
+def _task(document: OrgFile, block: Block, call: Call, context: Context) -> Task:
     found = document.editor.document
     target = (block.call and found.block_named(block.call.name)) or block
     body = found.body(target)
@@ -86,7 +86,7 @@ def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
     task = document.reader.task(
-        block, call.arguments, call.text, places, call.values, call.literal, scope
+        block, call.arguments, call.text, places, call.values, call.literal, context
     )
     return attrs.evolve(task, line=call.line)
 

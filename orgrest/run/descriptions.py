@@ -17,14 +17,11 @@ import attrs
 from orgrest.model import OrgrestError, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from orgrest.description.files import Locate
     from orgrest.description.model import Description
     from orgrest.description.schemas import Schemas
-    from orgrest.http.scripts import Engine
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Inputs, Scope
+    from orgrest.http.values import Context, Inputs
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
 
@@ -77,10 +74,9 @@ class Descriptions:
     def verdict(
         self,
         parsed: ParsedRequest,
-        scope: Scope,
+        context: Context,
         arguments: Arguments,
         exchange: tuple[Request, Response],
-        started: Callable[[], Engine],
     ) -> tuple[Verdict | None, list[str]]:
         """Return whether an exchange is as described, and what of it is not checked.
 
@@ -103,27 +99,26 @@ class Descriptions:
                 return None, []
             path = None if given else self._path
             if path is None and name == AUTO:
-                return self._beside(scope, exchange, started, verdict)
-            known = self._get(path or scope.locate(name), name, scope.locate)
-            return self._judged(known, exchange, started, verdict)
+                return self._beside(context, exchange, verdict)
+            known = self._get(path or context.locate(name), name, context.locate)
+            return self._judged(known, exchange, context, verdict)
         except OrgrestError as error:
             return attrs.evolve(verdict, reason=str(error)), []
 
     def _beside(
         self,
-        scope: Scope,
+        context: Context,
         exchange: tuple[Request, Response],
-        started: Callable[[], Engine],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
         """Return the verdict by the description beside the document, which is about the request."""
         from orgrest.description.beside import beside
 
         request, notes, found = exchange[0], [], False
-        for path in beside(scope.directory):
+        for path in beside(context.directory):
             found = True
             try:
-                known = self._get(scope.locate(str(path)), path.name, scope.locate)
+                known = self._get(context.locate(str(path)), path.name, context.locate)
             except OrgrestError as error:
                 if path not in self._told:
                     self._told.add(path)
@@ -133,10 +128,10 @@ class Descriptions:
             is_known = description.operation(request.method, request.url) is not None
             named = bool(description.hosts) and description.is_of_server(request.url)
             if named or (is_known and description.may_be_meant(request.url)):
-                judged, more = self._judged(known, exchange, started, verdict)
+                judged, more = self._judged(known, exchange, context, verdict)
                 return judged, [*notes, *more]
-        if scope.directory not in self._told:
-            self._told.add(scope.directory)
+        if context.directory not in self._told:
+            self._told.add(context.directory)
             what = "describes this request" if found else "is there"
             notes.append(f"openapi: no description beside the document {what}: it is not checked")
         return None, notes
@@ -163,7 +158,7 @@ class Descriptions:
         self,
         known: _Known,
         exchange: tuple[Request, Response],
-        started: Callable[[], Engine],
+        context: Context,
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
         from orgrest.description.checks import of_exchange
@@ -180,7 +175,7 @@ class Descriptions:
         problems = findings.problems
         if findings.parts:
             work, wrong = known.schemas.job(findings.parts)
-            problems += (*wrong, *(started().validate_parts(work) if work["parts"] else ()))
+            problems += (*wrong, *(context.engine.validate_parts(work) if work["parts"] else ()))
         with self._lock:
             count = known.counts[operation.name]
             count.requests += 1

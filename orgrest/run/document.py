@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Scope
-    from orgrest.run.outcomes import Outcome, Task
+    from orgrest.http.values import Context, RequestNames
+    from orgrest.run.outcomes import Outcome, Resolved, Task
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.results import RequestResults
 
@@ -18,14 +17,18 @@ class Running(Protocol):
     """A run as its documents see it."""
 
     @property
-    def scope(self) -> Scope:
-        """The scope of the document's requests."""
+    def context(self) -> Context:
+        """The context of the document's requests."""
 
     @property
     def results(self) -> RequestResults:
         """The outcomes of its requests so far."""
 
-    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+    @property
+    def resolved(self) -> Resolved:
+        """Computes what requests refer to; what that needs is sent before."""
+
+    def prepare(self, task: Task) -> None:
         """Run the scripts of a request's file that run once. Raises one of FAILURES."""
 
     def send(
@@ -50,6 +53,10 @@ class Document(Protocol):
     def text(self) -> str:
         """The document with the results of the run so far."""
 
+    @property
+    def names(self) -> RequestNames:
+        """What the names in its requests refer to."""
+
     def plan(self) -> Plan:
         """Choose what is evaluated. Raises EvaluationError."""
 
@@ -58,12 +65,6 @@ class Document(Protocol):
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
         """Store the result of a task. Raises one of FAILURES."""
-
-    def imported_value(self, name: str) -> str | None:
-        """Return what another file, which this one imports, gives for a variable, or None."""
-
-    def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield the requests that a name may refer to: itself once answered, and another."""
 
     def need(self, request: StepId, run: Running) -> None:
         """Send a request, unless it was sent. Raises one of FAILURES."""

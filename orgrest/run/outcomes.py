@@ -6,7 +6,7 @@ Data shared by the modules of this package, the command line and the editors.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Hop
-    from orgrest.http.values import Origin, Scope
+    from orgrest.http.values import Context, Origin
     from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from orgrest.rendering.results import Rendered
     from orgrest.run.plan import StepId
     from orgrest.run.snapshot import Volatile
+
+
+_Value = TypeVar("_Value")
+
+
+class Resolved(Protocol):
+    """How a run computes what requests refer to: what that needs is sent before."""
+
+    def __call__(self, compute: Callable[[], _Value], /) -> _Value:
+        """Return what `compute` returns. Raises what it raises."""
 
 
 class EvaluationError(OrgrestError):
@@ -175,7 +185,7 @@ class Task:
     line: int
     name: str | None
     parsed: tuple[ParsedRequest, ...]
-    scope: Scope
+    context: Context
     arguments: Arguments = attrs.field(factory=Arguments)
     block: Block | None = None
     id: StepId | None = None

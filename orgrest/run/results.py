@@ -10,7 +10,8 @@ from orgrest.run.outcomes import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.model import OrgrestError, Request, Response
+    from orgrest.http.values.context import Answers
+    from orgrest.model import Request, Response
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
 
@@ -19,18 +20,16 @@ MAX_DEPTH = 50
 
 
 class RequestResults:
-    """The outcomes of a run's steps by their identity, and the exchanges of its requests.
+    """The outcomes of a run's steps by their identity, and the `answers` to its requests.
 
-    `last` is the last exchange. A request in progress has an exchange before it has an outcome: its
+    A request in progress has an exchange before it has an outcome: its
     own scripts and assertions refer to that.
     """
 
-    def __init__(self) -> None:
-        """Start without outcomes."""
-        self.last: tuple[Request, Response] | None = None
+    def __init__(self, answers: Answers) -> None:
+        """Start without outcomes; exchanges and failures go into `answers`."""
+        self.answers = answers
         self._outcomes: dict[StepId, Outcome] = {}
-        self._failures: dict[StepId, OrgrestError] = {}
-        self._exchanges: dict[StepId, tuple[Request, Response]] = {}
         self._open: list[StepId] = []
 
     def known(self, step: StepId | None) -> Outcome | None:
@@ -42,7 +41,7 @@ class RequestResults:
         if step is not None:
             self._outcomes.setdefault(step, outcome)
             if outcome.state == "failed" and outcome.reason is not None:
-                self._failures.setdefault(step.request, outcome.reason)
+                self.answers.failures.setdefault(step.request, outcome.reason)
 
     @property
     def under_way(self) -> tuple[StepId, ...]:
@@ -53,19 +52,11 @@ class RequestResults:
         """Tell whether a request has an outcome yet, in any turn of its loop."""
         return any(step.request == request for step in self._outcomes)
 
-    def failure(self, request: StepId) -> OrgrestError | None:
-        """Return why a request failed, in any turn of its loop; None if it did not."""
-        return self._failures.get(request)
-
-    def exchange(self, request: StepId) -> tuple[Request, Response] | None:
-        """Return the last exchange of a request, None if it was not answered."""
-        return self._exchanges.get(request)
-
     def answered(self, step: StepId | None, request: Request, response: Response) -> None:
         """Store the exchange of a step."""
-        self.last = request, response
+        self.answers.last = request, response
         if step is not None:
-            self._exchanges[step.request] = self.last
+            self.answers.exchanges[step.request] = self.answers.last
 
     @contextmanager
     def needing(self, step: StepId | None) -> Iterator[None]:

@@ -14,30 +14,34 @@ before the links to them are inserted; a result whose file cannot be written fai
 
 from __future__ import annotations
 
+import itertools
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from orgrest.http.values import RunContext, Scope, Session
+from orgrest.http.values import Context
+from orgrest.http.values.needed import RequestNeededError, TokenNeededError
 from orgrest.model import OrgrestError
+from orgrest.run import stages
+from orgrest.run.job import Job, Work
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
-from orgrest.run.sender import Sender
+from orgrest.run.stages import scripts
+from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator
     from pathlib import Path
 
-    from orgrest.http.auth.flows import Token
-    from orgrest.http.auth.oauth2 import Grant
-    from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
-    from orgrest.model import Bound, Request, Response
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.settings import Settings
+
+
+_Value = TypeVar("_Value")
 
 
 @attrs.frozen
@@ -48,7 +52,7 @@ class _Pending:
     what: Task | Outcome
 
 
-class Run(RunContext):
+class Run:
     """One run over one document: `results` are the outcomes so far."""
 
     def __init__(
@@ -68,70 +72,60 @@ class Run(RunContext):
         document. `cookies` are those of earlier runs. `write` writes a file for a result, and
         raises OrgrestError if it cannot; without it, none is written.
         """
-        self.placeholders = settings.dry_run and not settings.complete
-        self.results = RequestResults()
-        self.session = Session(settings.inputs)
+        self.document = _read(text, file, settings, write, plain=plain)
+        placeholders = settings.dry_run and not settings.complete
+        self.context = Context(
+            settings.inputs, self.document.names, placeholders=placeholders, computes=True
+        )
+        self.results = RequestResults(self.context.answers)
         self._name = file
         self._settings = settings
-        self._sender = Sender(client, cookies, settings, self.results, file)
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        numbers = itertools.count(1)
+        document = identity(settings.inputs.directory, file)
+        tokens = TokenRequests(numbers, settings.person, settings.logins, document)
+        self._work = Work(settings, client, cookies, self.results, tokens, file, numbers)
         self._needed: list[Outcome] = []  # for the step being finished
-        self.document = _read(text, file, settings, write, plain=plain)
 
-    # ------------------------------------------------------------------- for requests in the run
+    def resolved(self, compute: Callable[[], _Value]) -> _Value:
+        """Compute what requests refer to; what that needs is sent before.
 
-    @property
-    def scope(self) -> Scope:
-        """The scope of the document's requests.
-
-        It is created on each access: a stored one would form a reference cycle and keep whole
-        responses alive.
+        Raises what `compute` raises, for instance since a request that it needs failed.
         """
-        return Scope(run=self, session=self.session)
+        answers = self.context.answers
+        unmet: dict[Hashable, OrgrestError] = {}
+        while True:
+            try:
+                answers.unmet.update(unmet)
+                return compute()
+            except RequestNeededError as needed:
+                unmet |= self._answer(needed.key)
+            except TokenNeededError as needed:
+                self._get_token(needed)
+            finally:
+                for key in unmet:
+                    answers.unmet.pop(key, None)
 
-    def imported_value(self, name: str) -> str | None:
-        """Return what an imported file gives for a variable, or None."""
-        return self.document.imported_value(name)
-
-    def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
-        """Return the request that a name in another one refers to, preferring an answered one."""
-        keys = list(self.document.requests_named(name, using))
-        answered = (key for key in keys if self.results.exchange(key) is not None)
-        return next(answered, keys[-1] if keys else None)
-
-    def exchange(self, key: Any) -> tuple[Request, Response] | None:
-        """Return the exchange of the request with a key, sending it unless it was sent before.
-
-        Raises the error with which it failed, if it did, also after its response.
-        """
-        if self.results.exchange(key) is None:
+    def _answer(self, key: Any) -> dict[Hashable, OrgrestError]:
+        """Send a request that another one needs; return why it has no response, by its key."""
+        try:
             self.document.need(key, self)
-        elif (failure := self.results.failure(key)) is not None:
-            raise failure.with_traceback(None)
-        return self.results.exchange(key)
+        except FAILURES as error:
+            return {key: error if isinstance(error, OrgrestError) else OrgrestError(str(error))}
+        if key in self.context.answers.exchanges:
+            return {}
+        return {key: OrgrestError(f"the request {key} got no response", code="no-response")}
 
-    def answered(self, key: Any) -> tuple[Request, Response] | None:
-        """Return the exchange of the request with a key, None if it was not sent yet."""
-        return self.results.exchange(key)
-
-    def last_exchange(self) -> tuple[Request, Response] | None:
-        """Return the last exchange, None at the beginning."""
-        return self.results.last
-
-    def token(
-        self, grant: Grant, bound: tuple[Bound, ...] = (), url: str | None = None
-    ) -> tuple[Token, Bound | None]:
-        """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
-
-        `url` is where the request goes that needs it; a login's token is bound itself. Raises
-        OrgrestError if there is none.
-        """
-        return self._sender.token(grant, bound, url)
-
-    def compute(
-        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
-    ) -> tuple[str, Any]:
-        """Return the text and the value of an expression in JavaScript. Raises OrgrestError."""
-        return self._sender.scripts.evaluate(code, variables, responses, self.session)
+    def _get_token(self, needed: TokenNeededError) -> None:
+        found: Any
+        try:
+            found = self._work.tokens.get(
+                needed.grant, self._work.sending, needed.bound, needed.url
+            )
+        except OrgrestError as error:
+            found = error
+        self.context.tokens[needed.grant, needed.url] = found
 
     # ------------------------------------------------------------------------ for who has it run
 
@@ -173,14 +167,14 @@ class Run(RunContext):
 
         A `client` that is given is used from now on. Call `close` at the end.
         """
-        self._sender.client = client or self._sender.client
+        self._work.client = client or self._work.client
         for what in self.document.tasks(step, self):
             yield self.told(self._finish(_Pending(step.id, what)))
 
     def told(self, outcome: Outcome) -> Outcome:
         """Return an outcome with all secrets known by now, and keep it in the history."""
         needed = tuple(map(self.told, outcome.needed))
-        told = attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
+        told = attrs.evolve(outcome, needed=needed, secrets=self.context.secrets.texts)
         if self._settings.history is not None:
             self._settings.history.keep(told, self._path)
         return told
@@ -197,7 +191,7 @@ class Run(RunContext):
 
     def close(self) -> None:
         """End the engine of the scripts, if one was started."""
-        self._sender.scripts.close()
+        self.context.close()
 
     def _pending(self) -> Iterator[_Pending]:
         for problem in self.problems():
@@ -226,16 +220,19 @@ class Run(RunContext):
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
 
-    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+    def prepare(self, task: Task) -> None:
         """Run the scripts of a request's file that run once. Raises one of FAILURES.
 
         In a dry run, its request tells why one failed.
         """
         try:
-            self._sender.prepare(parsed, scope)
+            scripts.prepare(self._job(task))
         except OrgrestError:
-            if not self.placeholders:
+            if not self.context.placeholders:
                 raise
+
+    def _job(self, task: Task) -> Job:
+        return Job(self._work, task, [], self.resolved, task.context, task.parsed[0])
 
     def _sent(self, step: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
         """Return the outcome of a step, sending it unless it was sent before."""
@@ -246,7 +243,7 @@ class Run(RunContext):
         return outcome
 
     def _exchange(self, what: Task | Outcome) -> Outcome:
-        return self._sender.exchange(what) if isinstance(what, Task) else what
+        return stages.do(self._job(what)) if isinstance(what, Task) else what
 
     def send(
         self,

@@ -134,12 +134,15 @@ class TokenRequests:
         return old, new
 
     @contextmanager
-    def of_task(self) -> Iterator[list[Exchange]]:
-        """A context in which a task is sent: the list gets what is sent for its tokens."""
-        outer, self._asked = (self._asked, []) if self._under_way else ([], self._asked)
+    def of_task(self, asked: list[Exchange]) -> Iterator[None]:
+        """A context in which a task is sent: `asked` gets what is sent for its tokens."""
+        outer = self._asked if self._under_way else []
+        if not self._under_way:
+            asked += self._asked
+        self._asked = asked
         self._under_way += 1
         try:
-            yield self._asked
+            yield
         finally:
             self._under_way -= 1
             self._asked = outer

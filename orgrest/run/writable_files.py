@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from orgrest.http.syntax import Saving
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
 
 # What is known to be configuration is not overwritten even where a document's result links to it.
 _CONFIGURATION = re.compile(
@@ -133,7 +133,7 @@ def _memory() -> Path:
 
 
 def saved(
-    saving: Saving, path: str, scope: Scope, document: str, allowed: Sequence[Path] = ()
+    saving: Saving, path: str, context: Context, document: str, allowed: Sequence[Path] = ()
 ) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
@@ -141,7 +141,7 @@ def saved(
     `>>!` overwrites an existing file; `>>` takes the next free name. Raises EvaluationError.
     """
     try:
-        target = resolved(scope.directory.resolve() / path)
+        target = resolved(context.directory.resolve() / path)
     except (OSError, RuntimeError, ValueError) as error:
         raise EvaluationError(f"{path} cannot be written: {error}") from None
     number = 0
@@ -151,5 +151,5 @@ def saved(
         target = named.with_name(f"{named.stem}-{number}{named.suffix}")
     if number == _MOST_NAMES:
         raise EvaluationError(f"{path}: all names up to -{number} are taken; >>! overwrites")
-    check(target, path, scope.saves_below.resolve() / Path(document).name, allowed)
+    check(target, path, context.saves_below.resolve() / Path(document).name, allowed)
     return target

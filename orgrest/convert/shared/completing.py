@@ -14,12 +14,12 @@ from orgrest.convert.shared.exports import Call, Export, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import ParsedRequest
-from orgrest.http.values import UNKNOWN, Origin, Scope, names_in, value_of
+from orgrest.http.values import UNKNOWN, Context, Origin, names_in, value_of
 from orgrest.model import Request
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
-from orgrest.run.sender import options
 from orgrest.run.settings import Settings
+from orgrest.run.stages.send import options
 
 _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "timeout", "inject-variables",
                           "no-gql-parsing", "force-region-delimiter", "no-client-cert",
@@ -76,7 +76,7 @@ class _Document:
                         failed.append(str(outcome.reason))
         finally:
             run.close()
-        return items, failed, frozenset(run.session.secrets)
+        return items, failed, run.context.secrets.texts
 
     def _items(self, task: Task, outcome: Outcome) -> Iterator[_Item]:
         done = {(one.request.line, one.request.column): one for one in outcome.exchanges}
@@ -89,7 +89,7 @@ class _Document:
                 parsed.name or task.name or _title(parsed),
                 parsed,
                 None if exchange is None else exchange.request,
-                tuple(_known(parsed, task.scope)) if exchange is None else exchange.variables,
+                tuple(_known(parsed, task.context)) if exchange is None else exchange.variables,
                 options(task.arguments, parsed, self.settings),
                 "" if exchange is not None else reason,
             )
@@ -157,10 +157,10 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
     return attrs.evolve(shown, reason=reason)
 
 
-def _known(parsed: ParsedRequest, scope: Scope) -> Iterator[Origin]:
+def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
     """Yield the variables of a request that cannot be completed, as far as they are known."""
     for name in names_in(parsed):
-        value = value_of(name, parsed, scope)
+        value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
             yield Origin(name, value, "")
 

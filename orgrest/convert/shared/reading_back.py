@@ -13,7 +13,7 @@ from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Inclusion
 from orgrest.http.parsing import request_file
 from orgrest.http.syntax import HeaderLine
-from orgrest.http.values import Scope, expand, shorthand
+from orgrest.http.values import Context, expand, shorthand
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     if any(isinstance(one, Inclusion) for one in body) or not all(map(texts.is_literal, parts)):
         return "", ""
     try:
-        sent = expand(parsed, Scope())
+        sent = expand(parsed, Context())
     except OrgrestError as error:
         return "URL" if error.code == "bad-url" else "headers", error.reason
     if sent.method != request.method:

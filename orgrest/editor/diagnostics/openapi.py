@@ -45,7 +45,7 @@ class About:
 def chosen(
     text: str,
     request: syntax.ParsedRequest,
-    scope: values.Scope,
+    context: values.Context,
     described: Described,
     default: str,
 ) -> About:
@@ -55,8 +55,8 @@ def chosen(
     if name == NONE:
         return About()
     if not name or name == AUTO:
-        return About(tuple(described.beside(scope)), is_named=False)
-    description = described.read(name, scope)
+        return About(tuple(described.beside(context)), is_named=False)
+    description = described.read(name, context)
     if isinstance(description, OrgrestError):
         at = above[1] if above else _place(text, request)
         return About(broken=Problem(*at, "warning", CODE, str(description)))
@@ -64,11 +64,11 @@ def chosen(
 
 
 def of_descriptions(
-    text: str, request: syntax.ParsedRequest, scope: values.Scope, about: About
+    text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
     """Yield what is wrong with a request in `text` by the first description that is about it."""
     for description in about.descriptions:
-        told = list(_wrong(description, request, scope, is_named=about.is_named))
+        told = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"
         for why in told:
             yield Problem(*_place(text, request), "warning", CODE, why + behind)
@@ -83,9 +83,13 @@ def _place(text: str, request: syntax.ParsedRequest) -> tuple[int, int]:
 
 
 def _wrong(
-    description: Description, request: syntax.ParsedRequest, scope: values.Scope, *, is_named: bool
+    description: Description,
+    request: syntax.ParsedRequest,
+    context: values.Context,
+    *,
+    is_named: bool,
 ) -> Iterator[str]:
-    checked = values.check(request, scope)
+    checked = values.check(request, context)
     if checked.problems:
         return
     url = checked.url if "://" in checked.url else f"http://{checked.url}"

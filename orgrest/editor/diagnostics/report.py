@@ -73,11 +73,11 @@ class Report:
         if analysis.document is not None:
             for check in document_checks.CHECKS:
                 yield from check(analysis, analysis.document)
-        scope = analysis.new_scope()
+        context = analysis.new_context()
         if not all(part.restclient for part in analysis.parts):
-            self._environment = _given_by(scope.environment)
+            self._environment = _given_by(context.environment)
         for part in analysis.judged:
-            for problem in self._problems(part, part.scope(scope)):
+            for problem in self._problems(part, part.context(context)):
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
@@ -92,7 +92,7 @@ class Report:
 
     # ------------------------------------------------------------------------- in one region
 
-    def _problems(self, part: ParsedRegion, scope: values.Scope) -> Iterator[Problem]:
+    def _problems(self, part: ParsedRegion, context: values.Context) -> Iterator[Problem]:
         parsed = part.parsed
         text = part.region.text
         given = part.given.arguments.values
@@ -121,7 +121,7 @@ class Report:
             if isinstance(item, syntax.Definition):
                 definitions.append(item)
             elif isinstance(item, syntax.ParsedRequest):
-                for problem in self._of_request(text, item, scope, start, definitions, known):
+                for problem in self._of_request(text, item, context, start, definitions, known):
                     if not (loose and _excusable(problem, text)) and not (
                         unknown and problem.code == "undefined-variable"
                     ):
@@ -129,11 +129,11 @@ class Report:
                 for one in definitions:
                     known = hash((known, one.name, one.operator, one.value.text))
                 known = hash((known, *(capture.name for capture in item.captures)))
-                analysis.capture(item, scope)
+                analysis.capture(item, context)
                 if self._is_described:
                     default = given.get("openapi")
                     name = default if isinstance(default, str) else ""
-                    yield from self._of_description(text, item, scope, start, known, name)
+                    yield from self._of_description(text, item, context, start, known, name)
                 definitions = []
                 start = item.span.end
 
@@ -141,7 +141,7 @@ class Report:
         self,
         text: str,
         request: syntax.ParsedRequest,
-        scope: values.Scope,
+        context: values.Context,
         start: int,
         known: int,
         default: str,
@@ -149,7 +149,7 @@ class Report:
         """Yield what descriptions forbid of a request, whose text begins at `start`."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
-        about = chosen(text, request, scope, self.analysis.described, default)
+        about = chosen(text, request, context, self.analysis.described, default)
         if about.broken is not None:
             yield about.broken
         if not about.descriptions:
@@ -157,7 +157,7 @@ class Report:
         key = (known, text[start : request.span.end], about.is_named, about.descriptions)
         found = self._known.get(key, self._before.get(key))
         if found is None:
-            problems = of_descriptions(text, request, scope, about)
+            problems = of_descriptions(text, request, context, about)
             found = tuple(one.moved(-start) for one in problems)
         self._known[key] = found
         yield from (one.moved(start) for one in found)
@@ -179,7 +179,7 @@ class Report:
         self,
         text: str,
         request: syntax.ParsedRequest,
-        scope: values.Scope,
+        context: values.Context,
         start: int,
         definitions: Sequence[syntax.Definition],
         known: int,
@@ -188,11 +188,11 @@ class Report:
         key = (known, text[start : request.span.end])
         found = self._known.get(key, self._before.get(key))
         if found is None:
-            checked = values.check(request, scope, definitions)
+            checked = values.check(request, context, definitions)
             problems = list(_told(text, checked.problems, checked.notices, start))
             subject = requests.Subject(text, request, checked, start)
             problems += (one for check in requests.CHECKS for one in check(subject))
-            secrets = scope.secrets
+            secrets = context.secrets.texts
             masked = (attrs.evolve(x, message=masking.mask(x.message, secrets)) for x in problems)
             found = tuple(dict.fromkeys(one.moved(-start) for one in masked))
         body = request.body
@@ -207,7 +207,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
         return False
     from orgrest.description.beside import beside
 
-    return next(beside(analysis.new_scope().directory), None) is not None
+    return next(beside(analysis.new_context().directory), None) is not None
 
 
 def _of_imports(analysis: Analysis) -> Iterator[Problem]:

@@ -93,7 +93,7 @@ class BackgroundRun:
     @property
     def captured(self) -> dict[str, str]:
         """The variables that this run's requests have captured so far."""
-        return self._run.session.new_captures if self._run is not None else {}
+        return self._run.context.captured(new=True) if self._run is not None else {}
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
         """Send the requests, and yield the outcome of each.

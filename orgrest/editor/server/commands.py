@@ -30,7 +30,7 @@ from orgrest.editor.server.background_run import BackgroundRun
 from orgrest.editor.server.documents import Document
 from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
-from orgrest.http.values import Scope
+from orgrest.http.values import Context
 from orgrest.model import OrgrestError
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
@@ -142,7 +142,7 @@ def _choose(server: Server, document: Document, names: tuple[str, ...]) -> None:
 
 def _environment_names(server: Server, document: Document) -> tuple[str, ...]:
     try:
-        return tuple(Scope(server.inputs(document)).environment.every.names)
+        return tuple(Context(server.inputs(document)).environment.every.names)
     except OrgrestError as error:
         raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
 

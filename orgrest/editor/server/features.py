@@ -38,7 +38,7 @@ from orgrest.editor.server.server import Server
 from orgrest.editor.server.watching import watch_files
 from orgrest.editor.signatures import signature
 from orgrest.files import entries
-from orgrest.http.values import Scope
+from orgrest.http.values import Context
 from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
@@ -91,8 +91,8 @@ def _complete(server: Server, document: Document, params: types.CompletionParams
         environ=os.environ,
         settings=functools.partial(_settings, server, document),
         imported=functools.partial(_imported, server, document),
-        described=lambda name: server.described.get(name, Scope(server.inputs(document))),
-        beside=lambda: server.described.beside(Scope(server.inputs(document))),
+        described=lambda name: server.described.get(name, Context(server.inputs(document))),
+        beside=lambda: server.described.beside(Context(server.inputs(document))),
     )
     return _completion_list(server, text, found)
 
@@ -122,7 +122,7 @@ def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> 
 def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
     """Return the variables of the chosen environments, each with its value and source."""
     try:
-        found = Scope(server.inputs(document)).environment.settings()
+        found = Context(server.inputs(document)).environment.settings()
     except OrgrestError:  # reported at the requests that need it
         return {}
     return {
@@ -133,7 +133,7 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
 def _imported(server: Server, document: Document) -> Imported:
     """Return what other files define: variables (value and position) and requests (position)."""
     name = PurePath(document.name).name
-    imports = of_lines(document.text.text, name, Scope(server.inputs(document)), server.files)
+    imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
     if imports is None:
         return Imported()
     variables = {

@@ -19,7 +19,7 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 4. `@name = value` in the file: the last one above the end of the request, else the first below,
    also for what stands in other values; in its own value a name means what it would without it;
 5. `:var name=value` of an Org block;
-6. `{{$.list..name}}`, an element of a list, one after the other (`run.elements`);
+6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.elements`);
    `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
 8. a variable of an imported file;
@@ -40,12 +40,12 @@ which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
     base64(EXPRESSION)  urlencode(EXPRESSION)
 
 and nothing else: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The values
-of `env` and `netrc`, and those computed from them, are secrets of the document's scope: results
+of `env` and `netrc`, and those computed from them, are secrets of the document's context: results
 mask them.
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, bottom up: `scope` holds a document's context (read by `files`, `env_file` and
+The modules, bottom up: `context` holds a document's context (read by `files`, `env_file` and
 `netrc`); `sources` is the list above; `functions` is the table of functions and `expressions`
 parses calls of them; `javascript` recognizes JavaScript expressions and `computing` evaluates them;
 `references` finds references to variables in a text and `values` replaces them; `expansion`
@@ -54,13 +54,12 @@ completes a request, and `check` reports what would prevent that.
 
 from orgrest.http.values.check import Checked, check, value_of
 from orgrest.http.values.computing import UNKNOWN
-from orgrest.http.values.context import RunContext
+from orgrest.http.values.context import Context, RequestNames
 from orgrest.http.values.env_file import read_env_file
 from orgrest.http.values.expansion import expand
 from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
 from orgrest.http.values.inputs import Inputs
 from orgrest.http.values.references import REFERENCE, Reference, names_in, references
-from orgrest.http.values.scope import Scope, Session
 from orgrest.http.values.values import Origin, Values
 
 __all__ = [
@@ -68,13 +67,12 @@ __all__ = [
     "REFERENCE",
     "UNKNOWN",
     "Checked",
+    "Context",
     "Function",
     "Inputs",
     "Origin",
     "Reference",
-    "RunContext",
-    "Scope",
-    "Session",
+    "RequestNames",
     "Values",
     "check",
     "expand",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ParsedRequest,
         Template,
     )
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
 
 _MOST = 2**20  # characters; a check only displays values
 
@@ -42,29 +42,31 @@ class Checked:
     notices: tuple[Notice, ...]
 
 
-def check(parsed: ParsedRequest, scope: Scope, definitions: Iterable[Definition] = ()) -> Checked:
+def check(
+    parsed: ParsedRequest, context: Context, definitions: Iterable[Definition] = ()
+) -> Checked:
     """Complete a request as far as possible, and report all of its errors.
 
     `definitions` are checked whether the request uses them or not. Files are not read, but it is
     reported if they could not be.
     """
-    return _Check(parsed, scope).checked(definitions)
+    return _Check(parsed, context).checked(definitions)
 
 
-def value_of(name: str, parsed: ParsedRequest, scope: Scope) -> str | None:
+def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
     """Return the value of a variable in a request, None if it is undefined.
 
     A value that only a run provides is `UNKNOWN`, as is one that cannot be computed.
     """
-    return _Check(parsed, scope).value_of(name)
+    return _Check(parsed, context).value_of(name)
 
 
 class _Check(Expansion):
     """A completion that continues after errors."""
 
-    def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
+    def __init__(self, parsed: ParsedRequest, context: Context) -> None:
         self._problems = list(parsed.problems)
-        super().__init__(parsed, Values(parsed, scope, most=_MOST, problems=self._problems))
+        super().__init__(parsed, Values(parsed, context, most=_MOST, problems=self._problems))
 
     def value_of(self, name: str) -> str | None:
         """Return the value of a variable as far as it is known; None if it is undefined."""
@@ -111,7 +113,7 @@ class _Check(Expansion):
         name = self._values.text(path)
         try:
             if UNKNOWN not in name:
-                self._values.scope.locate(name)
+                self._values.context.locate(name)
         except OrgrestError as error:
             problem = self._error(path.offset(0), error.reason, "unreadable-file")
             self._problems.append(problem)

@@ -12,16 +12,18 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orgrest.http.responses import text_of
+from orgrest.http.script_value import ScriptValue
 from orgrest.http.syntax import Definition
-from orgrest.http.values import javascript
+from orgrest.http.values import answers, javascript
 from orgrest.http.values.references import references
-from orgrest.http.values.script_value import ScriptValue
 from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
     from orgrest.model import Response
 
@@ -32,7 +34,7 @@ UNKNOWN = "\ue000"
 class Variables(Protocol):
     """The interface through which an expression gets the values of a request's variables."""
 
-    scope: Scope
+    context: Context
     parsed: ParsedRequest
     blanks: int
 
@@ -48,6 +50,9 @@ class Variables(Protocol):
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable."""
+
+    def logged(self, compute: Callable[[], str | None]) -> str | None:
+        """Compute a value that is another one at each use, unless an earlier attempt did."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request has yet to provide."""
@@ -78,41 +83,41 @@ class Expressions:
 
     def _value(self, code: str, offset: int, view: int | None) -> str:
         values, parsed = self._values, self._values.parsed
-        exchanges, blanks = values.scope.exchanges, values.blanks
+        context, blanks = values.context, values.blanks
         texts: dict[str, Any] = {}
         others: dict[str, Any] = {}
         got: dict[str, Response] = {}
-        mark = values.scope.taken.mark
+        mark = values.context.secrets.mark
         for name in dict.fromkeys(name for name, _ in javascript.names(code)):
             found = values.find(name, view)
             if isinstance(found, Scripted):
                 texts[name] = others[name] = found.made
             elif found is not None or values.is_itself(name, view):
                 text = values.value(name, offset, view)
-                if values.scope.placeholders and text == f"<{name}>":  # of @loop
+                if values.context.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
-            elif exchanges.is_response(name, parsed):
-                response = exchanges.response(name, parsed)
+            elif answers.is_response(name, parsed, context):
+                response = answers.response(name, parsed, context)
                 if response is None:
                     return values.blank(code)
-                if name != "response" and exchanges.key(name, parsed) is not None:
+                if name != "response" and answers.key_of(name, parsed, context) is not None:
                     body = text_of(response.body, response.headers)
                     texts[name] = others[name] = parsed_or(body)
                 else:
                     got[name] = response
-        values.scope.taken.show_to_scripts(values.scope.taken.since(mark))
+        values.context.secrets.show_to_scripts(values.context.secrets.since(mark))
         if values.blanks > blanks:
             return values.blank(code)
         bodies = (text_of(one.body, one.headers) for one in got.values())
         inputs = map(text_of_value, texts.values())
         try:
-            made = self._either(code, texts, others, got)
+            made = values.logged(lambda: self._either(code, texts, others, got)) or ""
         except OrgrestError:
-            if values.scope.placeholders and "$global" in code:  # set by scripts that did not run
+            if values.context.placeholders and "$global" in code:  # set by scripts that did not run
                 return values.blank(code)
             raise
-        return values.scope.protect(made, *inputs, *bodies)
+        return values.context.secrets.protect(made, *inputs, *bodies)
 
     def _either(
         self,
@@ -126,7 +131,7 @@ class Expressions:
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:
             try:
-                text, value = self._values.scope.compute(code, variables, got)
+                text, value = self._compute(code, variables, got)
                 found[text] = value
             except OrgrestError as error:
                 failure = failure or error
@@ -144,6 +149,16 @@ class Expressions:
             raise OrgrestError(f"{code} gives a text with {{{{, which is not looked at again")
         self._made[text] = value
         return text
+
+    def _compute(
+        self, code: str, variables: Mapping[str, Any], got: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        from orgrest.http.scripts import ScriptInput
+
+        context = self._values.context
+        seed = context.inputs.seed
+        given = ScriptInput(variables, context.globals.values, responses=got, seed=seed)
+        return context.engine.evaluate(code, given)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
         """Return a variable's value as text, and as the other type that its source may give it."""
@@ -183,7 +198,7 @@ def for_script(
     """
     variables: dict[str, Any] = {}
     got: dict[str, Response] = {}
-    scope, parsed = values.scope, values.parsed
+    context, parsed = values.context, values.parsed
     for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
         kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
         for name in (word, kebab) if kebab != word else (word,):  # as in httpyac: apiKey is api-key
@@ -194,10 +209,10 @@ def for_script(
                 elif found is not None and not isinstance(found, JavaScript):
                     variables[word] = _for_script(found, values.value(name, offset))
                 else:
-                    response = scope.exchanges.answered(name, parsed)
+                    response = answers.answered(name, parsed, context)
                     if response is None:
                         continue
-                    if name == "response" or scope.exchanges.key(name, parsed) is None:
+                    if name == "response" or answers.key_of(name, parsed, context) is None:
                         got[word] = response
                     else:
                         variables[word] = parsed_or(text_of(response.body, response.headers))

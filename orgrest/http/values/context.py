@@ -1,71 +1,266 @@
-"""The services of a run for its requests."""
+"""The context of a request's variables: options, captures, environments, files, results so far.
+
+It holds data, and never sends anything: what a value needs from the run is a `NeededError`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING
 
-from orgrest.model import OrgrestError
+import attrs
+
+from orgrest.http.values.environment import Environment
+from orgrest.http.values.files import locate
+from orgrest.http.values.global_variables import GlobalVariables
+from orgrest.http.values.inputs import Inputs
+from orgrest.http.values.known_secrets import Secrets
+from orgrest.http.values.needed import TokenNeededError
+from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
+    from pathlib import Path
 
     from orgrest.http.auth.flows import Token
     from orgrest.http.auth.oauth2 import Grant
+    from orgrest.http.script_value import ScriptValue
+    from orgrest.http.scripts import Engine
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values.dynamic import DynamicContext
     from orgrest.model import Bound, Request, Response
 
 
-class RunContext:
-    """A run as its requests see it; this default stands for no run and provides nothing.
+@attrs.frozen
+class Captured:
+    """A captured variable, and the position of the capture; None for an earlier run.
 
-    With `placeholders` nothing is sent, and a name in angle brackets replaces a value of a
-    response.
+    `made` is the value that a script gave it, which may have no text: `value` is then None.
     """
 
-    placeholders = False
+    value: str | None
+    source: Source | None = None
+    offset: int = 0
+    made: ScriptValue | None = None
+
+
+@attrs.define
+class _Started:
+    """What is made when it is first used, for all blocks of a document."""
+
+    engine: Engine | None = None
+    dynamic: DynamicContext | None = None
+
+
+class RequestNames:
+    """What the names in a document's requests refer to; this default knows none."""
+
+    def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
+        """Return the requests that a name may refer to: itself once answered, and another."""
+        del name, using
+        return ()
 
     def imported_value(self, name: str) -> str | None:
         """Return the source of a variable in an imported file, or None."""
         del name
         return None
 
-    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
-        """Return the key of the request that a name in another request refers to, or None."""
-        del name, using
-        return None
 
-    def exchange(self, key: Hashable) -> tuple[Request, Response] | None:
-        """Return the exchange of the request with a key, sending it if necessary.
+@attrs.define(eq=False)
+class Answers:
+    """The exchanges of requests by their identity, and the failures of those that failed.
 
-        None means that there was no response. Raises `OrgrestError` if it cannot be sent.
+    `unmet` says why a request that is needed now was not sent.
+    """
+
+    last: tuple[Request, Response] | None = None
+    exchanges: dict[Hashable, tuple[Request, Response]] = attrs.field(factory=dict)
+    failures: dict[Hashable, OrgrestError] = attrs.field(factory=dict)
+    unmet: dict[Hashable, OrgrestError] = attrs.field(factory=dict)
+
+
+class Context:
+    """The values of one document's variables; `block` returns the context of one block.
+
+    With `placeholders` nothing is sent, and a name in angle brackets replaces a value of a
+    response. `captures`, `secrets`, `globals`, `environment`, `answers` and `tokens` are the
+    document's: all of its blocks share them. `names` are those of its requests.
+
+    `directory` is the folder that paths are relative to, `saves_below` the one below which
+    responses are saved. `values` are a block's ``:var``s that may refer to variables, `literal`
+    those that are not expanded, and `replaced` the values that a `run` line passes to its requests.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs | None = None,
+        names: RequestNames | None = None,
+        *,
+        placeholders: bool = False,
+        computes: bool = False,
+    ) -> None:
+        """Take values from `inputs`, among them the captures of earlier runs.
+
+        With `computes`, JavaScript may be run; `close` ends its engine.
         """
-        del key
-        return None
+        self.inputs = inputs = inputs or Inputs()
+        self.names = names or RequestNames()
+        self.placeholders = placeholders
+        self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
+        self.globals = inputs.globals_ or GlobalVariables()
+        self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, inputs.user_secrets)
+        self.environment = Environment(inputs.directory, inputs.environments, self.secrets)
+        self.answers = Answers()
+        self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
+        """The tokens that the present request carries, by grant and URL; or why there is none."""
+        self._computes = computes
+        self._started = _Started()
+        self.directory = self.saves_below = inputs.directory
+        self.values: Mapping[str, str] = {}
+        self.literal: Mapping[str, str] = {}
+        self.replaced: Mapping[str, str] = {}
 
-    def answered(self, key: Hashable) -> tuple[Request, Response] | None:
-        """Return the exchange of the request with a key, None if it was not sent yet."""
-        del key
-        return None
+    def block(
+        self,
+        values: Mapping[str, str] | None = None,
+        literal: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+    ) -> Context:
+        """Return the context of one block: its ``:var``s, and its folder if it has its own."""
+        inner = copy(self)
+        inner.values = values or {}
+        inner.literal = literal or {}
+        if directory is not None:
+            inner.directory = inner.saves_below = directory
+        return inner
 
-    def last_exchange(self) -> tuple[Request, Response] | None:
-        """Return the last exchange, None at the beginning."""
-        return None
+    def imported(self, directory: Path, replaced: Mapping[str, str]) -> Context:
+        """Return the context of another file's requests, whose paths are relative to `directory`.
 
-    def token(
-        self, grant: Grant, bound: tuple[Bound, ...] = (), url: str | None = None
-    ) -> tuple[Token, Bound | None]:
-        """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
-
-        `url` is where the request goes that needs it; a login's token is bound itself. Raises
-        `OrgrestError` if there is none.
+        `replaced` are the values of the `run` line that runs them. Responses are still saved below
+        the document's folder.
         """
-        del grant, bound, url
-        reason = "a token is asked for only when the request is sent"
-        raise OrgrestError(reason, code="credentials")
+        inner = copy(self)
+        inner.directory = directory
+        inner.replaced = replaced
+        return inner
 
-    def compute(
-        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
-    ) -> tuple[str, Any]:
-        """Return the text and the value of an expression in JavaScript. Raises `OrgrestError`."""
-        del code, variables, responses
-        raise OrgrestError("JavaScript is computed only when requests are sent, or shown")
+    def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
+        """Set `name` for the rest of this block, and for later blocks."""
+        self.captures[name] = Captured(value, parsed.source, parsed.span.start)
+
+    def captured(self, *, new: bool = False) -> dict[str, str]:
+        """Return the captures so far; with `new`, without those of earlier runs."""
+        captures = dict(self.captures)  # in one step: a run may continue in another thread
+        return {
+            name: one.value
+            for name, one in captures.items()
+            if one.value is not None and not (new and one.source is None)
+        }
+
+    @property
+    def lengths(self) -> set[int]:
+        """The lengths of the names of variables that come from outside the request's own text."""
+        outside = (self.inputs.overrides, self.captures, self.values, self.literal)
+        return {len(name) for names in outside for name in names}
+
+    @property
+    def engine(self) -> Engine:
+        """The engine for JavaScript, which starts with the first script. Raises `OrgrestError`."""
+        if self._started.engine is None:
+            if not self._computes:
+                raise OrgrestError("JavaScript is computed only when requests are sent, or shown")
+            from orgrest.http.scripts import Engine
+
+            self._started.engine = Engine()
+        return self._started.engine
+
+    def close(self) -> None:
+        """End the engine, if one was started."""
+        if self._started.engine is not None:
+            self._started.engine.close()
+
+    def ask(self, name: str, what: str, *, hidden: bool) -> str:
+        """Ask the user for a value. Raises `OrgrestError` if nobody can be asked."""
+        given = self.inputs.overrides.get(name)
+        if given is None and self.inputs.ask is not None:
+            given = self.inputs.ask(what, hidden)
+        if given is None:
+            reason = f"a value is asked for here: {what}; where nobody can answer, give"
+            given_by = f"--var '{name}=VALUE' (in an editor, the setting variables has it)"
+            raise OrgrestError(f"{reason} {given_by}", code="unanswered")
+        return self.secrets.add(given) if hidden else given
+
+    def dynamic(self, text: str) -> str | None:
+        """Return the value of `{{$...}}`, None if only a run gives it. Raises `OrgrestError`."""
+        from orgrest.http.values import dynamic, environments
+
+        if self._started.dynamic is None:
+            inputs, folder = self.inputs, self.inputs.directory
+            self._started.dynamic = dynamic.DynamicContext(
+                environ=partial(_env, inputs, self.secrets),
+                dotenv=lambda name: environments.dotenv_beside(folder).get(name),
+                variable=self.environment.value,
+                project=str(folder.resolve()),
+                seed=inputs.seed,
+                user_secret=partial(self.secrets.take, ask=not self.placeholders),
+            )
+        value, secret = dynamic.value(text, self._started.dynamic)
+        return self.secrets.add(value) if secret and value is not None else value
+
+    def env(self, name: str) -> str | None:
+        """Return the value of a variable of the environment or the env file, as a secret."""
+        return _env(self.inputs, self.secrets, name)
+
+    def token(self, grant: Grant, url: str | None, kind: str = "token") -> str | None:
+        """Return the access token (or `idToken`) for a grant, or None in a dry run.
+
+        `url` is where the request goes, None if that is not known yet. Raises `TokenNeededError`
+        until the run got one, and `OrgrestError` if it has no ID token.
+        """
+        for secret in grant.secrets:
+            self.secrets.add(secret)
+        if self.placeholders:
+            return None
+        bound = self.secrets.hand_over()
+        if (grant, url) not in self.tokens:
+            raise TokenNeededError(grant, bound, url)
+        found = self.tokens[grant, url]
+        if isinstance(found, OrgrestError):
+            raise found.with_traceback(None)
+        token, itself = found
+        for secret in token.secrets:
+            self.secrets.add(secret)
+            if itself is not None:
+                self.secrets.hold(secret, itself)
+        if kind == "idToken" and token.identity is None:
+            raise OrgrestError(f"{grant.token_url} gave no ID token", code="credentials")
+        return token.access if kind == "token" else token.identity
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file named in the document.
+
+        Raises `OrgrestError` when it is outside the folders that may be read, is not a regular
+        file, or cannot be read.
+        """
+        try:
+            return self.locate(path).read_bytes()
+        except OSError as error:
+            raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
+
+    def locate(self, path: str, base: Path | None = None) -> Path:
+        """Return the path of a file named in the document.
+
+        Raises `OrgrestError` as `read` does. Paths are relative to `base`, by default the
+        document's folder.
+        """
+        inputs = self.inputs
+        return locate(
+            path, base or self.directory, inputs.directory, inputs.allow_read, inputs.on_read
+        )
+
+
+def _env(inputs: Inputs, secrets: Secrets, name: str) -> str | None:
+    value = inputs.environ.get(name, inputs.env_file.get(name))
+    return None if value is None else secrets.add(value)

@@ -38,7 +38,7 @@ class Credentials:
         self.to_compute: Computed | None = None
         self._certificate: ClientCertificate | None = None
         self._values = values
-        self._scope = values.scope
+        self._context = values.context
 
     def header(self, name: str, value: str, offset: int) -> str | None:
         """Return the value to send for a header of `COMPUTED`, None if there is none, or not yet.
@@ -51,14 +51,14 @@ class Credentials:
             if name == certificates.HEADER:
                 self._certificate = self._located(certificates.from_header(value))
                 return None
-            with self._scope.taken.of_grant():
+            with self._context.secrets.of_grant():
                 found = auth.read(value, auth.Document(self._lookup(offset), self._token))
         except OrgrestError as error:
             raise self._values.error(offset, error.reason, error.code) from error
         if isinstance(found, str):
-            return self._scope.protect(found, value)
+            return self._context.secrets.protect(found, value)
         for secret in found.secrets:
-            self._scope.secret(secret)
+            self._context.secrets.add(secret)
         self.to_compute = found
         return None
 
@@ -82,7 +82,7 @@ class Credentials:
         None means the document's folder. Raises `OrgrestError` for unreadable settings that might
         have one.
         """
-        environment = self._scope.environment
+        environment = self._context.environment
         for unread in environment.every.unread:
             if environments.mentions(unread.file, host):
                 raise unread.error.with_traceback(None)
@@ -101,7 +101,7 @@ class Credentials:
             return None
         if has_passphrase:
             what = f"passphrase of {found.file}"
-            passphrase = self._scope.ask("certificate-passphrase", what, hidden=True)
+            passphrase = self._context.ask("certificate-passphrase", what, hidden=True)
             found = attrs.evolve(found, passphrase=passphrase)
         return found, setting.file.parent
 
@@ -112,17 +112,17 @@ class Credentials:
 
     def _token(self, grant: Grant) -> str | None:
         values = self._values
-        return UNKNOWN if values.checks else self._scope.access.token(grant, values.url)
+        return UNKNOWN if values.checks else self._context.token(grant, values.url)
 
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
         """Return a certificate with absolute paths; its own are relative to `base`."""
         if certificate.passphrase is not None:
-            self._scope.secret(certificate.passphrase)
+            self._context.secrets.add(certificate.passphrase)
         key = certificate.key
         return ClientCertificate(
-            str(self._scope.locate(certificate.file, base)),
-            None if key is None else str(self._scope.locate(key, base)),
+            str(self._context.locate(certificate.file, base)),
+            None if key is None else str(self._context.locate(key, base)),
             certificate.passphrase,
         )

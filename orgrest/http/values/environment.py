@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from orgrest.http.values.environments import Environments, Setting
+    from orgrest.http.values.known_secrets import Secrets
 
 
 class Environment:
     """The variables of the `chosen` environments, which are in files around a document."""
 
-    def __init__(self, folder: Path, chosen: Sequence[str], secret: Callable[[str], str]) -> None:
-        """Search from `folder` upwards, on first use; `secret` registers a value as a secret."""
+    def __init__(self, folder: Path, chosen: Sequence[str], secrets: Secrets) -> None:
+        """Search from `folder` upwards, on first use; secret values are added to `secrets`."""
         self.chosen = chosen
         self._folder = folder
-        self._secret = secret
+        self._secrets = secrets
         self._every: Environments | None = None
         self._settings: dict[str, Setting] | None = None
 
@@ -85,7 +86,7 @@ class Environment:
         setting = self.setting(name)
         if setting is None:
             return None
-        return self._secret(setting.value) if setting.secret else setting.value
+        return self._secrets.add(setting.value) if setting.secret else setting.value
 
     def file_of(self, name: str) -> str:
         """Return the name of the file that defines a variable, or an empty text."""

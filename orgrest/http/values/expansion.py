@@ -31,22 +31,22 @@ from orgrest.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
 
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
 
-def expand(parsed: ParsedRequest, scope: Scope, values: Values | None = None) -> Request:
+def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Complete a request: replace every variable, read its files.
 
-    `values` are the request's in that scope, for callers that need their `origins`. Raises
+    `values` are the request's in that context, for callers that need their `origins`. Raises
     `RequestSyntaxError` for errors in its text and `ExpansionError` for an undefined `{{name}}`,
     circular variables, an expression, a file, or a value that is not allowed where it is used: with
     file, line and column.
     """
     if parsed.problems:
         raise parsed.problems[0]
-    return Expansion(parsed, values or Values(parsed, scope)).request()
+    return Expansion(parsed, values or Values(parsed, context)).request()
 
 
 class Expansion:
@@ -78,7 +78,7 @@ class Expansion:
             body=body,
             captures=parsed.captures,
             notices=tuple(self._notices),
-            secrets=self._values.scope.secrets,
+            secrets=self._values.context.secrets.texts,
             file=parsed.source.file,
             line=place.line,
             column=place.column,
@@ -119,7 +119,7 @@ class Expansion:
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:
             userinfo = authority.rpartition("@")[0]
-            self._values.scope.protect(basic(userinfo).removeprefix("Basic "), userinfo)
+            self._values.context.secrets.protect(basic(userinfo).removeprefix("Basic "), userinfo)
 
     def _headers(self) -> Headers:
         headers: list[tuple[str, str]] = []
@@ -133,7 +133,7 @@ class Expansion:
         """Return the default headers of the settings around the document."""
         from orgrest.http.values.environments import mentions
 
-        environments, span = self._values.scope.environment.every, self._parsed.method_span
+        environments, span = self._values.context.environment.every, self._parsed.method_span
         for one in environments.unread:
             if mentions(one.file, "defaultHeaders"):
                 reason = f"the settings may give this request headers: {one.error}"
@@ -201,7 +201,7 @@ class Expansion:
         whole = b"".join(self._pieces(body, to_bytes))
         if kind.startswith("application/x-www-form-urlencoded") and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
-            return to_bytes(shorthand.form(text, placeholders=self._values.scope.placeholders))
+            return to_bytes(shorthand.form(text, placeholders=self._values.context.placeholders))
         return whole + b"\n" if "ndjson" in kind else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
@@ -269,7 +269,7 @@ class Expansion:
 
     def _read(self, path: Template) -> bytes:
         try:
-            return self._values.scope.read(self._values.text(path))
+            return self._values.context.read(self._values.text(path))
         except OrgrestError as error:
             raise self._error(path.offset(0), error.reason, "unreadable-file") from error
 

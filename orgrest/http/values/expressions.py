@@ -12,7 +12,7 @@ from orgrest.http.values.strings import short, unquote
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
 
 _MAX_DEPTH = 100
 _GETENV = re.compile(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
@@ -31,7 +31,7 @@ _TOKENS = re.compile(
 class Variables(Protocol):
     """The interface through which an expression gets the values of variables."""
 
-    scope: Scope
+    context: Context
 
     @property
     def checks(self) -> bool:
@@ -123,7 +123,7 @@ class Expression:
         if function.in_run and self._values.checks:
             return UNKNOWN
         try:
-            return function.compute(self._values.scope, arguments)
+            return function.compute(self._values.context, arguments)
         except OrgrestError as error:
             raise self._error(start, error.reason, error.code) from error
 

@@ -1,6 +1,6 @@
 """The functions of expressions: their implementations, and a table with a row for each.
 
-A function gets the scope and its arguments, and raises `OrgrestError`, with a code for editors, if
+A function gets the context and its arguments. It raises `OrgrestError`, with a code for editors, if
 it has no value.
 """
 
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.values.netrc import look_up
 from orgrest.model import OrgrestError, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
 
 
-def _env(scope: Scope, arguments: Sequence[str]) -> str:
-    value = scope.env(arguments[0])
+def _env(context: Context, arguments: Sequence[str]) -> str:
+    value = context.env(arguments[0])
     if value is not None:
         return value
     if len(arguments) > 1:
@@ -31,26 +32,26 @@ def _env(scope: Scope, arguments: Sequence[str]) -> str:
     )
 
 
-def _secret(scope: Scope, arguments: Sequence[str]) -> str:
-    found = scope.user_secret(arguments[0])
+def _secret(context: Context, arguments: Sequence[str]) -> str:
+    found = context.secrets.take(arguments[0], ask=not context.placeholders)
     return f"<{arguments[0]}>" if found is None else found
 
 
-def _netrc(scope: Scope, arguments: Sequence[str]) -> str:
+def _netrc(context: Context, arguments: Sequence[str]) -> str:
     field = arguments[1] if len(arguments) > 1 else "password"
     try:
-        return scope.netrc(arguments[0], field)
+        return context.secrets.add(look_up(context.inputs.netrc, arguments[0], field))
     except OrgrestError as error:
         raise OrgrestError(error.reason, code="no-netrc-entry") from error
 
 
-def _uuid(_scope: Scope, _arguments: Sequence[str]) -> str:
+def _uuid(_context: Context, _arguments: Sequence[str]) -> str:
     from uuid import uuid4
 
     return str(uuid4())
 
 
-def _now(_scope: Scope, arguments: Sequence[str]) -> str:
+def _now(_context: Context, arguments: Sequence[str]) -> str:
     from datetime import UTC, datetime
 
     now = datetime.now(UTC)
@@ -62,16 +63,16 @@ def _now(_scope: Scope, arguments: Sequence[str]) -> str:
         raise OrgrestError(f"now: {error}", code="bad-expression") from error
 
 
-def _base64(scope: Scope, arguments: Sequence[str]) -> str:
+def _base64(context: Context, arguments: Sequence[str]) -> str:
     from base64 import b64encode
 
-    return scope.protect(b64encode(to_bytes(arguments[0])).decode(), arguments[0])
+    return context.secrets.protect(b64encode(to_bytes(arguments[0])).decode(), arguments[0])
 
 
-def _urlencode(scope: Scope, arguments: Sequence[str]) -> str:
+def _urlencode(context: Context, arguments: Sequence[str]) -> str:
     from urllib.parse import quote
 
-    return scope.protect(quote(to_bytes(arguments[0]), safe=""), arguments[0])
+    return context.secrets.protect(quote(to_bytes(arguments[0]), safe=""), arguments[0])
 
 
 @attrs.frozen
@@ -85,7 +86,7 @@ class Function:
     description: str
     least: int
     most: int
-    compute: Callable[[Scope, Sequence[str]], str] = attrs.field(repr=False)
+    compute: Callable[[Context, Sequence[str]], str] = attrs.field(repr=False)
     secret: bool = False
     in_run: bool = False
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from orgrest.http.values.script_value import ScriptValue
+from orgrest.http.script_value import ScriptValue
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.values import javascript
+from orgrest.http.values import answers, javascript
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orgrest.http.script_value import ScriptValue
     from orgrest.http.syntax import Definition, ParsedRequest
-    from orgrest.http.values.scope import Scope
-    from orgrest.http.values.script_value import ScriptValue
+    from orgrest.http.values.context import Context
 
     Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript | Scripted"
 
@@ -46,7 +47,7 @@ class Use:
 
     name: str
     parsed: ParsedRequest
-    scope: Scope
+    context: Context
     offset: int | None = None
 
 
@@ -107,13 +108,13 @@ class AuthToken:
 
 
 def _command_line(use: Use) -> Found | None:
-    value = use.scope.override(use.name)
+    value = use.context.inputs.overrides.get(use.name)
     return None if value is None else Literal(value, "--var")
 
 
 def _capture_in_block(use: Use) -> Found | None:
     """A capture of the same block, unless the block defines the variable further down."""
-    captured = use.scope.captured_variable(use.name)
+    captured = use.context.captures.get(use.name)
     if captured is None or captured.source is not use.parsed.source:
         return None
     definition = use.parsed.definition(use.name)
@@ -131,15 +132,15 @@ def _definition(use: Use) -> Found | None:
 
 
 def _header_argument(use: Use) -> Found | None:
-    if use.name in use.scope.literal:
-        return Literal(use.scope.literal[use.name], ":var")
-    if use.name in use.scope.values:
-        return Given(use.scope.values[use.name], ":var")
+    if use.name in use.context.literal:
+        return Literal(use.context.literal[use.name], ":var")
+    if use.name in use.context.values:
+        return Given(use.context.values[use.name], ":var")
     return None
 
 
 def _capture(use: Use) -> Found | None:
-    captured = use.scope.captured_variable(use.name)
+    captured = use.context.captures.get(use.name)
     if captured is None:
         return None
     if captured.made is not None:
@@ -149,7 +150,7 @@ def _capture(use: Use) -> Found | None:
 
 def _run_line(use: Use) -> Found | None:
     """`run other.http (@name = value)`."""
-    value = use.scope.replaced.get(use.name)
+    value = use.context.replaced.get(use.name)
     return None if value is None else Literal(value, "run")
 
 
@@ -159,7 +160,7 @@ def _prompt(use: Use) -> Found | None:
         name, _, what = directive.value.text.partition(" ")
         if directive.name == "prompt" and name == use.name:
             hidden = name.lower() in _HIDDEN
-            ask = partial(use.scope.ask, name, what.strip() or name, hidden=hidden)
+            ask = partial(use.context.ask, name, what.strip() or name, hidden=hidden)
             return Computed(ask, "asked for", once=True, in_run=True)
     return None
 
@@ -171,7 +172,7 @@ def _question(use: Use) -> Found | None:
         return None
     what = match["what"] or match["kind"]
     hidden = match["kind"] == "password"
-    ask = partial(use.scope.ask, what, what, hidden=hidden)
+    ask = partial(use.context.ask, what, what, hidden=hidden)
     return Computed(ask, "asked for", once=True, in_run=True)
 
 
@@ -194,30 +195,41 @@ def _element(use: Use) -> Found | None:
     """`{{$.list..name}}`, JetBrains': its turns give it a value before the request is completed."""
     if not use.name.startswith("$."):
         return None
-    return Computed(partial(use.scope.value_of_script, use.name), "an element", in_run=True)
+    return Computed(partial(_undone, use), "an element", in_run=True)
+
+
+def _undone(use: Use) -> str | None:
+    """Return None in a dry run, which runs no script; otherwise raise `OrgrestError`."""
+    if use.context.placeholders:
+        return None
+    reason = (
+        f"the variable {use.name} is not defined yet: a script sets it, which did not run, or gave "
+        "it a function, which no variable holds"
+    )
+    raise OrgrestError(reason, code="undefined-variable")
 
 
 def _dynamic(use: Use) -> Found | None:
     if not use.name.startswith("$") or use.name in javascript.OBJECTS:
         return None
     in_run = use.name.startswith("$secret")  # an editor's checks ask nobody for secrets
-    return Computed(lambda: use.scope.dynamic(use.name), "a dynamic value", in_run=in_run)
+    return Computed(lambda: use.context.dynamic(use.name), "a dynamic value", in_run=in_run)
 
 
 def _exchange(use: Use) -> Found | None:
     """A part of a named request's exchange."""
     if javascript.computes(use.name):
         return None
-    found = use.scope.exchanges.reference(use.name, use.parsed)
+    found = answers.reference(use.name, use.parsed, use.context)
     if found is None:
         return None
     origin = f"the {found[0].what} of {found[0].name}"
-    return Computed(lambda: use.scope.exchanges.part(*found), origin, once=True, in_run=True)
+    return Computed(lambda: answers.part(*found, use.context), origin, once=True, in_run=True)
 
 
 def _script(use: Use) -> Found | None:
     """A variable that a script of the document sets, which only a run knows."""
-    if use.name in use.scope.globals.values:
+    if use.name in use.context.globals.values:
         return None  # an earlier run set it
     known = use.parsed.known
     if known.set_by_scripts is None:  # once: there may be many scripts, and many names
@@ -226,7 +238,7 @@ def _script(use: Use) -> Found | None:
         known.set_by_scripts = frozenset().union(*found)
     if use.name not in known.set_by_scripts:
         return None
-    return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
+    return Computed(partial(_undone, use), "a script", in_run=True)
 
 
 @lru_cache(256)
@@ -236,21 +248,21 @@ def set_by(code: str) -> frozenset[str]:
 
 
 def _imported(use: Use) -> Found | None:
-    value = use.scope.imported_variable(use.name)
+    value = use.context.names.imported_value(use.name)
     return None if value is None else Given(value, "an imported file")
 
 
 def _global_variable(use: Use) -> Found | None:
     """A global variable of scripts, of an earlier run: those of this one are captures."""
-    made = use.scope.globals.variable(use.name)
+    made = use.context.globals.variable(use.name)
     return None if made is None else Scripted(made.text, made, "an earlier run")
 
 
 def _environment(use: Use) -> Found | None:
-    value = use.scope.environment.value(use.name)
+    value = use.context.environment.value(use.name)
     if value is None:
         return None
-    return Given(value, use.scope.environment.file_of(use.name))
+    return Given(value, use.context.environment.file_of(use.name))
 
 
 def _javascript(use: Use) -> Found | None:
@@ -259,7 +271,7 @@ def _javascript(use: Use) -> Found | None:
         root = javascript.root(use.name)
         known = root is not None and (
             root in javascript.GLOBALS
-            or use.scope.exchanges.is_response(root, use.parsed)
+            or answers.is_response(root, use.parsed, use.context)
             or find(attrs.evolve(use, name=root)) is not None
         )
         if not known:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.syntax import Definition, ParsedRequest, Template
+from orgrest.http.values.answers import key_of
 from orgrest.http.values.computing import UNKNOWN, Expressions
 from orgrest.http.values.expressions import Expression
 from orgrest.http.values.references import defined_at, references
@@ -23,10 +24,9 @@ from orgrest.http.values.sources import (
 from orgrest.model import Bound, ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from orgrest.http.auth.oauth2 import Grant
-    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
 
 MAX_SIZE = 64 * 2**20
@@ -55,13 +55,13 @@ class Values:
     def __init__(
         self,
         parsed: ParsedRequest,
-        scope: Scope,
+        context: Context,
         *,
         most: int = MAX_SIZE,
         problems: list[OrgrestError] | None = None,
         defined: Mapping[object, str] | None = None,
     ) -> None:
-        self.scope = scope
+        self.context = context
         self.parsed = parsed
         self._most = most
         self._problems = problems
@@ -79,10 +79,23 @@ class Values:
         ] = {}  # what the values hold of the user's secrets
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
+        self._log: list[str | None] = []  # what was computed anew at each use, in order
+        self._at = 0  # what comes next of the log
         lengths = parsed.known.lengths
         if parsed.restclient:
-            lengths = lengths | scope.lengths
+            lengths = lengths | context.lengths
         self._lengths = sorted(lengths, reverse=True)
+
+    def again(self) -> None:
+        """Begin the completion anew, with all that was computed so far."""
+        self._size = self._at = 0
+
+    def logged(self, compute: Callable[[], str | None]) -> str | None:
+        """Compute a value that is another one at each use, unless an earlier attempt did."""
+        if self._at == len(self._log):
+            self._log.append(compute())
+        self._at += 1
+        return self._log[self._at - 1]
 
     @property
     def checks(self) -> bool:
@@ -181,9 +194,9 @@ class Values:
             raise self.error(offset, reason, "self-reference")
         if found is None:
             reason = f"the variable {name} is not defined"
-            if self.scope.exchanges.key(name, self.parsed) is not None:
+            if key_of(name, self.parsed, self.context) is not None:
                 reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
-            if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
+            if not self.parsed.restclient and (names := self.context.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")
         # The value of a definition does not depend on where it is used.
@@ -193,7 +206,7 @@ class Values:
         if key in self._values:
             self.blanks += key in self._blank
             if key in self._taken:
-                self.scope.taken.note(self._taken[key])
+                self.context.secrets.note(self._taken[key])
             return self._values[key]
         names = [opened for opened, _ in self._open]
         if (name, key) in self._open:
@@ -204,14 +217,14 @@ class Values:
             reason = f"more than {MAX_DEPTH} variables inside each other"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
-        blanks, mark = self.blanks, self.scope.taken.mark
+        blanks, mark = self.blanks, self.context.secrets.mark
         try:
             value = self._compute(found, name, offset, view)
         finally:
             self._open.pop()
         if self.blanks > blanks:
             self._blank.add(key)
-        if taken := self.scope.taken.since(mark):
+        if taken := self.context.secrets.since(mark):
             self._taken[key] = taken
         if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
             self._values[key] = value
@@ -241,7 +254,7 @@ class Values:
         """Return the source of a name's value, None if there is none. Raises `OrgrestError`."""
         found = self._found.get((name, view))
         if found is None:
-            found = find(Use(name, self.parsed, self.scope, view))
+            found = find(Use(name, self.parsed, self.context, view))
             if found is not None:
                 self._found[name, view] = found
         return found
@@ -276,22 +289,20 @@ class Values:
             return self.text(Template(text, ((0, offset),)))
 
         try:
-            security = self.scope.environment.value("Security")
-            with self.scope.taken.of_grant():
+            security = self.context.environment.value("Security")
+            with self.context.secrets.of_grant():
                 grant = oauth2.from_security(security, found.grant, expand)
-                value = UNKNOWN if self.checks else self._given(grant, found.kind)
+                url = self.url
+                value = UNKNOWN if self.checks else self.context.token(grant, url, found.kind)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return self.blank(name) if value is None else value
-
-    def _given(self, grant: Grant, kind: str) -> str | None:
-        return self.scope.access.token(grant, self.url, kind)
 
     def _computed(self, found: Computed, name: str, offset: int) -> str:
         if found.in_run and self._problems is not None:
             return UNKNOWN
         try:
-            value = found.compute()
+            value = found.compute() if found.once else self.logged(found.compute)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return self.blank(name) if value is None else value

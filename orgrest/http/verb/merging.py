@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from orgrest.http.syntax import ParsedRequest, Template
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,7 @@ def method(levels: Sequence[ParsedRequest]) -> str:
     return ""
 
 
-def expand(parsed: ParsedRequest, scope: Scope) -> Request:
+def expand(parsed: ParsedRequest, context: Context) -> Request:
     """Complete a request: merge its parents in, evaluate its tags.
 
     Raises `RequestSyntaxError` for errors in its text, or in that of a parent, and `ExpansionError`
@@ -44,7 +44,7 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
     for level in levels:
         if level.problems:
             raise level.problems[0]
-    return _Merging(levels, Tags(scope, parsed)).request(scope)
+    return _Merging(levels, Tags(context, parsed)).request(context)
 
 
 @attrs.frozen
@@ -92,7 +92,7 @@ class _Merging:
         self._own = levels[-1]
         self._tags = tags
 
-    def request(self, scope: Scope) -> Request:
+    def request(self, context: Context) -> Request:
         url, first = self._url()
         levels = self._levels[first:]
         found = next((one.method for one in reversed(levels) if one.method), None)
@@ -111,7 +111,7 @@ class _Merging:
             url=url.text,
             headers=tuple(headers),
             body=self._body(levels, headers),
-            secrets=scope.secrets,
+            secrets=context.secrets.texts,
             file=self._own.source.file,
             line=place.line,
             column=place.column,

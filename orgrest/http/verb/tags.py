@@ -9,7 +9,7 @@ r"""Tags, `{{...}}`: constants, variables, and values of stored responses; no co
     {{(concat "a" (verb-var b))}}                  concatenation
 
 A variable's value is the first of: `--var`, `:var` of the block, an earlier answer or default,
-preludes (the scope keeps both), the chosen environments, the default, the user's answer. Everything
+preludes (the context keeps both), the chosen environments, the default, the user's answer. All
 else is an error that says what to write instead. As in verb, tags are searched in each line, but
 never in the value of another tag.
 """
@@ -21,6 +21,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.responses import Reference
+from orgrest.http.values.answers import key_of
+from orgrest.http.values.answers import part as part_of
+from orgrest.http.values.context import Captured
 from orgrest.model import ExpansionError, OrgrestError
 from orgrest.org.lisp import ArgumentError, Number, Symbol, forms
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orgrest.http.syntax import ParsedRequest, Template
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
     from orgrest.model import Source
     from orgrest.org.lisp import Form
 
@@ -55,11 +58,11 @@ class _Placeholder(str):
 
 
 class Tags:
-    """Evaluates the tags of one request, in a scope."""
+    """Evaluates the tags of one request, in a context."""
 
-    def __init__(self, scope: Scope, parsed: ParsedRequest) -> None:
-        """Use the variables of `scope`, and the stored responses for `parsed`."""
-        self._scope = scope
+    def __init__(self, context: Context, parsed: ParsedRequest) -> None:
+        """Use the variables of `context`, and the stored responses for `parsed`."""
+        self._context = context
         self._parsed = parsed
         self._size = 0
 
@@ -110,20 +113,20 @@ class Tags:
     def _variable(self, arguments: Sequence[Form]) -> str:
         if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], Symbol):
             raise ArgumentError('it is (verb-var NAME) or (verb-var NAME "DEFAULT"), with a symbol')
-        name, scope = arguments[0].text, self._scope
-        given = scope.override(name)
+        name, context = arguments[0].text, self._context
+        given = context.inputs.overrides.get(name)
         if given is None:
-            given = scope.values.get(name, scope.literal.get(name))
-        if given is None and (captured := scope.captured_variable(name)) is not None:
+            given = context.values.get(name, context.literal.get(name))
+        if given is None and (captured := context.captures.get(name)) is not None:
             given = captured.value
         if given is None:
-            given = scope.environment.value(name)
+            given = context.environment.value(name)
         if given is None:
             if len(arguments) > 1:
                 given = self._value(arguments[1])
             else:
-                given = scope.ask(name, name, hidden=False)
-            scope.set_variable(name, given)
+                given = context.ask(name, name, hidden=False)
+            context.captures[name] = Captured(given)
         return given
 
     def _concat(self, arguments: Sequence[Form]) -> str:
@@ -131,7 +134,7 @@ class Tags:
 
     def _environment(self, arguments: Sequence[Form]) -> str:
         name = self._one_text("getenv", arguments)
-        found = self._scope.env(name)
+        found = self._context.env(name)
         if found is None:
             raise ArgumentError(f"there is no {name} in the environment or in an env file")
         return found
@@ -152,10 +155,11 @@ class Tags:
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('a response is (verb-stored-response "KEY")')
         name = self._one_text(call.text, form[1:])
-        key = self._scope.exchanges.key(name, self._parsed)
+        key = key_of(name, self._parsed, self._context)
         if key is None:
             raise ArgumentError(f"no heading here has the property Verb-Store: {name}")
-        found = self._scope.exchanges.part(Reference(name, "response", part, path), key)
+        wanted = Reference(name, "response", part, path)
+        found = part_of(wanted, key, self._context)
         if found is not None:
             return found
         return _Placeholder(f"<{name}.{path}>" if path else f"<{name}>")

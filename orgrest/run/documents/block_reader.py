@@ -12,16 +12,16 @@ from orgrest.org import arguments as header
 from orgrest.org import lisp
 from orgrest.org.argument_syntax import value
 from orgrest.org.blocks import VERB
-from orgrest.run.assertions import expected_status, expects_same
 from orgrest.run.documents.noweb import Noweb
 from orgrest.run.documents.verb import VerbTree, part_asked
+from orgrest.run.expect import expected_status, expects_same
 from orgrest.run.outcomes import EvaluationError, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orgrest.http.syntax import Document, ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
@@ -55,23 +55,23 @@ class BlockReader:
         self,
         block: Block,
         arguments: Arguments,
-        scope: Scope,
+        context: Context,
         resolve: Resolve,
         given: Mapping[str, str] | None = None,
     ) -> Task:
-        """Read a block, or the one that a call names, with its variables, for a run in `scope`.
+        """Read a block, or the one that a call names, with its variables, for a run in `context`.
 
         `resolve` returns the value of a ``:var``. `given` are values that override its ``:var``s.
         Raises one of FAILURES.
         """
         target = header.target_of(self._editor.document, block)
-        values, literal, shown = _variables(arguments, given or {}, scope, resolve)
+        values, literal, shown = _variables(arguments, given or {}, context, resolve)
         body = self._editor.document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
             text, places = self._current_noweb().expand(text, places, resolve)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
-        return self.task(block, arguments, text, places, values, literal, scope, digest)
+        return self.task(block, arguments, text, places, values, literal, context, digest)
 
     def _current_noweb(self) -> Noweb:
         if self._noweb is None or not self._noweb.is_of(self._editor):
@@ -86,13 +86,13 @@ class BlockReader:
         places: list[tuple[int, int]],
         values: Mapping[str, str],
         literal: Mapping[str, str],
-        scope: Scope,
+        context: Context,
         digest: str | None = None,
     ) -> Task:
         """Parse the requests in the body of a block, with its context.
 
         `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
-        variables, as in `Scope.block`; `digest` is its hash. Raises one of FAILURES.
+        variables, as in `Context.block`; `digest` is its hash. Raises one of FAILURES.
         """
         text, places = _between(arguments, text, places, (block.line + 1, 0))
         source = Source(text, file=self._file, places=places)
@@ -103,11 +103,11 @@ class BlockReader:
         if language == VERB:
             part_asked(arguments)  # before anything is sent
             parsed = tuple(self.verb.complete(one, target) for one in parsed)
-            literal = self.verb.variables(target, scope) | dict(literal)
+            literal = self.verb.variables(target, context) | dict(literal)
         expected_status(arguments, self._file, block.line + 1)  # before anything is sent
         if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
             raise EvaluationError(":expect same is for a result that replaces the old one")
-        directory = scope.directory
+        directory = context.directory
         if arguments.get("dir"):
             try:
                 directory = directory / Path(arguments.get("dir")).expanduser()
@@ -117,7 +117,7 @@ class BlockReader:
             block.line + 1,
             block.name,
             parsed,
-            scope.block(values=values, literal=literal, directory=directory),
+            context.block(values=values, literal=literal, directory=directory),
             arguments,
             block,
             id=self._editor.id_of(block),
@@ -128,14 +128,14 @@ class BlockReader:
 
 
 def _variables(
-    arguments: Arguments, given: Mapping[str, str], scope: Scope, resolve: Resolve
+    arguments: Arguments, given: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the effective ``:var``s, as in `Scope.block`, and all of them as Org has them."""
+    """Return the effective ``:var``s, as in `Context.block`, and all of them as Org has them."""
     values: dict[str, str] = {}
     literal = dict(given)
     shown: list[tuple[str, object]] = []
     for name, assignment in arguments.variables.items():
-        if name in literal or scope.override(name) is not None:
+        if name in literal or context.inputs.overrides.get(name) is not None:
             continue
         _, found = value(assignment)
         if isinstance(found, str):

@@ -20,7 +20,7 @@ import attrs
 from orgrest.files import line_end
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, Import
-from orgrest.http.values import RunContext
+from orgrest.http.values import RequestNames
 from orgrest.model import OrgrestError, Source
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import StepId
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orgrest.http.syntax import Document, ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
 
 MOST_FILES = 100
 """The maximum number of imported files."""
@@ -80,7 +80,7 @@ def read_file(path: Path, name: str) -> Document:
     return read(Source(text if newline == "\n" else text.replace(newline, "\n"), file=name))
 
 
-class Imports(RunContext):
+class Imports(RequestNames):
     """The files that a document imports, read as the document is; `main` is itself.
 
     `broken` are the imports that failed. `circles` are the lines of the document that lead back to
@@ -91,18 +91,18 @@ class Imports(RunContext):
         self,
         document: Document,
         file: str,
-        scope: Scope,
+        context: Context,
         read_file: Callable[[Path, str], Document] = read_file,
     ) -> None:
-        """Read the imports of `document`, of the file `file`; `scope` limits what may be read.
+        """Read the imports of `document`, of the file `file`; `context` limits what may be read.
 
         `read_file` reads a file of a path and a name.
         """
-        self._scope = scope
+        self._context = context
         self._read = read_file
         self.broken: list[Broken] = []
         self.circles: list[tuple[Import, str]] = []
-        path = (scope.directory / (Path(file).name or "untitled")).resolve()
+        path = (context.directory / (Path(file).name or "untitled")).resolve()
         self.main = File(file, path, document)
         self._files = {path: self.main}
         for item in document.items:
@@ -161,7 +161,7 @@ class Imports(RunContext):
 
     def _locate(self, path: str, importing: File) -> Path:
         own = importing is self.main
-        return self._scope.locate(path, self._scope.directory if own else importing.path.parent)
+        return self._context.locate(path, self._context.directory if own else importing.path.parent)
 
     def file(self, source: Source) -> File | None:
         """Return the file that a source is the text of, None if it is none of these."""
@@ -221,11 +221,6 @@ class Imports(RunContext):
         request = self.of(using.source, name, using.span.start)
         if request is not None:
             yield self.id_of(request)
-
-    def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
-        """Return the request that a name in another one refers to, before anything is sent."""
-        keys = list(self.requests_named(name, using))
-        return keys[-1] if keys else None
 
     def imported_value(self, name: str) -> str | None:
         """Return what an imported file gives for a variable, or None."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.values import RequestNames
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
@@ -32,6 +33,21 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 
+@attrs.frozen
+class _Stores(RequestNames):
+    """The requests whose responses verb stores, by the names of the stores."""
+
+    _reader: BlockReader
+    _editor: DocumentEditor
+
+    def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
+        """Return the request whose response is stored under a name."""
+        del using
+        block = self._reader.verb.stores.get(name)
+        found = None if block is None else self._editor.id_of(block)
+        return () if found is None else (found,)
+
+
 class OrgFile:
     """A document for `Run`; `editor` is the document with the results so far."""
 
@@ -48,6 +64,7 @@ class OrgFile:
         self._file = file
         self._settings = settings
         self.reader = BlockReader(self.editor, file)
+        self.names = _Stores(self.reader, self.editor)
         self._languages = languages_of(self.editor.document, settings)
 
     @cached_property
@@ -95,7 +112,7 @@ class OrgFile:
 
     def _read(self, block: Block, run: Running, given: Mapping[str, str] | None = None) -> Task:
         arguments = self.editor.arguments(block)
-        return self.reader.read(block, arguments, run.scope, self._references(run).resolve, given)
+        return self.reader.read(block, arguments, run.context, self._references(run).resolve, given)
 
     def _prepare(self, block: Block, now: Block, run: Running) -> Task | Outcome:
         line = now.line + 1
@@ -137,16 +154,6 @@ class OrgFile:
             reason = "not evaluated, as you said"
         error = EvaluationError(reason, file=self._file, line=line)
         return Outcome(line, block.name, "skipped", reason=error)
-
-    def imported_value(self, _name: str) -> str | None:
-        """Return None: an Org document imports nothing."""
-        return None
-
-    def requests_named(self, store: str, _using: ParsedRequest) -> Iterator[StepId]:
-        """Yield the request whose response is stored under a name."""
-        block = self.reader.verb.stores.get(store)
-        if block is not None and (found := self.editor.id_of(block)) is not None:
-            yield found
 
     def need(self, request: StepId, run: Running) -> None:
         """Send a stored request, unless it was sent. Raises one of FAILURES."""

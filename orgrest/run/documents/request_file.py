@@ -15,13 +15,13 @@ import attrs
 
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
-from orgrest.http.values import Scope, Values
+from orgrest.http.values import Context, Values
 from orgrest.model import Source
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
-from orgrest.run.elements import MOST_TURNS
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.run.plan import Plan, Step, StepId, split_tags
+from orgrest.run.stages.elements import MOST_TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,12 +56,12 @@ class RequestFile:
         self._settings = settings
         self._write = write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
-        self._imports = Imports(read(self._source), file, Scope(settings.inputs))
+        self.names = Imports(read(self._source), file, Context(settings.inputs))
 
     def plan(self) -> Plan:
         """Choose what is sent. Raises EvaluationError."""
-        plan = plan_of(self._imports, self._settings, self._file)
-        notices = Scope(self._settings.inputs).environment.every.notices
+        plan = plan_of(self.names, self._settings, self._file)
+        notices = Context(self._settings.inputs).environment.every.notices
         return attrs.evolve(plan, notices=(*notices, *plan.notices))
 
     def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
@@ -69,7 +69,7 @@ class RequestFile:
         if isinstance(step.source, ParsedRequest):
             yield from self._of_request(step.source, run)
         else:
-            yield from self._run(step.source, run, self._source, {}, (self._imports.main,), ())
+            yield from self._run(step.source, run, self._source, {}, (self.names.main,), ())
 
     def place(self, _task: Task, outcome: Outcome, _run: Running) -> Outcome:
         """Save responses if requested; request files do not contain results."""
@@ -94,7 +94,7 @@ class RequestFile:
         line = parsed.source.position(parsed.span.start).line
         file = parsed.source.file or self._file
         disabled = parsed.directive("disabled")
-        step = attrs.evolve(self._imports.id_of(parsed), runs=runs)
+        step = attrs.evolve(self.names.id_of(parsed), runs=runs)
         off = disabled is not None and disabled.value.text in ("", "true")
         if off and not (needed or run.results.has(step)):
             yield Outcome(line, parsed.name, "skipped", file=file)
@@ -107,12 +107,13 @@ class RequestFile:
             if loop is None:
                 yield task
                 return
-            run.prepare(parsed, task.scope)  # its list may be a script's
+            run.prepare(task)  # its list may be a script's
             turn = -1
-            for turn, values in enumerate(_turns(loop.value.text, parsed, task.scope)):
-                yield attrs.evolve(
-                    task, scope=task.scope.block(literal=values), id=attrs.evolve(step, turn=turn)
-                )
+            text, around = loop.value.text, task.context
+            turns = run.resolved(lambda: list(_turns(text, parsed, around)))
+            for turn, values in enumerate(turns):
+                context = task.context.block(literal=values)
+                yield attrs.evolve(task, context=context, id=attrs.evolve(step, turn=turn))
             if turn < 0:
                 reason = EvaluationError("its @loop has no turn", file=file, line=line)
                 yield Outcome(line, parsed.name, "skipped", reason=reason, file=file)
@@ -132,32 +133,24 @@ class RequestFile:
             for one in parsed.directives
             if one.name in ("ref", "force-ref") and not self._settings.dry_run
         )
-        scope = run.scope
-        file = self._imports.file(parsed.source)
-        if file is not None and (given or file is not self._imports.main):
-            own = file is self._imports.main
-            scope = scope.imported(scope.directory if own else file.path.parent, given or {})
+        context = run.context
+        file = self.names.file(parsed.source)
+        if file is not None and (given or file is not self.names.main):
+            own = file is self.names.main
+            context = context.imported(context.directory if own else file.path.parent, given or {})
         name = parsed.source.file or self._file
-        return Task(line, parsed.name, (parsed,), scope, id=step, needed=needed, file=name)
+        return Task(line, parsed.name, (parsed,), context, id=step, needed=needed, file=name)
 
     # other requests
-
-    def imported_value(self, name: str) -> str | None:
-        """Return what an imported file gives for a variable, or None."""
-        return self._imports.imported_value(name)
-
-    def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield what a name may mean in a request: itself once it was answered, and another."""
-        return self._imports.requests_named(name, using)
 
     def _need(self, name: str, needing: ParsedRequest, run: Running, *, again: bool) -> None:
         """Send the request that a name in another one refers to, as `need` does."""
         source = needing.source
-        parsed = self._imports.of(source, name, needing.span.start)
+        parsed = self.names.of(source, name, needing.span.start)
         if parsed is None:
-            known = ", ".join(sorted(self._imports.named(source))) or "none"
+            known = ", ".join(sorted(self.names.named(source))) or "none"
             raise EvaluationError(f"no request is named {name}; there are {known}")
-        self.need(self._imports.id_of(parsed), run, again=again)
+        self.need(self.names.id_of(parsed), run, again=again)
 
     def need(self, request: StepId, run: Running, *, again: bool = False) -> None:
         """Send a request, in all its turns, unless it was sent or `again`.
@@ -165,7 +158,7 @@ class RequestFile:
         Raises the first one of FAILURES.
         """
         failures: list[Exception] = []
-        for task in self._of_request(self._imports.request(request), run, needed=True):
+        for task in self._of_request(self.names.request(request), run, needed=True):
             try:
                 if isinstance(task, Task):
                     run.send(task.id, partial(_same, task), again=again)
@@ -188,7 +181,7 @@ class RequestFile:
         """Yield the requests that a `run` in a source sends, in order and recursively."""
         line = source.position(item.span.start).line
         try:
-            file = self._imports.imported(item.path.text, source) if item.path else None
+            file = self.names.imported(item.path.text, source) if item.path else None
             found = self._found(item, source, file)
             if file in above:
                 chain = " -> ".join(one.name for one in (*above, file) if one)
@@ -209,7 +202,7 @@ class RequestFile:
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
         """Return the request that a `run` names, in a `file` or its own. Raises OrgrestError."""
-        broken = {id(one.own): one.error for one in self._imports.broken}
+        broken = {id(one.own): one.error for one in self.names.broken}
         if item.path is not None and file is None:
             error = broken.get(id(item))
             raise error or EvaluationError(f"{item.path.text} could not be imported")
@@ -218,7 +211,7 @@ class RequestFile:
             return [one for one in items if _is_sent(one)]
         name = item.request.text
         inside = source if file is None else file.document.source
-        parsed = self._imports.of(inside, name, item.span.start if file is None else None)
+        parsed = self.names.of(inside, name, item.span.start if file is None else None)
         if parsed is None:
             raise EvaluationError(f"no request is named {name}")
         return [parsed]
@@ -305,7 +298,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _turns(text: str, parsed: ParsedRequest, scope: Scope) -> Iterator[dict[str, str]]:
+def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
     """Yield the variables of each turn of `@loop`. Raises one of FAILURES.
 
     In a dry run, a list from a response has one turn.
@@ -324,7 +317,7 @@ def _turns(text: str, parsed: ParsedRequest, scope: Scope) -> Iterator[dict[str,
     given = match["list"].strip()
     items = _parsed(given)
     if items is None:
-        values = Values(parsed, scope)
+        values = Values(parsed, context)
         given = values.value(given, parsed.span.start)
         if values.blanks:
             yield {"$index": "0", match["name"]: f"<{match['name']}>"}

@@ -11,9 +11,9 @@ from orgrest.org import lisp, placing
 from orgrest.org.argument_syntax import Reference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
-from orgrest.run.assertions import expects_same
 from orgrest.run.documents.references import EMACS_LISP
 from orgrest.run.documents.verb import part_asked
+from orgrest.run.expect import expects_same
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block, Heading
     from orgrest.org.document import Document
@@ -119,14 +119,14 @@ class VerbTree:
             found = self._parsed[block] = read(source, VERB).requests[0]
         return found
 
-    def variables(self, block: Block, scope: Scope) -> dict[str, str]:
+    def variables(self, block: Block, context: Context) -> dict[str, str]:
         """Return the variables of the preludes that apply to a block. Raises OrgrestError."""
         preludes = [_property(one, "PRELUDE") for one in block.heading.path()]
         preludes += [text for key, text in self.document.keywords if key == "verb-prelude"][:1]
         found: dict[str, str] = {}
         for prelude in reversed(preludes):
             if prelude:
-                found.update(_prelude(prelude, scope))
+                found.update(_prelude(prelude, context))
         return found
 
 
@@ -154,13 +154,13 @@ def part_asked(arguments: Arguments) -> str:
     return "".join(words[1:])
 
 
-def _prelude(given: str, scope: Scope) -> dict[str, str]:
+def _prelude(given: str, context: Context) -> dict[str, str]:
     """Read a prelude: JSON, or the file that holds it; values one level down count as well."""
     text = given
     if not any(c in given for c in "(){}"):
         if given.endswith(".el"):
             raise EvaluationError(f"Emacs Lisp is not run: write the prelude {given} as JSON")
-        text = scope.read(given).decode("utf-8", "replace")
+        text = context.read(given).decode("utf-8", "replace")
     try:
         values = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):

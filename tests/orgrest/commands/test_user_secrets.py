@@ -15,7 +15,7 @@ from servers import RawServer, by_path, echo, response
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.diagnostics.report import Report
-from orgrest.http.values import Inputs, Scope
+from orgrest.http.values import Context, Inputs
 from orgrest.http.values import secrets as user_secrets
 from orgrest.http.values.secrets import UserSecrets
 from orgrest.model import OrgrestError
@@ -274,7 +274,7 @@ def test_without_a_list_there_is_no_secret(home, monkeypatch, listed) -> None:
     with pytest.raises(OrgrestError, match="ORGREST_SECRETS lists no secret"):
         UserSecrets(None).bound("one")
     with pytest.raises(OrgrestError, match="no list of secrets here"):
-        Scope(Inputs()).user_secret("one")
+        Context(Inputs()).secrets.take("one", ask=True)
 
 
 # ------------------------------------------------------------------------------ what becomes of it

@@ -23,7 +23,7 @@ from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client, wire_headers
-from orgrest.http.values import Inputs, Scope, expand
+from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import (
     ClientCertificate,
     Credentials,
@@ -54,7 +54,7 @@ def completed(command: str, folder: Path) -> Request:
         write_new(folder / name, data)
     (parsed,) = request_file.parse(Source(found.text)).requests
     assert not parsed.problems
-    return expand(parsed, Scope(Inputs(directory=folder)))
+    return expand(parsed, Context(Inputs(directory=folder)))
 
 
 needs_curl = needs("curl")
@@ -307,7 +307,7 @@ class TestFromCurl:
         request = Request("GET", "http://x/a", credentials=credentials)
         text = request_of(to_command(request))
         (parsed,) = request_file.parse(Source(text)).requests
-        again = expand(parsed, Scope())
+        again = expand(parsed, Context())
         assert (again.method, again.url, again.headers) == ("GET", "http://x/a", ())
         assert again.credentials == credentials
 

@@ -17,7 +17,7 @@ from orgrest.editor.completion import complete
 from orgrest.editor.described import Described
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.server.environments import Choices
-from orgrest.http.values import Inputs, Scope
+from orgrest.http.values import Context, Inputs
 
 HOST = "https://api.example.com"
 KNOWN = Description.read(API.replace("HOST", HOST).encode(), "api.yaml")
@@ -137,7 +137,7 @@ def test_an_editor_reads_what_the_document_names_and_nothing_above_it(
 
 
 def test_a_description_is_read_again_when_it_changes(tmp_path: Path, monkeypatch) -> None:
-    scope, described = Scope(Inputs(directory=tmp_path)), Described()
+    scope, described = Context(Inputs(directory=tmp_path)), Described()
     (tmp_path / "api.yaml").write_text(API)
     first = described.get("api.yaml", scope)
     assert first is not None

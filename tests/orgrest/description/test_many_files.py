@@ -11,7 +11,7 @@ from orgrest.description.files import below, read
 from orgrest.description.model import Description
 from orgrest.description.schemas import Schemas
 from orgrest.editor.described import Described
-from orgrest.http.values import Inputs, Scope
+from orgrest.http.values import Context, Inputs
 from orgrest.model import OrgrestError
 
 FILES = {
@@ -167,7 +167,7 @@ def test_a_schema_that_is_too_large_is_told_and_not_passed(monkeypatch) -> None:
 
 
 def test_an_editor_notices_a_change_of_any_of_the_files(folder: Path) -> None:
-    described, scope = Described(), Scope(Inputs(directory=folder))
+    described, scope = Described(), Context(Inputs(directory=folder))
     first = described.get("api.yaml", scope)
     assert first is not None
     assert len(first.operations) == 2

@@ -19,7 +19,7 @@ from components import needs
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
-from orgrest.http.values import Inputs, Scope
+from orgrest.http.values import Context, Inputs
 from orgrest.org.document import Document
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
@@ -29,11 +29,14 @@ from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.outcomes import Exchange
 from orgrest.run.run import Run
-from orgrest.run.sender import Sender
 from orgrest.run.settings import Settings
+from orgrest.run.stages import send
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from orgrest.model import Request, Response
+    from orgrest.run.job import Job
 
 pytestmark = needs("emacs")
 
@@ -238,16 +241,19 @@ def place_all(
             return result
 
     monkeypatch.setattr("orgrest.rendering.results.render", lambda *_, **__: Fixed())
-    monkeypatch.setattr(
-        Sender, "send", lambda _self, _task, _parsed, one: Exchange(one, response_of_nothing())
-    )
+
+    def answered(job: Job, request: Request) -> Exchange:
+        job.attempts.append(Exchange(request, response_of_nothing()))
+        return job.attempts[-1]
+
+    monkeypatch.setattr(send, "_once", answered)
     inputs = Inputs(directory=folder)
     evaluation = Run(text, file="x.org", settings=Settings(inputs), client=None)
     assert [str(one.reason) for one in evaluation.outcomes() if one.reason] == []
     return evaluation.text
 
 
-def response_of_nothing() -> object:
+def response_of_nothing() -> Response:
     from orgrest.model import Response
 
     return Response(200, "OK", "HTTP/1.1", (), b"", 0.1, "http://127.0.0.1:1/")
@@ -461,7 +467,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path = tmp_path / "hash.org"
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
-    draft, scope = DocumentEditor(text, "hash.org"), Scope(Inputs(directory=tmp_path))
+    draft, scope = DocumentEditor(text, "hash.org"), Context(Inputs(directory=tmp_path))
     reader = BlockReader(draft, "hash.org")
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
         task = reader.read(block, draft.arguments(block), scope, lambda *_: "")

@@ -16,8 +16,8 @@ from components import needs_engine
 
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
+from orgrest.http.script_value import ScriptValue
 from orgrest.http.scripts import Context, Engine, ScriptError
-from orgrest.http.values.script_value import ScriptValue
 from orgrest.model import Request, Response, Verdict
 
 if TYPE_CHECKING:

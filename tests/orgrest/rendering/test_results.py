@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.parsing.restclient import parse
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Context, expand
 from orgrest.model import CaptureError, OrgrestError, Redirect, Request, Response, Source
 from orgrest.org import document as org
 from orgrest.rendering import jq, masking
@@ -1116,19 +1116,19 @@ def test_a_secret_does_not_come_through_jq() -> None:
 # ----------------------------------------------------------------------------------------- captures
 
 
-def capture(parsed: ParsedRequest, body: str, scope: Scope) -> None:
+def capture(parsed: ParsedRequest, body: str, scope: Context) -> None:
     for name, value in captures(expand(parsed, scope), answer(body, "application/json")):
         scope.capture(parsed, name, value)
 
 
-def captured(text: str, body: str) -> Scope:
-    scope = Scope()
+def captured(text: str, body: str) -> Context:
+    scope = Context()
     parsed = parse(Source(text, file="c.org")).requests[0]
     capture(parsed, body, scope)
     return scope
 
 
-def later(scope: Scope, text: str) -> bytes | None:
+def later(scope: Context, text: str) -> bytes | None:
     return expand(parse(f"POST http://h/\n\n{text}").requests[0], scope.block()).body
 
 
@@ -1148,12 +1148,12 @@ def test_a_capture_that_finds_nothing_is_an_error_with_its_place(program: str) -
 
 
 def test_a_capture_that_fails_keeps_those_above_it() -> None:
-    scope = Scope()
+    scope = Context()
     text = "GET http://h/\n-> jq-set-var :a .a\n-> jq-set-var :b .a.b"
     parsed = parse(Source(text, file="c.org")).requests[0]
     with pytest.raises(OrgrestError, match=r"^c\.org:3:15: jq: "):
         capture(parsed, '{"a":1}', scope)
-    assert scope.captured.keys() == {"a"}
+    assert scope.captured().keys() == {"a"}
 
 
 def test_a_request_without_captures_needs_no_jq(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,7 +254,7 @@ def test_jetbrains_configuration_of_a_login_is_read(
         "Token URL": "{{host}}/token",
         "Redirect URL": "http://localhost/callback",
         "Client ID": "public",
-        "Scope": "read",
+        "Context": "read",
         "PKCE": True,
         "Custom Request Parameters": {
             "audience": "all",

@@ -14,7 +14,7 @@ from servers import RawServer, response
 
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.run import sender
+from orgrest.run import directives
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
@@ -199,7 +199,7 @@ def test_a_loop_goes_over_what_a_response_or_an_expression_gives(run) -> None:
     ("text", "expected"), [("500", 0.5), ("500ms", 0.5), ("2 s", 2.0), ("1.5 m", 90.0)]
 )
 def test_times_of_directives_are_read_with_their_unit(text: str, expected: float) -> None:
-    assert sender.seconds(text, "timeout") == expected
+    assert directives.seconds(text, "timeout") == expected
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_document_makes_a_run_without_a_limit_wait_for_an_hour_at_most(
     done = run("# @sleep 999999999\nGET HOST/a\n###\nGET HOST/b\n?? eventually 61m status == 404\n")
     assert done.sent == []
     assert ["wait for 60 minutes in all at most" in one for one in done.reasons] == [True, True]
-    monkeypatch.setattr("orgrest.run.sender.MOST_WAIT", 0.05)
+    monkeypatch.setattr("orgrest.run.job.MOST_WAIT", 0.05)
     done = run("# @sleep 40\nGET HOST/c\n###\n# @sleep 40\nGET HOST/d\n")
     assert done.sent == ["/c"]
     assert done.states == ["done", "failed"]
@@ -601,3 +601,14 @@ def test_a_script_that_needs_a_response_is_told_of_in_a_dry_run_and_hides_nothin
     assert done.states == ["done"]
     assert done.outcomes[0].exchanges[0].request.url.endswith("/<id>")
     assert "a script above this request fails without responses" in done.outcomes[0].notes[0]
+
+
+@needs_engine
+def test_a_value_before_a_reference_is_computed_once(run) -> None:
+    done = run(
+        "### login\nGET HOST/login\n\n### a\n"
+        "GET HOST/{{$global.n = ($global.n || 0) + 1}}/{{login.token}}\n",
+        names=("a",),
+    )
+    assert done.reasons == []
+    assert done.sent == ["/login", "/1/t/login"]

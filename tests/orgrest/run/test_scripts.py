@@ -380,7 +380,9 @@ def test_a_test_of_the_response_before_there_is_one_fails(run) -> None:
 
 def test_sleeping_waits_and_costs_no_time_of_computing(run, monkeypatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("orgrest.run.sender.Sender._wait", lambda _, length: slept.append(length))
+    monkeypatch.setattr(
+        "orgrest.http.transport.Budget.wait", lambda _, length: slept.append(length)
+    )
     done = run(
         "{{\nawait sleep(3000);\nawait new Promise((go) => setTimeout(go, 500));\n"
         "const gone = setTimeout(() => console.log('gone'), 10);\nclearTimeout(gone);\n"

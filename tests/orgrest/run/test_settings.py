@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.http.parsing.dialects import read
-from orgrest.http.values import Inputs, Scope, expand
+from orgrest.http.values import Context, Inputs, expand
 from orgrest.http.values.environments import find
 from orgrest.model import ExpansionError, Request, Source
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def completed(folder: Path, text: str, *chosen: str, language: str = "http") -> Request:
     (parsed,) = read(Source(text), language).requests
-    return expand(parsed, Scope(Inputs(directory=folder, environments=chosen)))
+    return expand(parsed, Context(Inputs(directory=folder, environments=chosen)))
 
 
 def write(path: Path, content: Any) -> None:

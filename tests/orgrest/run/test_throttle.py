@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
+from orgrest.run.directives.ratelimit import Limit, wait
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
-from orgrest.run.throttle import Limit, Throttle
 
 MILLISECONDS = st.integers(1, 2000)
 
@@ -27,24 +27,32 @@ MILLISECONDS = st.integers(1, 2000)
 def test_no_more_are_sent_in_a_time_than_is_allowed(
     pauses: list[int], idle: int, most: int, expire: int
 ) -> None:
-    throttle, limit = Throttle(), Limit("", idle, most, expire)
+    limit, times = Limit("", idle, most, expire), list[float]()
     now, sent = 0.0, []
     for pause in pauses:
         now += pause
-        wait = throttle.wait(limit, now)
-        assert wait >= 0
-        sent.append(now + wait)
+        length = wait(limit, times, now)
+        assert length >= 0
+        sent.append(now + length)
     assert all(after - before >= idle for before, after in pairwise(sent))
     if most:
         assert all(b - a >= expire for a, b in zip(sent, sent[most:], strict=False))
     # Nothing waits longer than it has to: without the last one it would go at once.
-    assert throttle.wait(limit, sent[-1] + idle + expire) == 0
+    assert wait(limit, times, sent[-1] + idle + expire) == 0
 
 
-def test_slots_do_not_wait_for_each_other() -> None:
-    throttle = Throttle()
-    one, two = Limit.read("slot a minIdleTime 1000"), Limit.read("slot b minIdleTime 1000")
-    assert [throttle.wait(each, 5.0) for each in (one, two, one)] == [0, 0, 1]
+def test_slots_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    with RawServer(response(b"{}")) as server, Client() as client:
+        monkeypatch.setattr(client.budget, "wait", waits.append)
+        slots = ("a", "b", "a")
+        text = "".join(
+            f"### {n}\n# @ratelimit slot {slot} minIdleTime 100000\nGET {server.url}\n"
+            for n, slot in enumerate(slots)
+        )
+        list(Run(text, file="x.http", settings=Settings(), client=client, plain=True).outcomes())
+    assert [one > 90 for one in waits if one] == [True]
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from servers import RawServer, response
 from orgrest.http.auth import certificates
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
-from orgrest.http.values import Inputs, Scope, expand
+from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ClientCertificate, ExpansionError, OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def mutual(tmp_path: Path) -> Iterator[Mutual]:
 
 def sent(mutual: Mutual, folder: Path, headers: str = "", **scope: object) -> Request:
     text = f"GET {mutual.server.url}/\n{headers}"
-    given = Scope(Inputs(directory=folder, **scope))  # type: ignore[arg-type]
+    given = Context(Inputs(directory=folder, **scope))  # type: ignore[arg-type]
     request = expand(request_file.parse(text).requests[0], given)
     with Client(ca=mutual.ca) as client:
         assert client.send(request).body == b"in"
@@ -98,7 +98,7 @@ def test_a_directive_keeps_the_certificate_of_the_settings_back(
     (tmp_path / ".httpyac.json").write_text(json.dumps({"clientCertificates": hosts}))
     sent(mutual, tmp_path)
     text = f"# @no-client-cert\nGET {mutual.server.url}\n"
-    scope = Scope(Inputs(directory=tmp_path))
+    scope = Context(Inputs(directory=tmp_path))
     assert expand(request_file.parse(text).requests[0], scope).certificate is None
 
 

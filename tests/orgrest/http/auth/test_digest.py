@@ -15,7 +15,7 @@ from orgrest.http.auth import digest
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Context, expand
 from orgrest.model import ExpansionError, Request, TransportError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_no_header_of_a_hostile_server_breaks_the_reading(values: list[str]) -> 
 def test_a_real_server_lets_us_in_and_the_password_is_masked(path: str) -> None:
     with httpbin() as url, Client() as client:
         text = f"GET {url}/digest-auth/{path}\nAuthorization: Digest me pa=ss\n"
-        request = expand(request_file.parse(text).requests[0], Scope())
+        request = expand(request_file.parse(text).requests[0], Context())
         assert "pa=ss" in request.secrets
         assert request.header("Authorization") is None
         assert client.send(request).status == 200
@@ -144,5 +144,5 @@ def test_digest_credentials_are_not_sent_to_another_origin() -> None:
 def test_credentials_without_a_password_are_an_error_with_the_line() -> None:
     parsed = request_file.parse("GET http://a\nAuthorization: Digest me\n").requests[0]
     with pytest.raises(ExpansionError, match="`user password` or `user:password`") as caught:
-        expand(parsed, Scope())
+        expand(parsed, Context())
     assert caught.value.line == 2

@@ -27,7 +27,7 @@ from orgrest.http import auth
 from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Context, expand
 from orgrest.model import OrgrestError, Request, Response, Source, Timing, TransportError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def credentials(
 
 def request_of(text: str) -> Request:
     (parsed,) = request_file.parse(Source(text)).requests
-    return expand(parsed, Scope())
+    return expand(parsed, Context())
 
 
 @pytest.mark.parametrize("scheme", ["NTLM", "Negotiate"])

@@ -15,7 +15,7 @@ from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
-from orgrest.http.values import Inputs, Scope, check
+from orgrest.http.values import Context, Inputs, check
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
@@ -231,10 +231,10 @@ def test_a_dry_run_and_a_check_ask_no_server(provider: Provider, tmp_path: Path)
     [outcome] = run(provider, asking("oauth2 client prod"), tmp_path, dry_run=True)
     request = outcome.exchanges[0].request
     assert request.header("Authorization") == "Bearer <oauth2 client prod>"
-    checked = check(request_file.parse(asking("oauth2")).requests[0], Scope())
+    checked = check(request_file.parse(asking("oauth2")).requests[0], Context())
     assert checked.problems == ()
     checked = check(
-        request_file.parse("GET http://a\nAuthorization: oauth2\n").requests[0], Scope()
+        request_file.parse("GET http://a\nAuthorization: oauth2\n").requests[0], Context()
     )
     assert len(checked.problems) == 1
     assert provider.forms == []

@@ -8,7 +8,7 @@ from servers import RawServer, response
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client, wire_headers
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Context, expand
 from orgrest.model import ExpansionError, Headers, Request, TransportError
 
 # https://docs.aws.amazon.com/general/latest/gr/signature-v4-test-suite.html
@@ -116,7 +116,7 @@ def test_a_host_that_does_not_tell_the_region_is_an_error_that_says_what_to_writ
 def test_a_request_file_signs_what_the_server_gets_and_hides_the_keys(named: str) -> None:
     with RawServer(response(b"ok")) as server, Client() as client:
         text = f"POST {server.url}/a?b=c\nAuthorization: AWS AKID se=cret {named}\n\nhello\n"
-        request = expand(request_file.parse(text).requests[0], Scope())
+        request = expand(request_file.parse(text).requests[0], Context())
         assert {"se=cret", "T0KEN9"} <= request.secrets
         client.send(request)
         lines = server.requests[0].partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
@@ -132,9 +132,9 @@ def test_a_request_file_signs_what_the_server_gets_and_hides_the_keys(named: str
 def test_keys_that_are_not_understood_are_an_error_and_not_sent() -> None:
     parsed = request_file.parse("GET http://a\nAuthorization: AWS key secret what\n").requests[0]
     with pytest.raises(ExpansionError, match="AWS credentials are"):
-        expand(parsed, Scope())
+        expand(parsed, Context())
 
 
 def test_the_older_signature_goes_as_it_is_written() -> None:
     parsed = request_file.parse("GET http://a\nAuthorization: AWS AKID:signature\n").requests[0]
-    assert expand(parsed, Scope()).header("Authorization") == "AWS AKID:signature"
+    assert expand(parsed, Context()).header("Authorization") == "AWS AKID:signature"

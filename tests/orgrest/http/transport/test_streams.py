@@ -18,7 +18,7 @@ from websockets.sync.server import ServerConnection, serve
 
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client, websocket
-from orgrest.http.values import Inputs, Scope, expand
+from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
@@ -335,7 +335,7 @@ def test_messages_are_parted_at_the_marks_only(texts: list[str], data: st.DataOb
 
 def test_urls_of_websockets_are_those_of_the_tools() -> None:
     def completed(text: str) -> Request:
-        return expand(request_file.parse(text).requests[0], Scope())
+        return expand(request_file.parse(text).requests[0], Context())
 
     assert completed("WS localhost:1/a\n").url == "ws://localhost:1/a"
     assert completed("WEBSOCKET https://a.org\n").url == "wss://a.org"

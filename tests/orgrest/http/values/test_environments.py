@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.http.parsing.dialects import read
-from orgrest.http.values import Inputs, Scope, environments, expand
+from orgrest.http.values import Context, Inputs, environments, expand
 from orgrest.http.values.environment import Environment
 from orgrest.model import OrgrestError, Source
 
@@ -195,7 +195,7 @@ def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Pa
 
 def request_to(url: str, folder: Path, *chosen: str) -> Request:
     (parsed,) = read(Source(f"GET {url}\n")).requests
-    return expand(parsed, Scope(Inputs(directory=folder, environments=chosen)))
+    return expand(parsed, Context(Inputs(directory=folder, environments=chosen)))
 
 
 @pytest.mark.parametrize("name", [".vscode/settings.json", ".httpyac.json"])

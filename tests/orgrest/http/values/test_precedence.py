@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orgrest.http.parsing.dialects import read
-from orgrest.http.values import Inputs, RunContext, Scope, Values
+from orgrest.http.values import Context, Inputs, RequestNames, Values
+from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.model import Request, Response, Source
 
@@ -33,8 +34,8 @@ SOURCES = (
 """From the first to the last; dynamic values and questions have names of their own, with a $."""
 
 
-class _Run(RunContext):
-    """A run with an import and a request, where they are given."""
+class _Names(RequestNames):
+    """An import and a request, where they are given."""
 
     def __init__(self, name: str, given: dict[str, str]) -> None:
         self._name, self._given = name, given
@@ -42,17 +43,10 @@ class _Run(RunContext):
     def imported_value(self, name: str) -> str | None:
         return self._given.get("import") if name == self._name else None
 
-    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
+    def requests_named(self, name: str, using: ParsedRequest) -> tuple[Hashable, ...]:
         del using
         known = "exchange" in self._given and name == self._name.partition(".")[0]
-        return name if known else None
-
-    def exchange(self, key: Hashable) -> tuple[Request, Response]:
-        assert key == self._name.partition(".")[0]
-        body = json.dumps({self._name.partition(".")[2]: self._given["exchange"]}).encode()
-        kind = (("Content-Type", "application/json"),)
-        answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")
-        return Request("GET", "http://h/"), answer
+        return (name,) if known else ()
 
 
 def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
@@ -63,7 +57,7 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
     text = f"# @prompt {name}\n" * ("prompt" in given)
     text += f"@{name} = of file\n" * ("file" in given)
     (parsed,) = read(Source(f"{text}GET http://h/{{{{{name}}}}}\n", file="a.http")).requests
-    document = Scope(
+    document = Context(
         Inputs(
             directory=folder,
             environments=["e"],
@@ -71,10 +65,16 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
             ask=lambda _what, _hidden: "of prompt",
             globals_=GlobalVariables({name: given["global"]} if "global" in given else {}),
         ),
-        _Run(name, given),
+        _Names(name, given),
     )
+    if "exchange" in given:
+        first, _, rest = name.partition(".")
+        body = json.dumps({rest: given["exchange"]}).encode()
+        kind = (("Content-Type", "application/json"),)
+        answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")
+        document.answers.exchanges[first] = Request("GET", "http://h/"), answer
     if "script" in given:
-        document.set_variable(name, given["script"])
+        document.captures[name] = Captured(given["script"])
     literal = {name: given[":var"]} if ":var" in given else {}
     values = Values(parsed, document.block(literal=literal))
     value = values.value(name, 0)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from orgrest.http import auth
 from orgrest.http.parsing import request_file
-from orgrest.http.values import Inputs, RunContext, Scope, check, expand
+from orgrest.http.values import Context, Inputs, RequestNames, check, expand
+from orgrest.http.values.context import Captured
+from orgrest.http.values.needed import RequestNeededError
 from orgrest.http.values.shorthand import absolute_url, form, graphql
 from orgrest.model import ExpansionError, OrgrestError, Request, Response, Source
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 def completed(text: str, index: int = 0, **scope: object) -> Request:
     document = request_file.parse(Source(text, file="a.http"))
-    return expand(document.requests[index], Scope(Inputs(**scope)))  # type: ignore[arg-type]
+    return expand(document.requests[index], Context(Inputs(**scope)))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------- URLs
@@ -297,17 +299,20 @@ def test_each_source_of_a_variable_wins_over_those_below_it(tmp_path: Path) -> N
     environment(tmp_path, a="environment")
     text = "GET http://x/{{a}}\n"
 
-    def url(text: str, prepare: Callable[[Scope], object] = id, **more: object) -> str:
+    def url(text: str, prepare: Callable[[Context], object] = id, **more: object) -> str:
         document = request_file.parse(text)
-        scope = Scope(Inputs(directory=tmp_path, environments=["dev"], **more))  # type: ignore[arg-type]
+        scope = Context(Inputs(directory=tmp_path, environments=["dev"], **more))  # type: ignore[arg-type]
         prepare(scope)
         return expand(document.requests[0], scope).url.removeprefix("http://x/")
 
     assert url(text) == "environment"
     assert url(f"@a = file\n{text}") == "file"
-    assert url(f"@a = file\n{text}", lambda scope: scope.set_variable("a", "script")) == "script"
+    assert url(f"@a = file\n{text}", lambda s: s.captures.update(a=Captured("script"))) == "script"
     asked = f"@a = file\n# @prompt a\n{text}"
-    assert url(asked, lambda s: s.set_variable("a", "b"), ask=lambda *_: "prompt") == "prompt"
+    assert (
+        url(asked, lambda s: s.captures.update(a=Captured("b")), ask=lambda *_: "prompt")
+        == "prompt"
+    )
     assert url(asked, overrides={"a": "var"}, ask=lambda *_: "prompt") == "var"
 
 
@@ -398,20 +403,23 @@ def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None
     assert completed(text, overrides=given_).url == "http://x/11234"
 
 
-class _Run(RunContext):
-    """A run with one request, whose exchange is `got`, if it has one; `asked` are those wanted."""
+class _Names(RequestNames):
+    """The name of one request."""
 
-    def __init__(self, known: str, got: tuple[Request, Response] | None = None) -> None:
-        self.asked: list[Hashable] = []
-        self._known, self._got = known, got
+    def __init__(self, known: str) -> None:
+        self._known = known
 
-    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
+    def requests_named(self, name: str, using: ParsedRequest) -> tuple[Hashable, ...]:
         del using
-        return name if name == self._known else None
+        return (name,) if name == self._known else ()
 
-    def exchange(self, key: Hashable) -> tuple[Request, Response] | None:
-        self.asked.append(key)
-        return self._got
+
+def around(known: str, got: tuple[Request, Response] | None = None) -> Context:
+    """The context of a request beside another one, whose exchange is `got`, if it has one."""
+    context = Context(names=_Names(known))
+    if got is not None:
+        context.answers.exchanges[known] = got
+    return context
 
 
 def test_a_response_is_referred_to_by_the_requests_name() -> None:
@@ -423,18 +431,15 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
     with pytest.raises(
         ExpansionError, match=r"the variable login\.response\.body\.\$\.t is not defined"
     ):
-        expand(second, Scope())
-    run = _Run("login")
-    with pytest.raises(ExpansionError, match="the request login got no response"):
-        expand(second, Scope(run=run))
-    assert run.asked == ["login"]
+        expand(second, Context())
+    with pytest.raises(RequestNeededError) as needed:
+        expand(second, around("login"))
+    assert needed.value.key == "login"
     sent = Request("POST", "http://x/")
-    answered = _Run("login", (sent, Response(200, "OK", "1.1", (), b'{"t": 5}', 0.1, "http://x/")))
-    assert expand(second, Scope(run=answered)).url == "http://x/5/5"
-    dry = _Run("login")
-    dry.placeholders = True
-    assert expand(second, Scope(run=dry)).url == "http://x/<login.response.body.$.t>/<login.t>"
-    assert dry.asked == []
+    answer = Response(200, "OK", "1.1", (), b'{"t": 5}', 0.1, "http://x/")
+    assert expand(second, around("login", (sent, answer))).url == "http://x/5/5"
+    dry = Context(names=_Names("login"), placeholders=True)
+    assert expand(second, dry).url == "http://x/<login.response.body.$.t>/<login.t>"
 
 
 @pytest.mark.parametrize(
@@ -465,9 +470,7 @@ def test_a_broken_environment_file_matters_only_to_those_who_may_need_it(tmp_pat
 def test_a_check_asks_nobody_and_knows_what_only_a_run_has() -> None:
     text = "# @name a\n# @prompt p\nGET http://x/{{p}}/{{a.response.body.$.x}}\n"
     parsed = request_file.parse(text).requests[0]
-    run = _Run("a")
-    checked = check(parsed, Scope(run=run))
-    assert run.asked == []
+    checked = check(parsed, around("a"))
     assert checked.problems == ()
     assert len(checked.url) == len("http://x/?/?")
 

@@ -11,31 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.parsing.restclient import parse
-from orgrest.http.values import Inputs, Scope, expand, read_env_file
+from orgrest.http.values import Context, Inputs, expand, read_env_file
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
 
-def complete(text: str, scope: Scope | None = None, index: int = 0) -> Request:
+def complete(text: str, scope: Context | None = None, index: int = 0) -> Request:
     document = parse(Source(text, file="f.http"))
-    return expand(document.requests[index], scope or Scope())
+    return expand(document.requests[index], scope or Context())
 
 
-def body(text: str, scope: Scope | None = None) -> str:
+def body(text: str, scope: Context | None = None) -> str:
     data = complete(f"{text}", scope).body
     return "" if data is None else data.decode()
 
 
-def url(definitions: str, target: str, scope: Scope | None = None) -> str:
+def url(definitions: str, target: str, scope: Context | None = None) -> str:
     return complete(f"{definitions}\nGET http://h/{target}", scope).url.removeprefix("http://h/")
 
 
-def error(text: str, scope: Scope | None = None, index: int = 0) -> str:
+def error(text: str, scope: Context | None = None, index: int = 0) -> str:
     with pytest.raises(OrgrestError) as caught:
         complete(text, scope, index)
     return str(caught.value)
 
 
-def notices(text: str, scope: Scope | None = None) -> list[str]:
+def notices(text: str, scope: Context | None = None) -> list[str]:
     return [str(notice) for notice in complete(text, scope).notices]
 
 
@@ -157,13 +157,13 @@ def test_a_url_that_is_not_absolute_is_an_error(target: str) -> None:
 
 @pytest.mark.parametrize("name", ["bad name", "", "a\nb"])
 def test_a_header_name_that_is_none_after_replacing_is_an_error(name: str) -> None:
-    scope = Scope(Inputs(overrides={"n": name}))
+    scope = Context(Inputs(overrides={"n": name}))
     assert "not a header name" in error("GET http://h/\n{{n}}: 1", scope)
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
 def test_a_line_break_cannot_come_into_a_header_through_a_variable(value: str) -> None:
-    scope = Scope().block(literal={"v": value})
+    scope = Context().block(literal={"v": value})
     message = error("GET http://h/\nX-A: :v", scope)
     assert message == "f.http:2:1: the value of X-A holds a line break or a NUL"
 
@@ -215,34 +215,36 @@ def test_header_variables_that_cannot_be_read_are_errors() -> None:
 
 
 def test_the_command_line_wins_over_the_block_and_the_block_over_var() -> None:
-    scope = Scope(Inputs(overrides={"a": "cli"})).block(values={"a": "var", "b": "var", "c": "var"})
+    scope = Context(Inputs(overrides={"a": "cli"})).block(
+        values={"a": "var", "b": "var", "c": "var"}
+    )
     assert url(":a = own\n:b = own", ":a/:b/:c", scope) == "cli/own/var"
 
 
 def test_values_written_in_the_document_are_looked_through_and_others_are_not() -> None:
-    scope = Scope(Inputs(overrides={"o": ":x"})).block(
+    scope = Context(Inputs(overrides={"o": ":x"})).block(
         values={"v": "<:x>"}, literal={"l": "{{x}}:x"}
     )
     assert body(":x = 1\nPOST http://h/\n\n:v :l :o", scope) == "<1> {{x}}:x :x"
 
 
 def test_an_error_in_a_var_is_told_where_it_is_used() -> None:
-    scope = Scope().block(values={"v": "{{nope}}"})
+    scope = Context().block(values={"v": "{{nope}}"})
     assert error("GET http://h/\nX: :v", scope) == "f.http:2:4: the variable nope is not defined"
 
 
 def test_a_capture_is_seen_by_later_blocks_and_loses_against_their_own() -> None:
-    scope = Scope()
+    scope = Context()
     first = parse("GET http://h/").requests[0]
     scope.capture(first, "id", "{{evil}}:evil")
     assert url("", ":id", scope.block()) == "{{evil}}:evil"
     assert url(":id = own", ":id", scope.block()) == "own"
     assert url("", ":id", scope.block(values={"id": "var"})) == "var"
-    assert scope.captured.keys() == {"id"}
+    assert scope.captured().keys() == {"id"}
 
 
 def test_a_capture_wins_over_what_stands_above_it_in_its_own_block() -> None:
-    scope = Scope().block(values={"id": "var"})
+    scope = Context().block(values={"id": "var"})
     document = parse(
         ":id = old\nGET http://h/:id\n#\nGET http://h/:id\n#\n:id = new\nGET http://h/:id"
     )
@@ -254,7 +256,7 @@ def test_a_capture_wins_over_what_stands_above_it_in_its_own_block() -> None:
 
 
 def test_a_capture_wins_over_var_in_its_own_block() -> None:
-    scope = Scope().block(values={"id": "var"})
+    scope = Context().block(values={"id": "var"})
     document = parse("GET http://h/:id\n#\nGET http://h/:id")
     assert expand(document.requests[0], scope).url == "http://h/var"
     scope.capture(document.requests[0], "id", "got")
@@ -287,7 +289,7 @@ def test_a_capture_wins_over_var_in_its_own_block() -> None:
     ],
 )
 def test_an_expression_has_its_value(expression: str, value: str) -> None:
-    scope = Scope(
+    scope = Context(
         Inputs(
             environ={"HOME_DIR": "/home", "BOTH": "environment"},
             env_file={"FILE_ONLY": "from file", "BOTH": "file"},
@@ -359,7 +361,9 @@ def test_a_lisp_expression_over_several_lines_is_refused_where_it_stands() -> No
 
 
 def test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_it() -> None:
-    scope = Scope(Inputs(environ={"PW": "p w", "EMPTY": "", "BLANK": " "}, env_file={"F": "file"}))
+    scope = Context(
+        Inputs(environ={"PW": "p w", "EMPTY": "", "BLANK": " "}, env_file={"F": "file"})
+    )
     text = (
         ':p := env("PW")\n:f := env("F")\n:e := env("EMPTY")\n:b := env("BLANK")\n'
         ':d := env("NONE", "default")\n:q := urlencode(:p)\n:h := base64("me:{{p}}")\n'
@@ -367,27 +371,27 @@ def test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_i
     )
     request = complete(text, scope)
     basic = base64.b64encode(b"me:p w").decode()
-    assert request.secrets == scope.secrets == {"p w", "file", "p%20w", basic}
+    assert request.secrets == scope.secrets.texts == {"p w", "file", "p%20w", basic}
 
 
 def test_credentials_in_a_url_are_a_secret_where_they_hold_one() -> None:
-    scope = Scope(Inputs(environ={"PW": "pw"}))
+    scope = Context(Inputs(environ={"PW": "pw"}))
     complete(':p := env("PW")\nGET http://me:{{p}}@h/', scope)
-    assert base64.b64encode(b"me:pw").decode() in scope.secrets
-    open_scope = Scope()
+    assert base64.b64encode(b"me:pw").decode() in scope.secrets.texts
+    open_scope = Context()
     complete("GET http://me:pw@h/", open_scope)
-    assert open_scope.secrets == frozenset()
+    assert open_scope.secrets.texts == frozenset()
 
 
 def test_secrets_of_one_block_are_known_in_the_next_but_not_in_another_document() -> None:
-    scope = Scope(Inputs(environ={"PW": "pw"}))
+    scope = Context(Inputs(environ={"PW": "pw"}))
     complete(':p := env("PW")\nGET http://h/:p', scope.block())
     assert complete("GET http://h/", scope.block()).secrets == {"pw"}
-    assert Scope(Inputs(environ={"PW": "pw"})).secrets == frozenset()
+    assert Context(Inputs(environ={"PW": "pw"})).secrets.texts == frozenset()
 
 
 def test_secrets_do_not_stand_in_the_repr_of_a_request() -> None:
-    scope = Scope(Inputs(environ={"PW": "s3cret"}))
+    scope = Context(Inputs(environ={"PW": "s3cret"}))
     scope.env("PW")
     assert "s3cret" not in repr(complete("GET http://h/", scope))
 
@@ -404,13 +408,13 @@ def netrc(tmp_path: Path) -> Path:
 
 
 def test_netrc_gives_passwords_and_logins_as_secrets(netrc: Path) -> None:
-    scope = Scope(Inputs(netrc=netrc))
+    scope = Context(Inputs(netrc=netrc))
     text = (
         ':p := netrc("api.example.org")\n:l := netrc("api.example.org", "login")\n'
         ':a := netrc("api.example.org", "account")\nPOST http://h/\n\n:l :p :a'
     )
     assert body(text, scope) == "me s3cret acc"
-    assert scope.secrets == {"me", "s3cret", "acc"}
+    assert scope.secrets.texts == {"me", "s3cret", "acc"}
 
 
 @pytest.mark.parametrize(
@@ -421,7 +425,7 @@ def test_netrc_gives_passwords_and_logins_as_secrets(netrc: Path) -> None:
     ],
 )
 def test_what_netrc_does_not_hold_is_an_error(netrc: Path, call: str, message: str) -> None:
-    assert message in error(f":p := {call}\nGET http://h/:p", Scope(Inputs(netrc=netrc)))
+    assert message in error(f":p := {call}\nGET http://h/:p", Context(Inputs(netrc=netrc)))
 
 
 @pytest.mark.parametrize("content", [b"machine\n", b"nonsense here\n", b"\xff\xfe"])
@@ -429,12 +433,12 @@ def test_a_netrc_file_that_is_none_is_an_error(tmp_path: Path, content: bytes) -
     path = tmp_path / "netrc"
     path.write_bytes(content)
     path.chmod(0o600)
-    message = error(':p := netrc("h")\nGET http://h/:p', Scope(Inputs(netrc=path)))
+    message = error(':p := netrc("h")\nGET http://h/:p', Context(Inputs(netrc=path)))
     assert message.startswith("f.http:1:7: ")
 
 
 def test_a_netrc_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    message = error(':p := netrc("h")\nGET http://h/:p', Scope(Inputs(netrc=tmp_path / "none")))
+    message = error(':p := netrc("h")\nGET http://h/:p', Context(Inputs(netrc=tmp_path / "none")))
     assert message.endswith("No such file or directory")
 
 
@@ -498,11 +502,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_is_the_body_byte_for_byte_with_a_variable_in_its_path(folder: Path) -> None:
     text = ":n = data\nPOST http://h/\n\n< :n.bin"
-    assert complete(text, Scope(Inputs(directory=folder))).body == b"\x00\xff:a {{a}}\r\n"
+    assert complete(text, Context(Inputs(directory=folder))).body == b"\x00\xff:a {{a}}\r\n"
 
 
 def test_a_blocks_own_folder_is_where_its_paths_start(folder: Path) -> None:
-    scope = Scope(Inputs(directory=folder)).block(directory=folder / "sub")
+    scope = Context(Inputs(directory=folder)).block(directory=folder / "sub")
     assert complete("POST http://h/\n\n< x.txt", scope).body == b"sub"
     assert complete("POST http://h/\n\n< ../data.bin", scope).body is not None
 
@@ -513,7 +517,7 @@ def test_a_blocks_own_folder_is_where_its_paths_start(folder: Path) -> None:
 def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -> None:
     (folder / "link.txt").symlink_to(folder.parent / "outside.txt")
     (folder / "linked").symlink_to(folder.parent)
-    message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
+    message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
     assert message.startswith("f.http:3:3: ")
     assert "is outside the document's folder: --allow-read" in message
 
@@ -522,7 +526,7 @@ def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -
 def test_a_file_of_the_repository_around_the_document_is_read(folder: Path, mark: str) -> None:
     (folder.parent / mark).mkdir()
     assert (
-        complete("POST http://h/\n\n< ../outside.txt", Scope(Inputs(directory=folder))).body
+        complete("POST http://h/\n\n< ../outside.txt", Context(Inputs(directory=folder))).body
         == b"private"
     )
 
@@ -537,7 +541,7 @@ def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
     for file in (".env", ".git/config", "a/.b/c"):
         (repository / file).parent.mkdir(parents=True, exist_ok=True)
         (repository / file).write_text("secret")
-    message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
+    message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
     assert "is outside the document's folder: --allow-read" in message
 
 
@@ -547,12 +551,12 @@ def test_a_repository_that_holds_the_users_home_opens_nothing(
 ) -> None:
     (folder.parent / ".git").mkdir()
     monkeypatch.setenv("HOME", str(folder.parent / home))
-    message = error("POST http://h/\n\n< ../outside.txt", Scope(Inputs(directory=folder)))
+    message = error("POST http://h/\n\n< ../outside.txt", Context(Inputs(directory=folder)))
     assert "is outside the document's folder: --allow-read" in message
 
 
 def test_an_allowed_folder_is_read(folder: Path) -> None:
-    scope = Scope(Inputs(directory=folder, allow_read=[folder.parent]))
+    scope = Context(Inputs(directory=folder, allow_read=[folder.parent]))
     assert complete("POST http://h/\n\n< ../outside.txt", scope).body == b"private"
     absolute = folder.parent / "outside.txt"
     assert complete(f"POST http://h/\n\n< {absolute}", scope).body == b"private"
@@ -575,7 +579,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_nothing_hangs(
 
     os.mkfifo(folder / "pipe")
     assert (
-        error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
+        error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
         == f"f.http:3:3: {reason}"
     )
 
@@ -583,7 +587,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_nothing_hangs(
 def test_the_home_of_nobody_and_a_loop_of_links_are_errors(folder: Path) -> None:
     (folder / "loop").symlink_to(folder / "loop")
     for path in ("~no-such-user/x", "loop"):
-        message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
+        message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
         assert message.startswith(f"f.http:3:3: cannot read {path}: ")
 
 
@@ -594,7 +598,7 @@ def test_a_file_without_permission_is_an_error(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    message = error("POST http://h/\n\n< data.bin", Scope(Inputs(directory=folder)))
+    message = error("POST http://h/\n\n< data.bin", Context(Inputs(directory=folder)))
     assert message == "f.http:3:3: cannot read data.bin: Permission denied"
 
 
@@ -604,7 +608,7 @@ def test_multipart_parts_may_be_files_and_lines_end_in_crlf(folder: Path) -> Non
         '--B b\nContent-Disposition: form-data; name="f"; filename="x"\n\n< data.bin\n'
         '--B b\nContent-Disposition: form-data; name="v"\n\n:v\n--B b--'
     )
-    request = complete(text, Scope(Inputs(directory=folder)))
+    request = complete(text, Context(Inputs(directory=folder)))
     assert request.body == (
         b'--B b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\n'
         b"\x00\xff:a {{a}}\r\n"
@@ -615,7 +619,7 @@ def test_multipart_parts_may_be_files_and_lines_end_in_crlf(folder: Path) -> Non
 
 def test_a_file_line_in_another_body_is_text(folder: Path) -> None:
     text = "POST http://h/\nContent-Type: text/plain\n\na\n< data.bin"
-    assert complete(text, Scope(Inputs(directory=folder))).body == b"a\n< data.bin"
+    assert complete(text, Context(Inputs(directory=folder))).body == b"a\n< data.bin"
 
 
 @pytest.mark.parametrize(
@@ -648,7 +652,7 @@ def test_any_document_is_completed_or_refused_with_its_place(
     refused: list[OrgrestError] = []
     for request in document.requests:
         try:
-            expand(request, Scope().block(values=values))
+            expand(request, Context().block(values=values))
         except (ExpansionError, RequestSyntaxError) as error:
             refused.append(error)
     assert all(error.file == "f" and error.line for error in refused)
@@ -657,6 +661,6 @@ def test_any_document_is_completed_or_refused_with_its_place(
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_literal_value_is_sent_as_it_is(value: str, other: str) -> None:
-    scope = Scope().block(literal={"v": value, "other": other})
+    scope = Context().block(literal={"v": value, "other": other})
     request = complete("POST http://h/\n\n{{v}}", scope)
     assert request.body == value.encode("utf-8", "surrogateescape")

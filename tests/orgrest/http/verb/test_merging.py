@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orgrest.http import verb
 from orgrest.http.parsing.verb import parse
-from orgrest.http.values import Scope
+from orgrest.http.values import Context
 from orgrest.model import OrgrestError, Request, Source
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -33,7 +33,7 @@ METHODS = st.sampled_from(["get", "POST", "template"])
 
 def merged(*levels: str) -> Request:
     parsed = [parse(Source(level)).requests[0] for level in levels]
-    return verb.expand(attrs.evolve(parsed[-1], above=tuple(parsed[:-1])), Scope())
+    return verb.expand(attrs.evolve(parsed[-1], above=tuple(parsed[:-1])), Context())
 
 
 @given(st.lists(st.tuples(LEVELS, METHODS), min_size=1, max_size=4))

@@ -1,8 +1,8 @@
-"""Which of the user's secrets the requests of a document hold, whatever became of their text.
+"""The secrets of a document: texts to mask, and which of the user's own its requests hold.
 
-Each use of a secret is noted where it happens: values that were computed from one note it again
-when they are used again. So a request holds those noted while it was completed. What a script has
-seen it can put anywhere, so that binds all further requests of the run.
+Each use of one of the user's secrets is noted where it happens: values that were computed from one
+note it again when they are used again. So a request holds those noted while it was completed. What
+a script has seen it can put anywhere, so that binds all further requests of the run.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from orgrest.http.values.secrets import UserSecrets
 
 
-class TakenSecrets:
-    """The secrets that a document has taken from those of its user."""
+class Secrets:
+    """The secrets of a document, and those among them that it has taken from its user's."""
 
-    def __init__(self, known: UserSecrets | None) -> None:
-        """Begin with none taken."""
+    def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
+        """Begin with `texts`, those of earlier runs; `known` are the user's."""
+        self._texts = texts
         self._known = known
         self._noted: list[Bound] = []
         self._by_scripts: dict[str, Bound] = {}
@@ -30,6 +31,23 @@ class TakenSecrets:
         self._grant = 0  # where what the grant being read uses begins
         self.values: dict[str, tuple[str, Bound]] = {}
         """The secrets themselves, by name if they have one, and where each may be sent."""
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The texts to mask, so far: of the environment, an env file, netrc, a provider."""
+        return frozenset(self._texts)
+
+    def add(self, text: str) -> str:
+        """Return a text, registered as a secret."""
+        if text.strip():
+            self._texts.add(text)
+        return text
+
+    def protect(self, result: str, *inputs: str) -> str:
+        """Return `result`, registered as a secret if an input contains one."""
+        if any(secret in given for given in inputs for secret in self._texts):
+            self.add(result)
+        return result
 
     @property
     def mark(self) -> int:
@@ -45,7 +63,7 @@ class TakenSecrets:
         self._noted.extend(taken)
 
     def take(self, name: str, *, ask: bool) -> str | None:
-        """Return a secret; None if its provider is not to be asked. Raises OrgrestError."""
+        """Return one of the user's; None if its provider is not asked. Raises OrgrestError."""
         if self._known is None:
             raise OrgrestError("there is no list of secrets here", code="no-secret")
         bound = self._known.bound(name)
@@ -54,7 +72,7 @@ class TakenSecrets:
             return None
         value = self._known.value(name)
         self.values[name] = value, bound
-        return value
+        return self.add(value)
 
     def hold(self, value: str, bound: Bound) -> None:
         """Note that what is being computed holds a secret that is not of the list."""
@@ -94,12 +112,11 @@ class TakenSecrets:
         finally:
             self._grant = before
 
-    @contextmanager
-    def handed_over(self) -> Iterator[tuple[Bound, ...]]:
-        """A context in which the grant being read is exchanged for a token.
+    def hand_over(self) -> tuple[Bound, ...]:
+        """Return the user's secrets in the grant being read, which is exchanged for a token.
 
-        It gives the secrets of the grant, which the request that gets the token does not hold.
+        The request that gets the token does not hold them.
         """
-        mark = self._grant
-        yield self.since(mark)
-        del self._noted[mark:]
+        bound = self.since(self._grant)
+        del self._noted[self._grant :]
+        return bound

@@ -9,13 +9,15 @@ Source: httpyac's guide, "Meta data: ratelimit".
 from __future__ import annotations
 
 import re
-import threading
 import time
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from orgrest.run.job import Job
 
 _LIMIT = re.compile(
     r"\s*(?:slot:?\s+(?P<slot>\S+)\s*)?(?:minIdleTime:?\s+(?P<idle>\d{1,9})\s*)?"
@@ -46,20 +48,20 @@ class Limit:
         return cls(found["slot"] or "", idle / 1000, most, expire / 1000)
 
 
-class Throttle:
-    """When the requests of a run were sent, by slot; threads may ask at the same time."""
+def act(text: str, job: Job) -> None:
+    """Wait until the request may be sent. Raises EvaluationError."""
+    limit = Limit.read(text)
+    job.work.sleep(wait(limit, job.work.sent_at.setdefault(limit.slot, [])), "@ratelimit")
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sent: dict[str, list[float]] = {}
 
-    def wait(self, limit: Limit, now: float | None = None) -> float:
-        """Return the seconds until a request may be sent, which counts as sent then."""
-        now = time.monotonic() if now is None else now
-        with self._lock:
-            sent = self._sent.setdefault(limit.slot, [])
-            earliest = max(now, sent[-1] + limit.idle) if sent else now
-            if limit.most and len(sent) >= limit.most:
-                earliest = max(earliest, sent[-limit.most] + limit.expire)
-            sent.append(earliest)
-        return earliest - now
+def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:
+    """Return the seconds until a request may be sent, which counts as sent then.
+
+    `sent` are the times at which those of its slot were sent.
+    """
+    now = time.monotonic() if now is None else now
+    earliest = max(now, sent[-1] + limit.idle) if sent else now
+    if limit.most and len(sent) >= limit.most:
+        earliest = max(earliest, sent[-limit.most] + limit.expire)
+    sent.append(earliest)
+    return earliest - now

@@ -20,24 +20,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Context
+    from orgrest.run.job import Job
 
 MOST_TURNS: Final = 10_000
 """How often a request is sent at most, for a list or by `@loop`."""
 _ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
-def scopes(parsed: ParsedRequest, scope: Scope) -> Iterator[Scope]:
-    """Yield the scope of each turn of a request; its own one if it has no such path.
+def turns(job: Job) -> list[Context]:
+    """Return the context of each turn of the job's request. Raises EvaluationError."""
+    if job.parsed.restclient or "$." not in job.parsed.source.text:
+        return [job.context]
+    secrets = job.context.secrets
+    mark = secrets.mark
+    found = job.resolved(lambda: list(contexts(job.parsed, job.context)))
+    secrets.show_to_scripts(secrets.since(mark))  # in any of the turns
+    if not found:
+        job.notes.append("the list is empty for which this is sent: nothing is sent")
+    return found
+
+
+def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
+    """Yield the context of each turn of a request; its own one if it has no such path.
 
     In a dry run, a list that another request has yet to provide has one turn. Raises
     EvaluationError if a path is malformed, or the lists have different lengths.
     """
-    paths = [] if parsed.restclient else list(dict.fromkeys(_paths(parsed)))
+    paths = list(dict.fromkeys(_paths(parsed)))
     if not paths:
-        yield scope
+        yield context
         return
-    found = {path: _elements(path, parsed, scope) for path in paths}
+    found = {path: _elements(path, parsed, context) for path in paths}
     lengths = {len(one) for one in found.values()}
     if len(lengths) > 1:
         told = ", ".join(f"{path} {len(one)}" for path, one in found.items())
@@ -46,18 +60,18 @@ def scopes(parsed: ParsedRequest, scope: Scope) -> Iterator[Scope]:
         if turn == MOST_TURNS:
             raise EvaluationError(f"a request is sent for {MOST_TURNS:,} elements at most")
         values = {path: one[turn] for path, one in found.items()}
-        yield scope.block(scope.values, {**scope.literal, "$index": str(turn), **values})
+        yield context.block(context.values, {**context.literal, "$index": str(turn), **values})
 
 
 def _paths(parsed: ParsedRequest) -> Iterator[str]:
     return (name for name in names_in(parsed) if name.startswith("$."))
 
 
-def _elements(path: str, parsed: ParsedRequest, scope: Scope) -> list[str]:
+def _elements(path: str, parsed: ParsedRequest, context: Context) -> list[str]:
     match = _ROOT.match(path)
     if match is None:
         raise EvaluationError(f"{{{{{path}}}}} begins with the name of a variable: $.list..name")
-    values = Values(parsed, scope)
+    values = Values(parsed, context)
     text = values.value(match["name"], parsed.span.start)
     if values.blanks:
         return [f"<{path}>"]

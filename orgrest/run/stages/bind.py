@@ -1,4 +1,4 @@
-"""What binds the requests of a run to hosts: the user's secrets that they hold."""
+"""Binds a request to the hosts to which the user's secrets in it may be sent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from orgrest.model import ExpansionError, OrgrestError, Request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.http.values.taken_secrets import TakenSecrets
+    from orgrest.http.values.known_secrets import Secrets
     from orgrest.model import Bound
+    from orgrest.run.job import Job
 
 
-def bound(request: Request, taken: TakenSecrets, mark: int) -> Request:
+def bind_secrets(job: Job) -> None:
+    """Bind the job's request. Raises ExpansionError if its secrets may not be sent to its URL."""
+    if job.request is not None:
+        job.request = bound(job.request, job.context.secrets, job.mark)
+
+
+def bound(request: Request, taken: Secrets, mark: int) -> Request:
     """Return a request with the secrets that it holds: those taken since a mark, and all it shows.
 
     Raises ExpansionError if they may not be sent to its URL.
@@ -35,7 +42,7 @@ def bound(request: Request, taken: TakenSecrets, mark: int) -> Request:
     return request
 
 
-def _shown(request: Request, taken: TakenSecrets) -> Iterator[Bound]:
+def _shown(request: Request, taken: Secrets) -> Iterator[Bound]:
     """Yield the secrets whose text is in a request, for instance since a server sent it back."""
     for value, one in list(taken.values.values()):
         if _masked(request, frozenset({value})) != request:

@@ -1,0 +1,43 @@
+"""The directives that act before a request is sent: a module for each, and its row in `ACTING`.
+
+Its function `act` gets the directive's value and the job. It raises EvaluationError, and sets
+`job.declined` if the request is not to be sent.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from orgrest.run.job import Job
+
+ACTING: Final = ("note", "sleep", "ratelimit")
+"""The directives and modules of this name, in the order in which they act."""
+
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def act(job: Job) -> None:
+    """Do what the directives of a request ask for, unless this is a dry run."""
+    if job.parsed.restclient or not job.parsed.directives or job.work.settings.dry_run:
+        return
+    for name in ACTING:
+        directive = job.parsed.directive(name)
+        if directive is not None and not job.declined:
+            import_module(f"orgrest.run.directives.{name}").act(directive.value.text, job)
+
+
+def seconds(text: str, what: str, unit: str = "ms") -> float:
+    """Parse the duration `text` of the directive `what`; return seconds.
+
+    A bare number is in `unit`. Raises EvaluationError for anything else.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
+    return float(match["number"]) * _UNITS[match["unit"] or unit]

@@ -1,0 +1,18 @@
+"""`# @note QUESTION`: asks before the request is sent. Source: httpyac's guide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from orgrest.run.job import Job
+
+
+def act(text: str, job: Job) -> None:
+    """Ask whether to send the request. Raises EvaluationError if nobody can be asked."""
+    ask = job.work.settings.ask
+    if ask is None:
+        raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
+    job.declined = not ask(text or f"Send {job.parsed.method} {job.parsed.target.text}?")

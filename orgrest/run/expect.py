@@ -1,0 +1,48 @@
+"""The header argument `:expect`: the statuses that a block expects, or the same result again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.syntax import Template
+from orgrest.model import Span
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from orgrest.http.syntax import Assertion
+    from orgrest.org.arguments import Arguments
+
+SAME = "same"
+"""The value of `:expect` that requires the result to equal the one in the document."""
+_EXPECTED = re.compile(r"[1-5](?:\d\d|[xX]{2})")
+
+
+def expected_status(arguments: Arguments, file: str | None, line: int) -> Assertion | None:
+    """Return the assertion of `:expect` about the status; None if there is none.
+
+    Raises EvaluationError for anything but statuses and `same`.
+    """
+    words = re.split(r"[\s,]+", arguments.get("expect"))
+    wanted = [word for word in words if word and word.lower() != SAME]
+    for word in wanted:
+        if not _EXPECTED.fullmatch(word):
+            raise EvaluationError(
+                f":expect takes statuses such as 200 or 2xx, or same, not {word}",
+                file=file,
+                line=line,
+            )
+    if not wanted:
+        return None
+    from orgrest.http.assertions.reading import read_assertion
+
+    text = f"status == {wanted[0]}" if len(wanted) == 1 else f"status in {', '.join(wanted)}"
+    found = read_assertion(Template(text, ((0, 0),)), Span(0, len(text)))
+    if isinstance(found, str):
+        raise EvaluationError(found, file=file, line=line)
+    return found
+
+
+def expects_same(arguments: Arguments) -> bool:
+    """Tell whether `:expect` requires the result in the document."""
+    return SAME in re.split(r"[\s,]+", arguments.get("expect").lower())

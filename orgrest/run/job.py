@@ -1,0 +1,174 @@
+"""The request being built: one mutable value, on which the stages of a run work in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.run.outcomes import EvaluationError, Outcome, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.values import Context, Values
+    from orgrest.model import OrgrestError, Request, Response, Source, Verdict
+    from orgrest.rendering.results import Rendered
+    from orgrest.run.outcomes import Exchange, Resolved, Task
+    from orgrest.run.results import RequestResults
+    from orgrest.run.settings import Settings
+    from orgrest.run.token_requests import TokenRequests
+
+MOST_WAIT = 3600.0
+"""How many seconds a document may make a run without a time limit wait."""
+
+
+@attrs.define
+class Logged:
+    """What scripts logged, tested, and whether they cancelled their request."""
+
+    notes: list[str] = attrs.field(factory=list)
+    tests: list[Verdict] = attrs.field(factory=list)
+    cancelled: bool = False
+
+    def take(self, others: Logged) -> None:
+        """Add what other scripts logged and tested."""
+        self.notes += others.notes
+        self.tests += others.tests
+
+
+@attrs.define(eq=False)
+class Work:
+    """What the jobs of one run share.
+
+    `client` is None where nothing is sent, `file` is what messages call the document. `sent_at` has
+    the times of requests by slot of `@ratelimit`; `ran` is what came of the scripts that run once,
+    of which `pending` is to be reported with the next request.
+    """
+
+    settings: Settings
+    client: Client | None
+    cookies: Cookies | None
+    results: RequestResults
+    tokens: TokenRequests
+    file: str
+    numbers: Iterator[int]
+    sent_at: dict[str, list[float]] = attrs.field(factory=dict)
+    ran: dict[tuple[Source, int], OrgrestError | bool] = attrs.field(factory=dict)
+    pending: list[Logged] = attrs.field(factory=list)
+    _slept: float = 0.0
+
+    @property
+    def sending(self) -> Client:
+        """The client. Raises EvaluationError where nothing can be sent."""
+        if self.client is None:
+            raise EvaluationError("nothing can be sent here")
+        return self.client
+
+    def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
+        """Wait as a document asks, unless this is a dry run. Raises EvaluationError."""
+        if self.settings.dry_run:
+            return
+        self._slept += length
+        self.check_wait(what, self._slept)
+        self.sending.budget.wait(length)
+
+    def check_wait(self, what: str, length: float) -> None:
+        """Raise EvaluationError if a document makes the run wait too long."""
+        if length > MOST_WAIT and self.sending.budget.deadline is None:
+            limit = f"{MOST_WAIT / 60:g} minutes in all"
+            reason = f"{what} makes a run wait for {limit} at most (more with --max-time)"
+            raise EvaluationError(reason)
+
+
+@attrs.define(eq=False)
+class Job:
+    """A task being done: its present request, and its results so far.
+
+    `parsed` is the request as scripts left it, `context` the one of its turn, `values` are those of
+    its variables, `defined` those of definitions that its scripts saw. `attempts` are those of
+    the request being sent, `asked` the requests of tokens and of scripts that no exchange has yet.
+    The user's secrets from `mark` on were taken for it, its tests begin at `tested`. `resolved`
+    computes what it refers to.
+    """
+
+    work: Work
+    task: Task
+    asked: list[Exchange]
+    resolved: Resolved
+    context: Context
+    parsed: ParsedRequest
+    values: Values | None = None
+    request: Request | None = None
+    response: Response | None = None
+    defined: dict[object, str] = attrs.field(factory=dict)
+    declined: bool = False
+    mark: int = 0
+    tested: int = 0
+    attempts: list[Exchange] = attrs.field(factory=list)
+    exchanges: list[Exchange] = attrs.field(factory=list)
+    notes: list[str] = attrs.field(factory=list)
+    files: list[tuple[Path, bytes]] = attrs.field(factory=list)
+    scripts: Logged = attrs.field(factory=Logged)
+
+    def begin(self, parsed: ParsedRequest) -> None:
+        """Begin with a request of the task."""
+        self.parsed, self.context = parsed, self.task.context
+        self.tested = len(self.scripts.tests)
+        self.declined = False
+
+    def turn(self, context: Context) -> None:
+        """Begin with the next turn of the request."""
+        if self.exchanges and context is not self.context:
+            self.tested = len(self.scripts.tests)
+        self.context = context
+        self.mark = context.secrets.mark
+        self.request = self.response = None
+
+    @property
+    def sent(self) -> tuple[Request, Response]:
+        """The request and its response, behind the stage that sends it."""
+        assert self.request is not None  # noqa: S101 - the order of the stages
+        assert self.response is not None  # noqa: S101 - the order of the stages
+        return self.request, self.response
+
+    def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
+        """Take the last attempt for the exchange."""
+        *others, last = self.attempts
+        earlier = [*self.asked]
+        for one in others:
+            earlier += (*one.earlier, attrs.evolve(one, earlier=(), reason="attempt"))
+        earlier += last.earlier
+        self.exchanges.append(
+            attrs.evolve(last, rendered=rendered, tests=tests, earlier=tuple(earlier))
+        )
+        self.attempts = []
+        self.asked.clear()
+
+    def outcome(self) -> Outcome:
+        """Return its outcome; what was asked for a request that was skipped then is in it, too."""
+        return Outcome(
+            self.task.line,
+            self.task.name,
+            "done" if self.exchanges else "skipped",
+            (*self.exchanges, *self.asked),
+            notes=tuple(self.notes + self.scripts.notes),
+            files=tuple(self.files),
+            tests=tuple(self.scripts.tests),
+            file=self.task.file,
+        )
+
+    def failed(self, error: Exception) -> Outcome:
+        """Return its outcome up to the failure with one of FAILURES."""
+        task = self.task
+        outcome = failed(task.line, task.name, error, task.file or self.work.file)
+        if not self.attempts and self.asked:  # no token was given
+            self.attempts = [self.asked.pop()]
+        if self.attempts:
+            self.keep(None, ())
+            *_, broken = self.exchanges
+            outcome = attrs.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        return attrs.evolve(outcome, file=task.file)

@@ -1,0 +1,160 @@
+"""Judges a response: by the assertions of its request, by `:expect` and by a description.
+
+This module provides what they need: jq, the engine for JavaScript, RE2 for regular expressions, and
+JSON Schemas out of files below the document's folder.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag, urljoin
+
+import attrs
+
+from orgrest.http import patterns
+from orgrest.http.values import Values
+from orgrest.model import OrgrestError
+from orgrest.run.expect import expected_status
+from orgrest.run.stages.bind import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orgrest.http.assertions import Tools
+    from orgrest.http.syntax import Assertion
+    from orgrest.http.values import Context
+    from orgrest.model import Request, Response, Verdict
+    from orgrest.run.job import Job
+
+MOST_SCHEMAS = 100
+"""The maximum number of files that a JSON Schema may refer to."""
+
+
+def judge(job: Job) -> None:
+    """Add the verdicts on a response to the job's: of its assertions, and of a description."""
+    arguments, tests = job.task.arguments, job.scripts.tests
+    if "expect" in arguments:
+        file, line = job.parsed.source.file, job.task.line
+        expected = expected_status(arguments, file, line)
+        if expected is not None:
+            from orgrest.http.assertions import Tools
+            from orgrest.http.assertions import judge as judged
+
+            verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
+            tests.append(attrs.evolve(verdict, file=file, line=line))
+    tests += verdicts(job, job.parsed.assertions, job.sent)
+    described, unchecked = job.work.settings.descriptions.verdict(
+        job.parsed, job.context, arguments, job.sent
+    )
+    job.notes += unchecked
+    tests += () if described is None else (described,)
+
+
+def verdicts(
+    job: Job, assertions: tuple[Assertion, ...], exchange: tuple[Request, Response]
+) -> Iterator[Verdict]:
+    """Evaluate assertions of the job's request on a response."""
+    if not assertions:
+        return
+    from orgrest.http.assertions import judge as judged
+    from orgrest.http.assertions.judging import unjudged
+
+    source = job.parsed.source
+    values, tools = Values(job.parsed, job.context), _tools(job.context, exchange)
+    for assertion in assertions:
+        try:
+            wanted = job.resolved(partial(values.text, assertion.expected))
+        except OrgrestError as error:
+            yield attrs.evolve(unjudged(assertion, source), reason=error.reason)
+            continue
+        yield judged(assertion, wanted, exchange[1], tools, source)
+
+
+def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
+    from orgrest.http.assertions import Tools
+    from orgrest.http.scripts import ScriptInput
+
+    def javascript(code: str, host: str) -> Any:
+        variables = {name: one.made or one.value for name, one in dict(context.captures).items()}
+        given = ScriptInput(variables, environment=context.environment.values())
+        request, response = exchange
+        log = context.engine.run(code, host, given, without_secrets(request), response).log
+        return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
+
+    def evaluate(expression: str) -> Any:
+        return javascript(f"console.log(JSON.stringify([({expression}\n)]))", "httpyac")
+
+    def search(text: str, pattern: str) -> bool:
+        found = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
+        return javascript(f"client.log([{found}])", "jetbrains") is True
+
+    def jq(program: str, text: str) -> str:
+        from orgrest.rendering.jq import run
+
+        return run(program, text, "-c")
+
+    return Tools(
+        jq=jq,
+        javascript=evaluate,
+        matches=partial(_matches, search),
+        wrong_by_schema=partial(_wrong_by_schema, context),
+    )
+
+
+def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:
+    """Tell whether a pattern matches, by RE2, which takes linear time.
+
+    Features of JavaScript only (look-around, back-references) are left to `search`, whose time is
+    limited.
+    """
+    try:
+        return patterns.matches(pattern, text)
+    except patterns.PatternError as error:
+        reason = error.reason
+    try:
+        return search(text, pattern)
+    except OrgrestError as error:
+        raise OrgrestError(f"{reason}; JavaScript: {error.reason}") from None
+
+
+# ---------------------------------------------------------------------------------- JSON Schemas
+
+
+def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
+    """Validate a value by the schema in a file; return the errors, "" if there are none."""
+    schemas: dict[str, Any] = {}
+    _read_schema(context, path, schemas)
+    found = context.engine.validate(value, schemas, path)
+    return "; ".join(f"{place}: {message[:200]}" for place, message in found)
+
+
+def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
+    """Read a schema, and the files that it refers to."""
+    if path in schemas:
+        return
+    if len(schemas) >= MOST_SCHEMAS:
+        raise OrgrestError(f"{path}: the schema refers to more than {MOST_SCHEMAS} files")
+    try:
+        schemas[path] = json.loads(context.read(path))
+    except (ValueError, RecursionError) as error:
+        raise OrgrestError(f"{path} is no JSON: {error}") from None
+    for reference in _references(schemas[path]):
+        target = urldefrag(reference).url
+        if target and "://" not in target and not target.startswith("urn:"):
+            _read_schema(context, str(PurePosixPath(urljoin(path, target))), schemas)
+
+
+def _references(schema: Any) -> Iterator[str]:
+    left = [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            reference = one.get("$ref")
+            if isinstance(reference, str):
+                yield reference
+            left += one.values()
+        elif isinstance(one, list):
+            left += one

@@ -1,0 +1,39 @@
+"""What a dry run does instead of sending: it keeps the request as it would be sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.run.outcomes import Exchange
+
+if TYPE_CHECKING:
+    from orgrest.model import Request
+    from orgrest.run.job import Job
+
+
+def preview(job: Job) -> None:
+    """Keep a request without a response. Raises TransportError for one that cannot be sent."""
+    from orgrest.http.transport import wire_headers
+
+    assert job.request is not None  # noqa: S101 - the order of the stages
+    assert job.values is not None  # noqa: S101 - the order of the stages
+    request = _with_cookies(job, job.request)
+    wire_headers(request)  # what could not be sent is told here, too
+    job.exchanges.append(Exchange(request, variables=tuple(job.values.origins())))
+    for capture in job.parsed.captures if job.context.placeholders else ():
+        job.context.capture(job.parsed, capture.name, f"<{capture.name}>")
+
+
+def _with_cookies(job: Job, request: Request) -> Request:
+    """Return a request with the cookies of earlier runs that would go along, if there are any."""
+    from orgrest.http.transport import wire_url
+
+    cookies, url = job.work.cookies, wire_url(request)
+    if cookies is None or job.parsed.directive("no-cookie-jar") is not None:
+        return request
+    cookie = cookies.header(url.replace("ws", "http", 1) if url[:2] == "ws" else url)
+    if cookie is None or request.header("Cookie") is not None:
+        return request
+    return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))

@@ -1,0 +1,25 @@
+"""Saves responses in files, where `>> file` of a request file asks for it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from orgrest.http.values import Values
+
+if TYPE_CHECKING:
+    from orgrest.run.job import Job
+
+
+def save(job: Job) -> None:
+    """Add the files to write to the job's. Raises OrgrestError where none may be written."""
+    if not job.parsed.savings:
+        return
+    from orgrest.run.writable_files import saved
+
+    values, work = Values(job.parsed, job.context), job.work
+    for saving in job.parsed.savings:
+        path = job.resolved(partial(values.text, saving.path))
+        file = job.parsed.source.file or work.file
+        allowed = work.settings.allow_write
+        job.files.append((saved(saving, path, job.context, file, allowed), job.sent[1].body))

@@ -1,0 +1,297 @@
+"""The scripts before and after a request of a request file.
+
+They run in a separate engine process (`http.scripts`), which starts with the first one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http.values import Values
+from orgrest.http.values.computing import for_script, text_of_value
+from orgrest.http.values.context import Captured
+from orgrest.model import OrgrestError, Request, TransportError, to_bytes
+from orgrest.run.job import Logged
+from orgrest.run.outcomes import EvaluationError, Exchange
+from orgrest.run.stages.bind import bound, without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.http.scripts import Result
+    from orgrest.http.syntax import ParsedRequest, Script
+    from orgrest.http.values import Context
+    from orgrest.model import Response
+    from orgrest.run.job import Job
+
+
+def before(job: Job) -> None:
+    """Run the scripts above a request, which may change it; in a dry run as far as possible.
+
+    Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
+    """
+    if job.parsed.restclient:
+        return
+    job.defined = {}
+    with _previewed(job):
+        for script in _of(job.parsed, "before"):
+            if script.runs == "once":
+                job.scripts.cancelled |= _once(job, script)
+                for one in job.work.pending:
+                    job.scripts.take(one)
+                job.work.pending.clear()
+            else:
+                _change(job, script)
+            if job.scripts.cancelled:
+                break
+    job.declined = job.scripts.cancelled
+
+
+def prepare(job: Job) -> None:
+    """Run the scripts of a request's document that run once. Raises what they fail with.
+
+    What they log and test is reported with the first request.
+    """
+    for script in _of(job.parsed, "before"):
+        if script.runs == "once":
+            _once(job, script)
+
+
+def completed(job: Job) -> None:
+    """Run the scripts for a completed request, which may change it; in a dry run as `before`.
+
+    Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
+    """
+    with _previewed(job):
+        for script in _of(job.parsed, "request"):
+            request = job.request
+            if job.scripts.cancelled or request is None:
+                break
+            _, result = _run(job, script, request, None)
+            if result.request is not None:
+                from orgrest.run.stages.script_changes import resent
+
+                with _located(script, job.parsed):
+                    job.request = resent(request, result.request, job.context.secrets.texts)
+    job.declined = job.scripts.cancelled
+
+
+def after(job: Job) -> None:
+    """Run the scripts below a request, with access to its response. Raises ScriptError."""
+    for script in _of(job.parsed, "response", "after", "end"):
+        _run(job, script, *job.sent)
+
+
+def _once(job: Job, script: Script) -> bool:
+    """Run a script that belongs to no request, unless it ran; its failure is everyone's.
+
+    Returns whether it cancels all requests.
+    """
+    ran, key = job.work.ran, (job.parsed.source, script.span.start)
+    if key not in ran:
+        try:
+            apart = attrs.evolve(job, scripts=Logged())
+            _run(apart, script, Request("", ""), None, sends=False)
+            job.work.pending.append(apart.scripts)
+            ran[key] = apart.scripts.cancelled
+        except OrgrestError as error:
+            ran[key] = error
+    found = ran[key]
+    if isinstance(found, OrgrestError):
+        raise found.with_traceback(None)
+    return found
+
+
+def _change(job: Job, script: Script) -> None:
+    """Run a script above a request, which may change it."""
+    from orgrest.run.stages.script_changes import as_written, rewritten
+
+    code, result = _run(job, script, as_written(job.parsed), None)
+    if result.request is not None:
+        with _located(script, job.parsed):
+            job.parsed = rewritten(job.parsed, script, code, result.request)
+
+
+@contextlib.contextmanager
+def _previewed(job: Job) -> Iterator[None]:
+    """In a dry run, which has no responses, make a note of an error."""
+    try:
+        yield
+    except OrgrestError as error:
+        if not job.context.placeholders:
+            raise
+        job.notes.append(f"a script above this request fails without responses: {error}")
+
+
+def _run(
+    job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
+) -> tuple[str, Result]:
+    """Run a script, and record its results; return its code and what it did."""
+    from orgrest.http import scripts
+
+    parsed, context = job.parsed, job.context
+    code, offset = _code(script, context)
+    values, secrets = Values(parsed, context, defined=job.defined), context.secrets
+    mark = secrets.mark
+    variables, responses = job.resolved(lambda: for_script(code, values, script.span.start))
+    job.defined.update(values.defined)
+    secrets.show_to_scripts(secrets.since(mark))
+    if response is None:
+        secrets.show_to_scripts(request.bound)
+    else:
+        request = without_secrets(request)
+    everything = {
+        name: one.made or _value(one.value or "") for name, one in dict(context.captures).items()
+    }
+    everything.update(variables)
+    environment = context.environment.values()
+    given = scripts.ScriptInput(
+        variables=everything,
+        globals_=context.globals.values,
+        environment=environment,
+        file={d.name: d.value.text for d in parsed.definitions},
+        responses=responses,
+        environment_selected=bool(environment),
+        iteration=_turn(context),
+        elements=tuple(v for name, v in context.literal.items() if name.startswith("$.")),
+        seed=context.inputs.seed,
+        name=parsed.name,
+    )
+    send = partial(_sent, job, mark) if sends else None
+    try:
+        result = context.engine.run(
+            code, script.host, given, request, response, job.work.sleep, send
+        )
+    except scripts.ScriptError as error:
+        raise _at_line(error, script, parsed, offset) from None
+    inputs = [text_of_value(one) for one in variables.values()]
+    for name in result.removed:
+        context.captures.pop(name, None)
+    for name, made in result.variables.items():
+        if made.text is not None:
+            secrets.protect(made.text, *inputs)
+        context.captures[name] = Captured(made.text, None, 0, made)
+    for _, value in result.request["headers"] if result.request is not None else ():
+        if value not in (one for _, one in request.headers):
+            secrets.protect(value, *inputs)
+    context.globals.replace(result.globals_, secrets.texts, keep=not secrets.seen_by_scripts)
+    _keep(result, script, parsed, job.scripts)
+    return code, result
+
+
+def _sent(job: Job, mark: int, given: dict[str, Any]) -> Response | str:
+    """Send a script's request, with the secrets that it may hold, and no others; record it."""
+    from orgrest.http.transport import BrokenOffError, Trace
+
+    work, parsed, secrets = job.work, job.parsed, job.context.secrets
+    if work.settings.dry_run:
+        raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
+    body = given["body"]
+    request = Request(
+        str(given["method"]),
+        str(given["url"]),
+        tuple((str(name), str(value)) for name, value in given["headers"]),
+        None if body is None else to_bytes(str(body)),
+        secrets=secrets.texts,
+        file=parsed.source.file,
+        line=parsed.source.position(parsed.target.offset(0)).line,
+    )
+    trace = Trace(work.numbers)
+    try:
+        return work.sending.send(
+            bound(request, secrets, mark),
+            cookies=work.cookies,
+            trace=trace,
+            timeout=work.settings.timeout,
+        )
+    except BrokenOffError:
+        raise
+    except TransportError as error:
+        return error.reason
+    finally:
+        job.asked += (
+            Exchange(
+                attrs.evolve(hop.request, secrets=request.secrets),
+                hop.response,
+                number=hop.number,
+                started=hop.started,
+                reason="script",
+            )
+            for hop in trace.hops
+        )
+
+
+def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
+    """Yield a request's scripts for these moments, in their order."""
+    for moment in moments:
+        for script in (*parsed.shared_scripts, *parsed.scripts):
+            if script.when == moment:
+                yield script
+
+
+def _keep(result: Result, script: Script, parsed: ParsedRequest, results: Logged) -> None:
+    """Record the results of a script; its tests get the script's position."""
+    results.notes += (f"log: {line}" for line in result.log)
+    place = parsed.source.position(script.span.start)
+    results.tests += (
+        attrs.evolve(one, file=parsed.source.file, line=place.line, column=place.column)
+        for one in result.tests
+    )
+    results.cancelled |= result.cancelled
+
+
+def _code(script: Script, context: Context) -> tuple[str, int | None]:
+    """Return a script's code and its offset in the source, None for a script in a file."""
+    if script.text is not None:
+        return script.text.text, script.text.offset(0)
+    if script.file is None:
+        return "", None
+    data = context.read(script.file.text)
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        raise OrgrestError(f"{script.file.text} is not UTF-8: byte {error.start}") from None
+
+
+def _at_line(
+    error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
+) -> OrgrestError:
+    """Return the error of a script with its position in the document."""
+    source = parsed.source
+    place = source.position(script.span.start if offset is None else offset)
+    if script.file is not None:
+        where = f" (line {error.line})" if error.line else ""
+        reason = f"{script.file.text}{where}: {error.reason}"
+        return EvaluationError(reason, file=source.file, line=place.line)
+    line = place.line + (error.line - 1 if error.line else 0)
+    return EvaluationError(error.reason, file=source.file, line=line)
+
+
+@contextlib.contextmanager
+def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
+    """Give errors about what a script made its position in the document."""
+    try:
+        yield
+    except OrgrestError as error:
+        raise _at_line(error, script, parsed, None) from None
+
+
+def _turn(context: Context) -> int:
+    """Return the number of the turn of a loop, or of an element, from 0."""
+    given = context.literal.get("$index", "0")
+    return int(given) if given.isdecimal() else 0
+
+
+def _value(text: str) -> Any:
+    """Return a variable as a script sees it: parsed if it is JSON other than a string."""
+    if text[:1] not in "{[":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

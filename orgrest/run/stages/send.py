@@ -1,0 +1,153 @@
+"""Sends the completed request: with retries, new tokens and `?? eventually` assertions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from orgrest.http.parsing.request_file import is_jetbrains
+from orgrest.http.transport import BrokenOffError
+from orgrest.model import TransportError
+from orgrest.run.directives import seconds
+from orgrest.run.outcomes import EvaluationError, Exchange
+from orgrest.run.retry_policy import until
+from orgrest.run.stages.allow import proxy
+from orgrest.run.stages.judge import verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.model import Request, Response
+    from orgrest.org.arguments import Arguments
+    from orgrest.run.job import Job
+    from orgrest.run.settings import Settings
+
+
+def send(job: Job) -> None:
+    """Get the first response for which all `eventually` assertions hold.
+
+    When the time for that is over, it is the last one. Raises OrgrestError if there is none.
+    """
+    waited = tuple(one for one in job.parsed.assertions if one.within is not None)
+    if not waited:
+        job.response = _retried(job)
+        return
+
+    def pending(response: Response) -> list[float]:
+        """Return the time limits of the assertions that do not hold yet."""
+        assert job.request is not None  # noqa: S101 - the order of the stages
+        found = verdicts(job, waited, (job.request, response))
+        return [
+            one.within or 0.0
+            for one, verdict in zip(waited, found, strict=True)
+            if not verdict.held
+        ]
+
+    limits = [one.within or 0.0 for one in waited]
+    job.work.check_wait("?? eventually", max(limits))
+    budget = job.work.sending.budget
+    job.response = until(budget, lambda: _retried(job), pending, min(limits))
+
+
+def _retried(job: Job) -> Response:
+    """Return the response to a request, which is retried if that may help."""
+    assert job.request is not None  # noqa: S101 - the order of the stages
+    policy, tokens = job.work.settings.retry_policy, job.work.tokens
+    request = tokens.current(job.request)
+    for attempt in itertools.count(1):
+        one = _once(job, request)
+        if one.response is not None and one.response.status == 401:
+            renewed = _renewed(job, request)
+            if renewed is not None:
+                request = renewed
+                one = _once(job, request)
+        if one.response is not None:
+            delay = policy.after_answer(request, one.response, attempt)
+            if delay is None:
+                return one.response
+        elif one.error is not None:
+            delay = policy.after_error(request, one.error, attempt)
+            if delay is None:
+                raise one.error
+        job.work.sending.budget.wait(delay or 0.0)
+    raise AssertionError  # the count never ends
+
+
+def _renewed(job: Job, request: Request) -> Request | None:
+    """Return a request whose token was refused with a new one, None if nobody gives one."""
+    found, secrets = job.work.tokens.renewed(request), job.context.secrets
+    if found is None:
+        return None
+    old, new = found
+    _, bound = secrets.values.get(old, (old, None))
+    for secret in new.secrets:
+        secrets.add(secret)
+        if bound is not None:
+            secrets.values[secret] = secret, bound
+    return job.work.tokens.current(request)
+
+
+def _once(job: Job, request: Request) -> Exchange:
+    """Send a request once; add the exchange to the job's attempts. Raises OrgrestError."""
+    from orgrest.http.transport import Trace
+
+    work, parsed = job.work, job.parsed
+    trace, response, failure = Trace(work.numbers), None, None
+    try:
+        response = work.sending.send(
+            request,
+            on_message=_shown(work.settings.on_message, request.secrets),
+            cookies=None if parsed.directive("no-cookie-jar") else work.cookies,
+            trace=trace,
+            **options(job.task.arguments, parsed, work.settings),
+        )
+    except TransportError as error:
+        if isinstance(error, BrokenOffError) and not trace.hops:
+            raise  # nothing was sent
+        failure = error
+    job.attempts.append(Exchange.of_hops(request, trace.hops, response, failure))
+    return job.attempts[-1]
+
+
+def _shown(
+    notify: Callable[[str], None] | None, secrets: frozenset[str]
+) -> Callable[[str], None] | None:
+    """Return a server's text for display: without secrets and control characters."""
+    if notify is None:
+        return None
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
+
+    return lambda text: notify(visible(mask(text, secrets)))
+
+
+def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
+    """Return how header arguments, directives and settings want a request to be sent."""
+    follow = "follow" not in arguments or arguments.flag("follow")
+    options: dict[str, Any] = {
+        "follow": follow and parsed.directive("no-redirect") is None,
+        "timeout": settings.timeout,
+    }
+    if given := arguments.get("timeout"):
+        try:
+            options["timeout"] = float(given)
+        except ValueError:
+            options["timeout"] = -1
+        if not 0 < options["timeout"] < 1e6:
+            raise EvaluationError(f":timeout is a number of seconds, not {given}")
+    if (limit := parsed.directive("timeout")) is not None:
+        unit = "s" if is_jetbrains(parsed.source.text) else "ms"
+        options["timeout"] = seconds(limit.value.text, "timeout", unit)
+    if (limit := parsed.directive("connection-timeout")) is not None:
+        options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+    options["proxy"] = proxy(parsed, settings)
+    if (count := parsed.directive("messages")) is not None:
+        options["messages"] = _count(count.value.text)
+    return options
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
+        raise EvaluationError(f"@messages is a number from 1 to 1000000, not {text[:60]}")
+    return int(text)
