@@ -350,11 +350,12 @@ class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
     `name` is the assertion as written, or the test's name; `reason` says in a sentence why it
-    failed. An assertion also has a position in `file` and its parts: `subject`, `operator`, and the
-    `expected` (with variables replaced) and `actual` values, as texts that may be truncated, or
-    None if there is no such value. `difference` holds the lines of a unified diff from the expected
-    to the actual value, if both are multi-line texts or JSON. Nothing here is masked: whoever
-    displays it hides secrets.
+    failed. `about_status` says that the response's status was judged, so that one of 400 or
+    above may be what was expected. An assertion also has a position in `file` and its parts:
+    `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values, as
+    texts that may be truncated, or None if there is no such value. `difference` holds the lines
+    of a unified diff from the expected to the actual value, if both are multi-line texts or
+    JSON. Nothing here is masked: whoever displays it hides secrets.
     """
 
     name: str
@@ -368,6 +369,7 @@ class Verdict:
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    about_status: bool = False
 
 
 def find_headers(headers: Headers, name: str) -> Iterator[str]:

@@ -125,7 +125,11 @@ _kept = section("What is kept between runs")
     metavar="FILE|auto",
     help="Check requests and responses against this OpenAPI description, or one found beside them.",
 )
-@_allowed("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
+@_allowed(
+    "--fail",
+    is_flag=True,
+    help="Fail for a status of 400 or above, and for assertions that do not hold.",
+)
 @_shown(
     "--save",
     type=click.Choice(["each", "end"]),

@@ -132,7 +132,7 @@ def _evaluate(
     if nothing and not (shown.quiet and ours):
         complain(f"{source.name}: no request here; it is read as Org (.http, .rest: as requests)")
     if not shown.quiet:
-        for notice in plan.notices:
+        for notice in plan.warnings:
             complain(f"{source.name}: {notice}")
     results = MODES[shown.mode](
         source.name,
@@ -166,10 +166,9 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
     """Report the outcome of a block or request, and return whether it is a failure."""
     failed = outcome.state == "failed"
     name = outcome.file or source.name
-    for exchange in outcome.exchanges:
-        response = exchange.response
-        failed |= settings.fail and response is not None and response.status >= 400
-    failed |= settings.fail and not all(test.held for test in outcome.tests)
+    if settings.fail:
+        failed |= any(one.unexpected_status is not None for one in outcome.exchanges)
+        failed |= not all(test.held for test in outcome.tests)
     if shown.json:
         for line in report.json_lines(
             name, outcome, failed, with_text=source.plain, explained=shown.explain

@@ -66,7 +66,6 @@ class Asked:
     repeat: int
     jobs: int
     bail: bool
-    fail: bool
     retry: int
     retry_delay: float
     timeout: float | None
@@ -132,7 +131,6 @@ _written = section(REPORTS)
     metavar="FILE|auto",
     help="Check requests and responses against this OpenAPI description, or one found beside them.",
 )
-@_runs("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
 @_runs(
     "--retry",
     type=click.IntRange(0, 1000),
@@ -305,7 +303,6 @@ def _settings(asked: Asked, history: History) -> Settings:
         proxies=(*asked.proxies, *filter(None, (asked.proxy,))),
         choice=Choice(asked.names, frozenset(asked.tags)),
         retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
-        fail=asked.fail,
         bail=asked.bail,
         write=asked.write,
         logins=Logins(),
@@ -451,8 +448,12 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     color = "green" if run.summary.held else "red"
     sums = click.style(", ".join(said) or "nothing sent", fg=color)
     what = f"{documents} document{'' if documents == 1 else 's'}"
+    checked = f"; {summary['assertions']} assertions checked"
+    if summary["unasserted"]:
+        sent = counts["passed"] + counts["failed"]
+        checked += f", {summary['unasserted']} of {sent} requests had none"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
-    click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{ended}", err=True)
+    click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{checked}{ended}", err=True)
 
 
 def _tell_coverage(description: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
@@ -55,6 +56,10 @@ class ScriptInput:
     elements: tuple[str, ...] = ()
     seed: int | None = None
     name: str | None = None
+
+
+_STATUS = re.compile(r"status|\bcode\b", re.IGNORECASE)
+"""What the tests of a script that judge the response's status have in their code."""
 
 
 @attrs.frozen
@@ -117,7 +122,7 @@ class Engine:
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         try:
-            return _result(answer)
+            return _result(answer, about_status=_STATUS.search(code) is not None)
         except (AttributeError, KeyError, TypeError):
             reason = "script: it changed JavaScript itself, and its results cannot be read"
             raise ScriptError(reason) from None
@@ -194,11 +199,14 @@ class Engine:
         return [str(one) for one in answer["found"]]
 
 
-def _result(answer: dict[str, Any]) -> Result:
+def _result(answer: dict[str, Any], *, about_status: bool) -> Result:
     return Result(
         log=tuple(map(str, answer["log"])),
         tests=tuple(
-            Verdict(str(one["name"]), one["ok"] is True, str(one["message"]))
+            Verdict(
+                *(str(one["name"]), one["ok"] is True, str(one["message"])),
+                about_status=about_status,
+            )
             for one in answer["tests"]
         ),
         variables={

@@ -97,6 +97,13 @@ class Exchange:
         )
 
     @property
+    def unexpected_status(self) -> int | None:
+        """The status if it is 400 or above, and none of the tests is about the status."""
+        if self.response is None or any(test.about_status for test in self.tests):
+            return None
+        return self.response.status if self.response.status >= 400 else None
+
+    @property
     def attempts(self) -> int:
         """How often it was sent."""
         return sum(one.reason == "attempt" for one in self.earlier) + 1

@@ -90,12 +90,20 @@ class Choice:
 class Plan:
     """What is to be done with a document, in order.
 
-    `problems` are failures of the whole document, `notices` warnings for the user.
+    `problems` are failures of the whole document, `notices` warnings for the user. `suspects` look
+    like a block or a header argument but are not: warnings, too, and errors in a run of tests,
+    where something that was meant to be checked would otherwise pass unchecked.
     """
 
     steps: tuple[Step, ...]
     notices: tuple[str, ...] = ()
     problems: tuple[OrgrestError, ...] = ()
+    suspects: tuple[OrgrestError, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices and suspects, for a run that sends the rest of the document."""
+        return (*self.notices, *(f"line {one.line}: {one.reason}" for one in self.suspects))
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)

@@ -46,15 +46,19 @@ def of_outcome(
     """Return the record of the outcome of a step, or (None) of what is none of the plan's.
 
     `place` is its position in the run: the file, the turn, the row of data. `started` is in seconds
-    since 1970. With `fail`, a status of 400 and above is a failure.
+    since 1970. With `fail`, a status of 400 and above is a failure unless a test is about the
+    status.
     """
     hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     if outcome.file is not None:
         place = {**place, "file": outcome.file}
-    statuses = [one.response.status for one in outcome.exchanges if one.response is not None]
-    bad = [str(status) for status in statuses if fail and status >= 400]
-    reason = f"the status is {', '.join(bad)} (--fail)" if bad else None
+    bad = [
+        str(one.unexpected_status) for one in outcome.exchanges if one.unexpected_status and fail
+    ]
+    reason = None
+    if bad:
+        reason = f"the status is {', '.join(bad)}, and no assertion expects it"
     if outcome.reason is not None:
         reason = hide(outcome.reason.reason)
     return {

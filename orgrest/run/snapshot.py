@@ -100,7 +100,13 @@ def judge(
     the line of its block.
     """
     verdict = Verdict(
-        ":expect same", False, subject=SUBJECT, operator="same", file=place[0], line=place[1]
+        ":expect same",
+        False,
+        subject=SUBJECT,
+        operator="same",
+        file=place[0],
+        line=place[1],
+        about_status=True,
     )
     if not old.strip():
         return attrs.evolve(verdict, reason="no result stands in the document yet")

@@ -135,7 +135,7 @@ class BackgroundRun:
                     return
                 run = Run(self._text, client=client, settings=self._settings, **self._arguments)
                 self._run = run
-                for notice in run.plan.notices:
+                for notice in run.plan.warnings:
                     self._in_loop(self._notice, notice)
                 for outcome in run.outcomes():
                     self._tell(outcome)

@@ -66,6 +66,7 @@ def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
         file=source.file if source is not None else None,
         line=place.line if place is not None else None,
         column=place.column if place is not None else None,
+        about_status=assertion.subject == "status" or "status" in (assertion.path or "").lower(),
     )
 
 

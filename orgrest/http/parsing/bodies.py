@@ -68,15 +68,15 @@ class BodyReader:
         return _text_body(texts, span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Take a line that is an assertion; warn of one that only looks like an assertion."""
-        found = assertion_in(*line.dedented(self.indent), line.end)
+        """Take a line that is an assertion, or looks like one, which is a problem."""
+        text, start = line.dedented(self.indent)
+        found = assertion_in(text, start, line.end)
         if found is None:
             return False
         if isinstance(found, str):
-            start = line.start + line.indent
-            self._notice(start, f"sent as part of the body: {found}", "bad-assertion")
-            return False
-        self.assertions.append(found)
+            self._problem(start, f"{found} (<<END ... END sends such a line)", "bad-assertion")
+        else:
+            self.assertions.append(found)
         return True
 
     def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:

@@ -14,7 +14,7 @@ from orgrest.http.syntax import (
     ParsedRequest,
     Template,
 )
-from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 
 _METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
 REQUEST = re.compile(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
@@ -36,7 +36,6 @@ class _Reader:
         self._source = source
         self._lines = Lines(source.text)
         self._problems: list[OrgrestError] = []
-        self._notices: list[Notice] = []
         self._assertions: list[Assertion] = []
 
     def request(self) -> ParsedRequest:
@@ -69,7 +68,7 @@ class _Reader:
             body=body,
             name=None,
             problems=tuple(self._problems),
-            notices=tuple(self._notices),
+            notices=(),
             assertions=tuple(self._assertions),
             source=self._source,
             span=Span(start.start, body.span.end if body else start.end),
@@ -131,15 +130,14 @@ class _Reader:
         return Body(joined(pieces), None, (), span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Take a line that is an assertion; warn of one that only looks like an assertion."""
-        found = assertion_in(line.text.lstrip(" \t"), line.start + line.indent, line.end)
+        """Take a line that is an assertion, or looks like one, which is a problem."""
+        start = line.start + line.indent
+        found = assertion_in(line.text.lstrip(" \t"), start, line.end)
         if isinstance(found, str):
-            self._notices.append(
-                Notice.at(self._source, line.start + line.indent, found, "bad-assertion")
-            )
+            self._problem(start, found, "bad-assertion")
         elif found is not None:
             self._assertions.append(found)
-        return found is not None and not isinstance(found, str)
+        return found is not None
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))

@@ -11,8 +11,10 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.arguments import arguments_of
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
+from orgrest.org.known import KNOWN
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
@@ -39,9 +41,6 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
     """
     notices: list[str] = []
     languages = languages_of(document, settings)
-    if not settings.languages:
-        notices += _left_alone(document, languages)
-    mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
     texts = [(one.start, document.offset(one.last)) for one in document.verb]
     found = [
         block
@@ -59,16 +58,21 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
     if unclosed or nameless or any(map(_may_be_in_result, found)):
         inside = result_spans(document, inherited, found)
     found = [block for block in found if not within(inside, block.start)]
-    notices += (
-        f"line {line}: this block has no #+end_src, and so is none{mixed}"
+    mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
+    suspects = [
+        (line, f"this block has no #+end_src, and so is none{mixed}")
         for line in unclosed
         if settings.is_above(line) and not within(inside, document.offset(line - 1))
-    )
-    notices += (
-        f"line {block.line + 1}: no source block here is named {block.call.name}"
+    ]
+    suspects += (
+        (block.line + 1, f"no source block here is named {block.call.name}")
         for block in nameless
         if block.call and not within(inside, block.start)
     )
+    suspects += _misspelt_languages(document, inside)
+    if not settings.languages:
+        suspects += _left_alone(document, languages)
+    suspects += _misspelt_arguments(document, inherited, found)
     notices += map(_same_name, namesakes(document, found))
     if settings.names or settings.lines:
         found = _wanted(document, found, settings, file)
@@ -95,6 +99,7 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
             for block in found
         ),
         tuple(notices),
+        suspects=tuple(EvaluationError(why, file=file, line=line) for line, why in suspects),
     )
 
 
@@ -109,12 +114,49 @@ def languages_of(document: Document, settings: Settings) -> frozenset[str]:
     return settings.languages or document.request_languages()
 
 
-def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[str]:
-    used = [block.language for block in document.blocks if block.call is None]
+def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
     for language in sorted(ALL_LANGUAGES - languages):
-        if count := used.count(language):
-            blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
-            yield f"{blocks} left alone in a restclient document (--lang {language} takes them)"
+        lines = [b.line for b in document.blocks if b.call is None and b.language == language]
+        if lines:
+            blocks = f"{len(lines)} block{'s' if len(lines) > 1 else ''} in {language}"
+            reason = f"{blocks} left alone in a restclient document (--lang {language} takes them)"
+            yield lines[0] + 1, reason
+
+
+def _misspelt_languages(
+    document: Document, inside: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, str]]:
+    """Yield line and reason for each block with a request whose language is nearly one of ours."""
+    for block in document.blocks:
+        language = block.language
+        if block.kind != "block" or language in ALL_LANGUAGES or within(inside, block.start):
+            continue
+        if meant := _similar(language, ALL_LANGUAGES, 0.8):
+            body = document.text[block.start : block.end].splitlines()[1:]
+            lines = (line for line in body if line.strip() and line.lstrip()[0] not in "#:")
+            if is_request_line(next(lines, "")):
+                yield block.line + 1, f"not a language of requests: {language} (is it {meant}?)"
+
+
+def _misspelt_arguments(
+    document: Document, inherited: Inherited, blocks: Iterable[Block]
+) -> Iterator[tuple[int, str]]:
+    """Yield line and reason for each header argument of `blocks` that is nearly a known one."""
+    for block in blocks:
+        try:
+            arguments = arguments_of(document, inherited, block)
+        except ArgumentError:
+            continue  # reported when the block is evaluated
+        for name in arguments.values:
+            if name.lower() not in KNOWN and (meant := _similar(name, KNOWN, 0.8)):
+                yield block.line + 1, f"no header argument :{name} is known (is it :{meant}?)"
+
+
+def _similar(word: str, known: Iterable[str], least: float) -> str | None:
+    """Return the most similar known word, None if none has this ratio (of `difflib`) at least."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
 
 
 def _may_be_in_result(block: Block) -> bool:

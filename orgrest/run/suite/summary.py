@@ -21,7 +21,8 @@ PERCENTILES = (50, 90, 95, 99)
 class Brief:
     """A short form of a record: `title` names the request, `why` has the lines of a failure.
 
-    `unit` is the number of the document's run; `notes` are other messages for the user.
+    `unit` is the number of the document's run, `assertions` the number of those that were checked,
+    tests in scripts included; `notes` are other messages for the user.
     """
 
     unit: int
@@ -31,6 +32,7 @@ class Brief:
     outcome: str
     status: int | None
     duration: float
+    assertions: int = 0
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -47,6 +49,7 @@ class Brief:
             record["outcome"],
             response["status"] if response else None,
             spent(record),
+            len(record["assertions"]),
             tuple(reasons(record)),
             tuple(record["notes"]),
         )
@@ -87,16 +90,23 @@ def reasons(record: Record) -> Iterable[str]:
 
 @attrs.define
 class Summary:
-    """The totals of a run: the number of requests by outcome, and the durations."""
+    """The totals of a run: requests by outcome, assertions checked, durations.
+
+    `unasserted` is the number of requests that got a response and had no assertion.
+    """
 
     repeated: bool = False
     counts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    assertions: int = 0
+    unasserted: int = 0
     _began: float = attrs.field(factory=time.monotonic)
     _times: dict[tuple[str, str], array[float]] = attrs.field(factory=dict)
 
     def count(self, brief: Brief) -> None:
         """Add a request."""
         self.counts[brief.outcome] += 1
+        self.assertions += brief.assertions
+        self.unasserted += brief.outcome in ("passed", "failed") and not brief.assertions
         if self.repeated and brief.outcome != "skipped":
             key = brief.place, brief.title.partition(" [turn ")[0]
             self._times.setdefault(key, array("d")).append(brief.duration)
@@ -111,6 +121,8 @@ class Summary:
         return {
             "requests": sum(self.counts.values()),
             **self.counts,
+            "assertions": self.assertions,
+            "unasserted": self.unasserted,
             "duration": round(time.monotonic() - self._began, 3),
             "percentiles": [
                 {"place": place, "title": title, **percentiles(times)}

@@ -68,6 +68,7 @@ class Opened:
             write=writable_files.write if settings.write else None,
         )
         self._plan: Plan = self.run.plan
+        self._notes = self._plan.notices
         chosen = (step for part in get_args(Part) for step in self.steps(part))
         self._untold = {step.id: step for step in chosen}
 
@@ -81,6 +82,8 @@ class Opened:
             if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
                 continue
             yield self._record(outcome, None, time.time(), 0.0)
+        for error in self._plan.suspects:
+            yield record.without_request(self._numbered(), "error", error.reason, error.line)
 
     def send(self, step: Step) -> Iterator[Record]:
         """Do a step; yield the record of each request that was sent for it."""
@@ -133,9 +136,9 @@ class Opened:
 
     def _record(self, outcome: Outcome, step: Step | None, began: float, took: float) -> Record:
         place = self._numbered()
-        found = record.of_outcome(outcome, step, place, began, took, fail=self._settings.fail)
-        if self._count == 1:  # failures of the whole document are reported once
-            found["notes"] = [*self._plan.notices, *found["notes"]]
+        found = record.of_outcome(outcome, step, place, began, took, fail=True)
+        found["notes"] = [*self._notes, *found["notes"]]
+        self._notes = ()  # those of the whole document are reported once
         return found
 
     def _numbered(self) -> Record:

@@ -82,7 +82,7 @@ class Evaluated:
             )
             self.outcomes: list[Outcome] = list(evaluation.outcomes())
             self.text = evaluation.text
-            self.notices = evaluation.plan.notices
+            self.notices = evaluation.plan.warnings
 
     def results(self) -> list[str]:
         """The texts below the results keywords."""
@@ -180,7 +180,7 @@ class TestResults:
         done = run(text)
         assert len(done.results()) == 1
         assert done.notices == (
-            "1 block in http left alone in a restclient document (--lang http takes them)",
+            "line 4: 1 block in http left alone in a restclient document (--lang http takes them)",
         )
         assert len(run(text, languages=frozenset({"http", "restclient"})).results()) == 2
 

@@ -93,7 +93,7 @@ class Sent:
                 text.replace("HOST", server.url), client=client, **options
             )
         self.text = evaluation.text.replace(server.url, "HOST")
-        self.notices = evaluation.plan.notices
+        self.notices = evaluation.plan.warnings
         lines = [raw.split(b"\r\n", 1)[0].decode() for raw in server.requests[before:]]
         self.lines = [line.removesuffix(" HTTP/1.1") for line in lines]
         self.states = [outcome.state for outcome in self.outcomes]

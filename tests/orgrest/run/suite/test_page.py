@@ -23,6 +23,8 @@ GET HOST/json?needle
 
 ### third
 GET HOST/404
+
+?? status == 404
 """
 VISIBLE = "[...document.querySelectorAll('details.request')].filter(d => d.checkVisibility())"
 

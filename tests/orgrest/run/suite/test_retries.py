@@ -56,7 +56,7 @@ def test_only_what_is_safe_is_sent_again(
     run, method: str, answers: tuple[bytes, ...], sent: int, outcome: str
 ) -> None:
     with in_turn(*answers) as server:
-        done = run("--fail", *RETRY, "a.http", a_http=f"{method} {server.url}\n")
+        done = run(*RETRY, "a.http", a_http=f"{method} {server.url}\n")
         # The transport itself sends once more on a kept connection that was closed meanwhile.
         assert len(server.requests) == sent
     assert done.outcomes == [outcome]
@@ -65,7 +65,7 @@ def test_only_what_is_safe_is_sent_again(
 
 def test_nothing_is_sent_again_unless_that_is_asked_for(run) -> None:
     with in_turn(BUSY, OK) as server:
-        assert run("--fail", "a.http", a_http=f"GET {server.url}").outcomes == ["failed"]
+        assert run("a.http", a_http=f"GET {server.url}").outcomes == ["failed"]
 
 
 def test_what_reached_nobody_is_sent_again_whatever_its_method(run) -> None:

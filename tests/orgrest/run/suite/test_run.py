@@ -82,12 +82,6 @@ class TestOutcomes:
         assert [one["passed"] for one in request["assertions"]] == [False, True, False]
         assert [one["line"] for one in request["assertions"]] == [2, 3, 4]
 
-    def test_a_bad_status_is_a_failure_where_that_is_asked_for(self, run) -> None:
-        assert run("a.http", a_http="GET HOST/404").status == 0
-        done = run("--fail", "a.http", a_http="GET HOST/404")
-        assert (done.status, done.outcomes) == (1, ["failed"])
-        assert "the status is 404 (--fail)" in done.err
-
     def test_what_is_not_to_be_sent_is_skipped_and_no_failure(self, run) -> None:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
@@ -96,11 +90,12 @@ class TestOutcomes:
         more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
         done = run("b.org", b_org=f"{two}{more}")
-        assert done.outcomes == ["passed", "passed"]
-        first, second = (one["notes"] for one in done.requests)
-        assert ["left alone" in first[0], "not sent" in first[1], second] == [True, True, []]
-        assert all(note in done.err for note in first)
-        assert "left alone" not in run("-q", "b.org").err
+        assert done.outcomes == ["error", "passed", "passed"]
+        assert "left alone" in done.requests[0]["reason"]
+        [first], second = (one["notes"] for one in done.requests[1:])
+        assert ["not sent" in first, second] == [True, []]
+        assert first in done.err
+        assert "not sent" not in run("-q", "b.org").err
 
     def test_quiet_tells_failures_and_sums_only(self, run) -> None:
         done = run("-q", "a.http", a_http="GET HOST/json\n\n###\nGET HOST/json\n?? status == 1")
