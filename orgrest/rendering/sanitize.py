@@ -15,6 +15,12 @@ _INVISIBLE = re.compile(
 # GNU Emacs manual, "Specifying File Variables".
 _LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
 
+# What makes Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables"; Vim's
+# "modeline".
+_MODELINE = re.compile(r"(?:(?<=-)\*(?=-))|(?<!\S)(vim?(?:[<=>]?\d+)?|ex):", re.IGNORECASE)
+_LINK_TYPE = re.compile(r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])")
+_LINK = re.compile(r"\[(?=\[)|<(?=[\w+-]+:)")
+
 _END = r"(?=[ \t\n]|\Z)"
 # Org Syntax, "Elements": what a line of a paragraph may begin with.
 _START = re.compile(
@@ -55,6 +61,30 @@ def visible(text: str, *, one_line: bool = False) -> str:
     """
     shown = _LOCAL_VARIABLES.sub(r"\1\\x3a", _INVISIBLE.sub(_show_character, text))
     return shown.replace("\n", "\\x0a") if one_line else shown
+
+
+def without_settings(line: str) -> str:
+    """Return a line in which no editor finds settings: a modeline, or local variables."""
+    return _MODELINE.sub(
+        lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a", visible(line, one_line=True)
+    )
+
+
+def without_links(line: str) -> str:
+    """Return the text of a comment without Org's links, which can be opened in comments, too."""
+    return _LINK_TYPE.sub(r"\1 ", _LINK.sub(r"\g<0> ", line))
+
+
+def in_heading(text: str) -> str:
+    """Return a text for a heading or a title: as verbatim if Org would find markup in it."""
+    if not text or is_plain_inside(text):
+        return text
+    return verbatim(text) or re.sub(r"[^\w\s.,-]+", " ", text).strip()
+
+
+def has_local_variables(text: str) -> bool:
+    """Tell whether Emacs might find local variables in a text."""
+    return _LOCAL_VARIABLES.search(text) is not None
 
 
 def _show_character(match: re.Match[str]) -> str:

@@ -17,6 +17,12 @@ from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Writt
 from orgrest.convert.shared.reading_back import wrong_with
 from orgrest.http.parsing import request_file
 from orgrest.org.text import escape
+from orgrest.rendering.sanitize import (
+    has_local_variables,
+    in_heading,
+    without_links,
+    without_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,14 +50,19 @@ def request_file_of(
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
     if request_file.is_restclient(text):
         text = f"# @title imported\n\n{text}"
-    return Written(text, writer.files, tuple(writer.notes))
+    return Written(_safe_start(text), writer.files, tuple(writer.notes))
 
 
 def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()) -> Written:
     """Write a collection as an Org document, as `request_file_of` does."""
     writer = _OrgWriter(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
-    return Written(text, writer.files, tuple(writer.notes))
+    return Written(_safe_start(text), writer.files, tuple(writer.notes))
+
+
+def _safe_start(text: str) -> str:
+    """Return a document whose first line holds no settings for Emacs."""
+    return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
 
 class _Writer:
@@ -68,7 +79,7 @@ class _Writer:
         """Yield the lines of a folder; `around` are the variables that hold outside of it."""
         if folder.name:
             yield f"### {'/ ' * max(depth - 1, 0)}{_line(folder.name)}"
-        yield from _comments(folder.description, folder.notes)
+        yield from self._comments(folder.description, folder.notes)
         own = self._own(folder)
         yield from (f"@{name} = {value}" for name, value in own.items())
         if folder.name or own or folder.description or folder.notes:
@@ -94,13 +105,17 @@ class _Writer:
                     Note(place, f"the value of {name} has several lines or blanks around it")
                 )
                 continue
+            if has_local_variables(value):
+                place = folder.name or "the collection"
+                self.notes.append(Note(place, f"Emacs would read settings in the value of {name}"))
+                continue
             own[name] = value
         return own
 
     def _request(self, request: Request) -> Iterator[str]:
         name = self._unique(_line(request.name) or _title(request))
         head = [f"### {name}"]
-        notes = _comments(request.description, request.notes)
+        notes = self._comments(request.description, request.notes)
         lines = self._lines(request)
         yield "\n".join([*head, *notes, *lines, ""])
 
@@ -112,10 +127,14 @@ class _Writer:
             request = self._with_file(request)
         text = _written(request)
         what, reason = wrong_with(text, request)
+        if not what and has_local_variables(text):
+            what, reason = "body", "Emacs would read settings in it"
         if what == "body" and request.body is not None:
             again = self._with_file(request)
             text = _written(again)
             what, reason = wrong_with(text, again)
+            if not what and has_local_variables(text):
+                what, reason = "settings", "Emacs would read settings in it"
         if what in ("assertions", "scripts"):
             self.notes.append(Note(request.place, reason))
             lost = request.assertions
@@ -123,14 +142,14 @@ class _Writer:
             if what == "scripts":
                 lost = (*request.before, *request.after)
                 less = attrs.evolve(request, before=(), after=())
-            return [*_comments("\n".join(lost), ()), *self._lines(less)]
+            return [*self._comments("\n".join(lost), ()), *self._lines(less)]
         if not what:
             return text.split("\n")
         if what == "body" and self._bodies is None and not _has_files(request):
             reason += ": with -o FILE it goes into a file beside it"
         note = Note(request.place, reason)
         self.notes.append(note)
-        return _comments("", (note,)) + [f"# {line}" for line in text.split("\n")]
+        return self._comments(text, (note,))
 
     def _with_file(self, request: Request) -> Request:
         """Return a request whose body is in a file, if there can be one."""
@@ -161,6 +180,21 @@ class _Writer:
         self.files[path] = data
         return path
 
+    def _comments(self, description: str, notes: Iterable[Note]) -> list[str]:
+        """Return a description and what was not translated as lines of comments."""
+        found = []
+        for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
+            shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
+            mark = "- " if re.match(r"[#/\s]*[@+#?]", shown) else ""
+            found.append(f"# {mark}{self._comment(shown)}".rstrip())
+        return [
+            *found,
+            *(f"# not translated: {self._comment(_line(note.reason, 400))}" for note in notes),
+        ]
+
+    def _comment(self, line: str) -> str:
+        return without_settings(line)
+
     def _unique(self, name: str) -> str:
         found, number = name, 1
         while found in self._names:
@@ -173,20 +207,24 @@ class _Writer:
 class _OrgWriter(_Writer):
     """The state of writing an Org document."""
 
+    def _comment(self, line: str) -> str:
+        return without_links(without_settings(line))
+
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
         """Yield the lines of a folder: a heading, and those of what is in it."""
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
         if depth == 0:
             if folder.name:
-                yield f"#+title: {_line(folder.name)}"
+                yield f"#+title: {in_heading(without_links(_line(folder.name)))}"
             if variables:
                 yield f"#+property: header-args :var {variables}"
         else:
-            yield f"{'*' * depth} {_line(folder.name).rstrip(':') or 'Folder'}"
+            title = without_links(_line(folder.name)).rstrip(":")
+            yield f"{'*' * depth} {in_heading(title) or 'Folder'}"
             if variables:
                 yield f":PROPERTIES:\n:header-args+: :var {variables}\n:END:"
-        yield from _comments(folder.description, folder.notes)
+        yield from self._comments(folder.description, folder.notes)
         yield ""
         for item in folder.items:
             if isinstance(item, Request):
@@ -195,14 +233,14 @@ class _OrgWriter(_Writer):
                 yield from self.folder(item, {**around, **own}, depth + 1)
 
     def _block(self, request: Request, depth: int) -> Iterator[str]:
-        name = self._unique(_line(request.name) or _title(request))
+        name = self._unique(without_links(_line(request.name)) or _title(request))
         if request.method:  # a block with a directive is never taken for restclient's
             directives = (f"name {name}", *request.directives)
             lines = self._lines(attrs.evolve(request, directives=directives))
         else:
             lines = []
-        yield f"{'*' * depth} {name.rstrip(':')}"
-        yield from _comments(request.description, request.notes)
+        yield f"{'*' * depth} {in_heading(name.rstrip(':'))}"
+        yield from self._comments(request.description, request.notes)
         if lines:
             body = escape("\n".join(lines))
             yield f"#+begin_src http\n{body}\n#+end_src"
@@ -235,20 +273,10 @@ def _written(request: Request) -> str:
     return "\n".join(lines)
 
 
-def _comments(description: str, notes: Iterable[Note]) -> list[str]:
-    """Return a description and what was not translated as lines of comments."""
-    found = []
-    for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
-        shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
-        mark = "- " if re.match(r"[#/\s]*[@+#]", shown) else ""
-        found.append(f"# {mark}{shown}".rstrip())
-    return [*found, *(f"# not translated: {_line(note.reason, 400)}" for note in notes)]
-
-
 def _line(text: str, longest: int = _LONGEST) -> str:
     """Return a text as a part of one line."""
     shown = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(shown.split())[:longest].rstrip()
+    return without_settings(" ".join(shown.split())[:longest].rstrip())
 
 
 def _title(request: Request) -> str:
