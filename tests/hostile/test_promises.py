@@ -12,29 +12,29 @@ CORPUS = "test_a_hostile_document_or_server_does_no_harm"
 MUTATED = "test_mutated_documents_and_responses_do_no_harm"
 
 PROMISES: dict[str, list[str]] = {
-    # the page: how a sentence begins, and the tests
-    "Variables of the environment by name": [
+    # the page: the start of a sentence, and its tests
+    "Environment variables by name": [
         "test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_it",
         "test_netrc_gives_passwords_and_logins_as_secrets",
         "test_a_secret_never_stands_in_a_result",
     ],
-    "Secrets that the user": [
+    "Secrets that you": [
         "test_a_list_that_is_wrong_says_where_and_how",
         "test_a_password_manager_is_asked_as_its_manual_says",
     ],
-    "Which program is asked": [
+    "Only you choose which program": [
         "test_a_document_cannot_take_a_secret_elsewhere",
         "test_a_script_cannot_take_a_secret_elsewhere",
         "test_a_redirect_elsewhere_takes_nothing_along",
         "test_a_host_means_that_host_and_no_other",
     ],
-    "Files below the document's folder": [
+    "Files in or below the document's folder": [
         "test_nothing_outside_the_documents_folder_is_read",
         "test_a_file_of_the_repository_around_the_document_is_read",
         "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
         CORPUS,
     ],
-    "Links do not lead out": [
+    "Symbolic links cannot lead outside": [
         "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
         CORPUS,
     ],
@@ -42,21 +42,21 @@ PROMISES: dict[str, list[str]] = {
         "test_files_elsewhere_are_read_when_allowed",
     ],
     "The document's own results": ["test_text_outside_a_result_never_changes", MUTATED],
-    "Files of data below": [
+    "Data files below": [
         "test_a_document_writes_data_below_its_folder",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
     ],
     "Images, audio, video": ["test_a_document_writes_data_below_its_folder"],
-    "What tools could find": [
+    "Files that tools might look for": [
         "test_a_document_writes_data_below_its_folder",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_file_that_the_document_does_not_name_bears_its_name",
     ],
-    "No other ending": [
+    "No other file endings": [
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_server_does_not_choose_an_ending_that_is_run",
     ],
-    "No file that orgrest did not write": [
+    "Only files that orgrest wrote": [
         "test_a_document_never_writes_over_a_file_that_orgrest_did_not_write",
         "test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it",
     ],
@@ -65,41 +65,49 @@ PROMISES: dict[str, list[str]] = {
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
     "`--allow-write DIR` lets": ["test_allow_write_lets_a_document_write_any_file_below_a_folder"],
-    "Requests and responses go into the": [
+    "Requests and responses are kept in the": [
         "test_only_the_user_can_read_the_history",
         "test_no_secret_gets_into_the_history",
         "test_the_oldest_runs_make_room_for_new_ones",
     ],
-    "A document is saved whole": [
+    "A document is saved completely": [
         "test_a_kill_between_writing_and_renaming_leaves_the_old_file",
         "test_an_edit_meanwhile_wins_and_the_results_are_beside_it",
     ],
-    "Of several runs at once": [
+    "If several runs on a document overlap": [
         "test_three_runs_at_once_on_one_document_each_keep_their_result",
     ],
     "HTTP requests and WebSocket": ["test_what_is_not_understood_is_never_sent_in_silence"],
-    "To another origin, after": [
+    "A request that orgrest does not fully": [
+        "test_what_is_not_understood_is_never_sent_in_silence"
+    ],
+    "After a redirect to another origin": [
         "test_of_the_documents_headers_only_a_short_list_reaches_another_origin",
         "test_credentials_never_reach_another_origin",
         "test_a_certificate_is_not_shown_to_another_origin",
     ],
-    "No request at all follows": [
+    "A redirect to another origin is not followed": [
         "test_a_body_with_a_secret_is_not_redirected_to_another_origin",
         "test_a_url_with_a_secret_is_not_followed_to_another_origin",
     ],
-    "A redirect of a public server": [
+    "A redirect from a public server": [
         "test_a_public_server_does_not_redirect_to_a_private_address",
         "test_a_name_that_leads_to_a_private_address_is_not_followed",
         "test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one",
     ],
-    "Behind a proxy, which looks": [
+    "If the document itself addresses": [
+        "test_a_public_server_does_not_redirect_to_a_private_address",
+        "test_a_name_that_leads_to_a_private_address_is_not_followed",
+        "test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one",
+    ],
+    "Behind a proxy, which resolves": [
         "test_a_public_server_does_not_redirect_to_a_private_address",
     ],
-    "Through the proxy of the environment": [
+    "Requests use the proxy of the environment": [
         "test_a_document_alone_gets_nothing_through_a_proxy_of_its_own",
         "test_no_variable_of_a_document_or_of_its_folder_chooses_one",
     ],
-    "Only to servers whose certificates": [
+    "Certificates are always verified": [
         "test_a_certificate_of_an_unknown_authority_is_refused",
         "test_insecure_takes_any_certificate_and_warns",
     ],
@@ -108,17 +116,17 @@ PROMISES: dict[str, list[str]] = {
         CORPUS,
     ],
     "No Python beside a document": ["test_no_module_beside_a_document_is_run"],
-    "jq programs, in a process": [
+    "jq programs, in a separate process": [
         "test_a_jq_program_reads_no_file_and_learns_of_none",
         "test_a_jq_program_sees_no_environment_and_no_other_input",
         "test_a_jq_program_that_does_not_end_is_stopped",
         "test_a_jq_program_that_prints_without_end_is_stopped",
     ],
-    "JavaScript of request files": [
+    "JavaScript in request files": [
         "test_a_script_sees_nothing_of_the_machine",
         "test_a_script_without_end_or_bounds_is_stopped",
     ],
-    "[Logins](../how-to/logins.md) of the user": [
+    "Your [logins](../how-to/logins.md)": [
         "test_another_document_that_names_the_same_login_does_not_get_its_token",
         "test_a_token_goes_to_no_host_that_the_person_did_not_allow",
         "test_an_allowed_token_cannot_be_taken_elsewhere",
@@ -129,16 +137,24 @@ PROMISES: dict[str, list[str]] = {
         "test_without_a_terminal_no_browser_is_opened",
         "test_a_question_that_is_dismissed_signs_nobody_in",
     ],
-    "What it asks to be sent": [
+    "Requests from scripts": [
         "test_what_a_script_sends_is_recorded_with_its_request",
         "test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one",
     ],
-    "What `require` knows only computes": [
+    "Modules from `require`": [
         "test_what_needs_the_machine_is_refused_with_what_to_do_instead",
         "test_modules_give_what_node_gives",
         "test_a_script_that_breaks_javascript_breaks_nothing_else",
     ],
-    "A script changes the request": [
+    "A script can change its own request": [
+        "test_a_request_is_sent_as_the_script_above_it_left_it",
+        "test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent",
+        "test_a_script_cannot_make_a_run_sleep_for_hours",
+        "test_naps_without_end_are_ended",
+        "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
+        "test_no_text_of_a_server_takes_a_value_into_a_request",
+    ],
+    "Credentials are not sent to another server": [
         "test_a_request_is_sent_as_the_script_above_it_left_it",
         "test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent",
         "test_a_script_cannot_make_a_run_sleep_for_hours",
@@ -150,12 +166,12 @@ PROMISES: dict[str, list[str]] = {
         "test_an_xpath_without_end_is_an_error",
         "test_a_jsonpath_without_end_is_an_error",
     ],
-    "Regular expressions are RE2's": [
+    "Regular expressions use RE2": [
         "test_a_pattern_in_a_path_never_blows_up",
         "test_a_pattern_that_blows_up_elsewhere_takes_no_time",
         "test_what_only_javascripts_patterns_have_is_matched_within_a_limit",
     ],
-    "Answers are read, laid out": [
+    "Responses are parsed, formatted": [
         "test_hostile_bodies_are_shown_in_linear_time_and_space",
         "test_one_long_row_or_cell_does_not_make_the_others_as_long",
         "test_two_secrets_of_one_base64_text_are_masked_in_linear_time",
@@ -165,27 +181,27 @@ PROMISES: dict[str, list[str]] = {
         "test_only_what_org_would_read_gets_a_comma",
         "test_org_finds_only_text_verbatim_and_code_in_a_result",
     ],
-    "What Org finds in a result": ["test_org_finds_only_text_verbatim_and_code_in_a_result"],
+    "In a result, Org finds only": ["test_org_finds_only_text_verbatim_and_code_in_a_result"],
     "Elsewhere (`value`, `raw`": [
         "test_org_reads_a_plain_text_as_paragraphs_without_markup",
         "test_where_a_comma_would_show_they_go_into_an_example",
     ],
-    "An answer never becomes Org": [
+    "A response never becomes Org": [
         "test_org_finds_only_text_verbatim_and_code_in_a_result",
         "test_org_reads_a_plain_text_as_paragraphs_without_markup",
         "test_an_inline_result_is_nothing_but_text_verbatim_or_code",
     ],
-    "In a list or table only": [
+    "In a list or table, only": [
         "test_items_and_cells_with_markup_are_verbatim",
         "test_a_cell_or_item_that_is_protected_is_read_back_as_it_was",
     ],
-    "With `:wrap src` an answer": [
+    "With `:wrap src`, a response": [
         "test_no_response_stands_in_a_block_that_org_could_run_or_tangle",
         CORPUS,
     ],
-    "`html` and `latex` give": ["test_each_word_has_its_form"],
+    "`html` and `latex` produce": ["test_each_word_has_its_form"],
     "A result that would close": ["test_a_result_that_would_close_what_stands_open_above_is_told"],
-    "An answer is never evaluated": [
+    "A response is never evaluated": [
         "test_no_answer_is_ever_sent_as_a_request",
         "test_no_answer_in_an_inline_result_is_ever_sent",
     ],
@@ -193,13 +209,13 @@ PROMISES: dict[str, list[str]] = {
     "Emacs's `Local Variables:`": [
         "test_an_answer_does_not_become_file_local_variables_of_emacs",
     ],
-    "Of a body 1 MiB is shown": ["test_one_mebibyte_is_shown_unless_told_otherwise"],
-    "Decompression ends at a limit": [
+    "1 MiB of a body is shown": ["test_one_mebibyte_is_shown_unless_told_otherwise"],
+    "Decompression has a limit": [
         "test_a_decompression_bomb_stops_at_the_limit",
         "test_a_redirect_loop_is_a_failure_after_ten",
         "test_a_slow_drip_ends_with_the_whole_exchanges_time",
     ],
-    "A run makes 100,000 requests": [
+    "A run sends at most 100,000 requests": [
         "test_files_that_run_each_other_end_with_the_budget",
         "test_no_request_is_sent_once_the_bytes_are_used_up",
         "test_by_default_a_run_may_receive_64_gib",
