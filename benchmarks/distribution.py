@@ -16,7 +16,6 @@ from scriptschema import strategies
 from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices
 from scriptschema.commands.corpus_report import plot, print_report
-from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
@@ -55,14 +54,9 @@ def main(smoke: bool) -> None:
     table((*header, "never occur"), rows, f"{count} trees of each (a quarter of the large ones)")
     occurrences({name: occurring[name] for name in (DEFAULT, BYTES, HYPOTHESIS)}, count)
     print_report(found)
-    try:
-        drawing = plot(found, DRAWING.suffix[1:])
-    except MissingExtra as error:
-        print(f"\nnot drawn: {error}\n")
-        return
     if not smoke:
         DRAWING.parent.mkdir(exist_ok=True)
-        DRAWING.write_bytes(drawing)
+        DRAWING.write_bytes(plot(found))
         print(f"\ndrawn: {DRAWING}\n")
 
 

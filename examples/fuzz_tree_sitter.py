@@ -1,6 +1,6 @@
 """Fuzzes tree-sitter's grammar of Luau by programs, with Atheris.
 
-    pip install 'scriptschema[atheris]' tree-sitter tree-sitter-luau
+    pip install './scriptschema[atheris]' tree-sitter tree-sitter-luau
     python examples/fuzz_tree_sitter.py -len_control=0 -max_len=20000 corpus/
 
 tree-sitter is C, which Atheris does not see; what guides it is the coverage of scriptschema's own

@@ -55,6 +55,6 @@ def needs(program: str) -> pytest.MarkDecorator:
 
 
 needs_engine = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
+    find_spec("quickjs") is None, reason="pip install quickjs-ng: the engine for scripts is missing"
 )
 """The mark of a test that runs scripts."""

@@ -7,15 +7,28 @@ import re
 import sys
 import tomllib
 from functools import cache
+from importlib.metadata import distribution
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.requirements import Requirement
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ROOT = Path(__file__).parents[1]
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PROJECT = PYPROJECT["project"]
-EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+PACKAGES = "scriptschema", "orgrest"
+
+
+def read(path: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / path).read_text())
+
+
+PROJECTS = {package: read(f"{package}/pyproject.toml")["project"] for package in PACKAGES}
+EXTRAS: dict[str, dict[str, list[str]]] = {
+    package: project["optional-dependencies"] for package, project in PROJECTS.items()
+}
 
 # The names under which packages are imported, where these differ.
 MODULES = {
@@ -23,6 +36,7 @@ MODULES = {
     "protobuf": "google",
     "pure-protobuf": "pure_protobuf",
     "pyspnego": "spnego",
+    "quickjs-ng": "quickjs",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "python-jsonpath": "jsonpath",
@@ -39,21 +53,18 @@ GUESTS = {"backports", "brotli", "certifi", "jq", "keyring", "pytest", "socks", 
 ELSEWHERE = {"atheris", "pluau"}
 
 
-def name_of(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
-
-
-def brought_by(requirements: list[str]) -> set[str]:
-    """The modules that requirements bring, those of the extras that they name among them."""
+def modules_of(requirements: Iterable[str]) -> set[str]:
+    """The modules that requirements bring."""
     found = set()
-    for requirement in requirements:
-        name = name_of(requirement)
-        if name == PROJECT["name"]:
-            for extra in re.split(r"[\[\],]", requirement)[1:-1]:
-                found |= brought_by(EXTRAS[extra])
-        else:
-            found |= {MODULES.get(name, name)} | PARTS.get(name, set())
+    for one in requirements:
+        name = Requirement(one).name
+        found |= {MODULES.get(name, name)} | PARTS.get(name, set())
     return found
+
+
+def extra_requirements(package: str) -> dict[str, list[str]]:
+    """What each extra of a package brings, but `all`, which names other extras."""
+    return {extra: brought for extra, brought in EXTRAS[package].items() if extra != "all"}
 
 
 @cache
@@ -69,73 +80,78 @@ def imported_by(package: str) -> set[str]:
     return names - set(sys.stdlib_module_names) - {"scriptschema", "orgrest"}
 
 
-def documented() -> dict[str, tuple[str, str]]:
-    """Each package's extra, and who needs it, as docs/dependencies.md has them."""
+def documented() -> dict[tuple[str, str], str]:
+    """The extra ("" for none) of each package and requirement in docs/dependencies.md."""
     text = (ROOT / "docs/dependencies.md").read_text()
     rows = re.findall(
         r"^\|(?: `([a-z]+)` \|)? (\S+) \| (both|scriptschema|orgrest) \| \S.* \|$",
         text,
         re.MULTILINE,
     )
-    return {name: (extra, of) for extra, name, of in rows}
+    return {
+        (package, name): extra
+        for extra, name, of in rows
+        for package in (PACKAGES if of == "both" else [of])
+    }
 
 
-def test_all_that_is_imported_is_declared_and_the_other_way_round() -> None:
-    declared = brought_by(PROJECT["dependencies"]).union(*map(brought_by, EXTRAS.values()))
-    imported = imported_by("scriptschema") | imported_by("orgrest")
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_that_is_imported_is_declared_and_the_other_way_round(package: str) -> None:
+    extras = extra_requirements(package)
+    declared = modules_of(PROJECTS[package]["dependencies"]).union(
+        *(modules_of(brought) for brought in extras.values())
+    )
+    imported = imported_by(package)
     assert imported - declared - GUESTS == set()
     assert declared - imported - set().union(*PARTS.values()) <= ELSEWHERE
 
 
-def test_all_has_every_extra_but_those_for_engines() -> None:
-    everything = brought_by(EXTRAS["all"])
-    left = {extra for extra, brought in EXTRAS.items() if not brought_by(brought) <= everything}
-    assert left <= {"atheris", "cluster", "luau"}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_has_every_extra_but_those_for_engines(package: str) -> None:
+    [everything] = map(Requirement, EXTRAS[package]["all"])
+    assert everything.name == package
+    assert set(extra_requirements(package)) - everything.extras <= {"atheris", "luau"}
 
 
-def test_the_documentation_says_what_every_dependency_is_for() -> None:
-    declared = {name_of(one): "" for one in PROJECT["dependencies"]}
-    for extra, requirements in EXTRAS.items():
-        declared |= {name_of(one): extra for one in requirements}
-    del declared[PROJECT["name"]]
-    assert {name: extra for name, (extra, _) in documented().items()} == declared
+def test_the_documentation_says_what_every_dependency_is_for_and_who_needs_it() -> None:
+    declared: dict[tuple[str, str], str] = {}
+    for package, project in PROJECTS.items():
+        extras = {"": project["dependencies"], **extra_requirements(package)}
+        for extra, requirements in extras.items():
+            for one in requirements:
+                declared.setdefault((package, Requirement(one).name), extra)
+    assert documented() == declared
 
 
-@pytest.mark.parametrize(("name", "of"), [(name, of) for name, (_, of) in documented().items()])
-def test_the_documentation_says_which_package_needs_it(name: str, of: str) -> None:
-    if name in ELSEWHERE:
-        return
-    module = MODULES.get(name, name)
-    users = [package for package in ("scriptschema", "orgrest") if module in imported_by(package)]
-    assert users == (["scriptschema", "orgrest"] if of == "both" else [of])
+def test_a_clone_installs_what_both_packages_declare() -> None:
+    installed = distribution("scriptschema-and-orgrest").metadata
+    declared = {one for project in PROJECTS.values() for one in project["dependencies"]}
+    required = map(Requirement, installed.get_all("Requires-Dist") or ())
+    assert {str(one) for one in required if "extra ==" not in str(one.marker)} == {
+        str(Requirement(one)) for one in declared
+    }
+    assert set(installed.get_all("Provides-Extra") or ()) == set().union(*EXTRAS.values())
 
 
-def test_a_message_that_names_an_extra_names_one_that_exists() -> None:
-    named = set()
-    for package in ("scriptschema", "orgrest"):
-        for file in (ROOT / package).rglob("*.py"):
-            text = file.read_text()
-            for extras in re.findall(r"'scriptschema\[([\w,]+)\]'", text):
-                named |= set(extras.split(","))
-            named |= set(re.findall(r'extras\.imported\(\s*"[\w.]+", "(\w+)"', text))
-    assert {"scripts", "cluster"} <= named
-    assert named
-    assert named <= set(EXTRAS)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_package_has_the_licence_of_the_project(package: str) -> None:
+    assert (ROOT / package / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_ci_pins_a_release_that_is_allowed_of_all_that_it_installs() -> None:
     file = ROOT / ".ci" / "constraints.txt"
-    if not file.exists():  # the sdist has no .ci
-        return
     pinned: dict[str, list[str]] = {}
     for name, release in re.findall(r"^([\w.-]+)==([^\s;]+)", file.read_text(), re.MULTILINE):
         pinned.setdefault(name, []).append(release)
-    listed = PROJECT["dependencies"], *EXTRAS.values(), *PYPROJECT["dependency-groups"].values()
+    groups: dict[str, list[str]] = read("pyproject.toml")["dependency-groups"]
+    listed = [*groups.values()]
+    for package, project in PROJECTS.items():
+        listed += [project["dependencies"], *extra_requirements(package).values()]
     needed = [Requirement(one) for group in listed for one in group]
     loose = [
         str(one)
         for one in needed
-        if one.name not in (PROJECT["name"], "atheris")  # see .ci/constraints
+        if one.name != "atheris"  # see .ci/constraints
         and not any(map(one.specifier.contains, pinned.get(re.sub(r"[._]", "-", one.name), [])))
     ]
     assert not loose, "run .ci/constraints"

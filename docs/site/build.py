@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,9 @@ def gather() -> None:
     """Make build/docs: the pages of docs/ with the generated reference."""
     import reference
 
+    import orgrest
+    import scriptschema
+
     folder = ROOT / "build/docs"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site"))
@@ -41,7 +43,8 @@ def gather() -> None:
         head = page.read_text("utf-8").partition(GENERATED)[0] if page.exists() else ""
         page.write_text(head + text, encoding="utf-8")
     with (folder / "index.md").open("a", encoding="utf-8") as home:
-        home.write(f"\nVersion {version('scriptschema')}, under the MIT licence.\n")
+        versions = f"scriptschema {scriptschema.__version__}, orgrest {orgrest.__version__}"
+        home.write(f"\n{versions}, under the MIT licence.\n")
     for page in folder.rglob("*.md"):
         lines = page.read_text("utf-8").split("\n")
         shown = [_CODE.sub(_bars, one) if one.startswith("|") else one for one in lines]

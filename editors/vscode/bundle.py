@@ -15,6 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+ORGREST = ROOT / "orgrest"
 LIBS = HERE / "bundled" / "libs"
 NEEDED = {
     "attrs", "click", "elementpath", "pygls", "python-dotenv", "python-jsonpath", "pyyaml",
@@ -27,7 +28,6 @@ COMPILED = {".so", ".pyd", ".dylib", ".dll"}
 LEFT_OUT = (
     ".lock",
     "bin",
-    "scriptschema",
     "_yaml",
     "**/tests",
     "**/__pycache__",
@@ -39,13 +39,11 @@ LEFT_OUT = (
 def main() -> None:
     """Make `bundled/libs` anew."""
     shutil.rmtree(LIBS, ignore_errors=True)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ORGREST / "pyproject.toml").read_text())["project"]
     names = {re.split(r"[^\w.-]", one, maxsplit=1)[0]: one for one in project["dependencies"]}
     install = ["uv", "pip", "install", "--quiet", "--python", sys.executable, "--target", str(LIBS)]
-    constraints = ROOT / ".ci" / "constraints.txt"
-    if constraints.exists():  # not in an sdist
-        install += ["--constraint", str(constraints)]
-    for more in ([names[name] for name in sorted(NEEDED)], ["--no-deps", str(ROOT)]):
+    install += ["--constraint", str(ROOT / ".ci" / "constraints.txt")]
+    for more in ([names[name] for name in sorted(NEEDED)], ["--no-deps", str(ORGREST)]):
         subprocess.run([*install, *more], check=True)  # noqa: S603 - of this project's own names
     for pattern in LEFT_OUT:
         for path in LIBS.glob(pattern):

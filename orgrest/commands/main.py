@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orgrest import __version__
 from orgrest.commands.completion import FIRST_WORD
 from orgrest.commands.evaluate import evaluate
 from orgrest.commands.sections import Sectioned
@@ -107,7 +108,7 @@ program = _Program(
     context_settings=_SETTINGS,
     no_args_is_help=False,
 )
-click.version_option(package_name="scriptschema")(program)
+click.version_option(__version__)(program)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

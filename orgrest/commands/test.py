@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from orgrest import __version__
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     complain,
@@ -353,10 +354,9 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
 
 def _head() -> dict[str, Any]:
     from datetime import UTC, datetime
-    from importlib.metadata import version
 
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"orgrest": version("scriptschema"), "started": started}
+    return {"orgrest": __version__, "started": started}
 
 
 def _status(asked: Asked, run: SuiteRun, control: Control) -> int:

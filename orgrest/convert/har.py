@@ -10,12 +10,12 @@ import base64
 import binascii
 import json
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 
+from orgrest import __version__
 from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.exports import Basic
@@ -171,7 +171,7 @@ def write(export: Export, *, beside: str | None) -> Written:
                 "comment": call.name,
             }
         )
-    creator = {"name": "orgrest", "version": version("scriptschema")}
+    creator = {"name": "orgrest", "version": __version__}
     whole = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
     text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
     return Written(text, {}, tuple(notes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orgrest.installing import install_command
 from orgrest.model import OrgrestError
 
 _MEMORY = 8 * 2**20
@@ -29,7 +30,7 @@ def _compiled(pattern: str) -> Any:
     try:
         import re2
     except ImportError:
-        reason = "patterns are matched by RE2: pip install 'scriptschema[patterns]'"
+        reason = f"patterns are matched by RE2: {install_command('google-re2')}"
         raise PatternError(reason) from None
     options = re2.Options()
     options.log_errors = False

@@ -1,6 +1,6 @@
 """JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run in a sandbox.
 
-Documents are not trusted, so scripts run in QuickJS (the extra `scripts`) in a process of its own:
+Documents are not trusted, so scripts run in QuickJS in a process of its own:
 no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
 engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
 effect but its result, and the requests that it asks the run to send; what httpyac's scripts export
@@ -21,6 +21,7 @@ import attrs
 from orgrest.http.responses import text_of
 from orgrest.http.sandbox.process import Sandbox
 from orgrest.http.script_value import ScriptValue
+from orgrest.installing import install_command
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
@@ -149,7 +150,7 @@ class Engine:
         if find_spec("quickjs") is None:
             raise ScriptError(
                 "JavaScript is run by QuickJS, which is not installed: "
-                "pip install 'scriptschema[scripts]'"
+                f"{install_command('quickjs-ng')}"
             )
         line = json.dumps({**job, "next": self._next}).encode() + b"\n"
         left = self._timeout
@@ -179,7 +180,8 @@ class Engine:
         not in the extension for VS Code.
         """
         if find_spec("jsonschema") is None:
-            raise ScriptError("JSON Schemas need the package jsonschema: pip install jsonschema")
+            command = install_command("jsonschema")
+            raise ScriptError(f"JSON Schemas need the package jsonschema: {command}")
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
         answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT)
         if answer["error"] is not None:

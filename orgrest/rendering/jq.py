@@ -26,6 +26,7 @@ from typing import IO, cast
 
 import attrs
 
+from orgrest.installing import install_command
 from orgrest.model import CaptureError
 
 TIMEOUT = 10
@@ -201,7 +202,8 @@ def run(program: str, text: str, args: str = "") -> str:
         return _by_package(program, text, options)
     executable = shutil.which("jq")
     if executable is None:
-        raise CaptureError("jq is not installed: pip install jq, or install the program jq")
+        command = install_command("jq")
+        raise CaptureError(f"jq is not installed: {command}, or install the program jq")
     # The space keeps a program like -.a from being read as an option; jq 1.6 has no `--`.
     return _start([executable, *options.words, f" {program}"], text, site=False).removesuffix("\n")
 

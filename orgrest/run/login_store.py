@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orgrest.files import FileError, write_private
+from orgrest.installing import install_command
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class LoginStore:
             return cls(Path(given), None)
         keychain = _keychain()
         if keychain is None:
-            reason = "there is no keychain (`pip install keyring` uses the system's)"
+            reason = f"there is no keychain (`{install_command('keyring')}` uses the system's)"
             raise OrgrestError(f"{reason}; with {VARIABLE}=FOLDER, a file there has the tokens")
         return cls(_default_folder(), keychain)
 

@@ -267,7 +267,6 @@ def fuzz(
     With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
     """
-    from scriptschema.extras import MissingExtra
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
     from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
@@ -310,7 +309,6 @@ def fuzz(
             session.run()
     except (
         *(FileError, TargetError, JudgeError, CampaignError, ClusterError, EngineError),
-        MissingExtra,
     ) as error:
         report(error)
         sys.exit(1)

@@ -105,12 +105,11 @@ class Failures:
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
         """Report an error that ends the block."""
-        from scriptschema.extras import MissingExtra
         from scriptschema.files import FileError
 
         try:
             yield
-        except (FileError, MissingExtra) as error:
+        except FileError as error:
             self.report(error)
 
 

@@ -55,15 +55,13 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
     \b
     scriptschema report campaign/ -o report.html
     """
-    from importlib.metadata import version
-
-    from scriptschema import files
+    from scriptschema import __version__, files
     from scriptschema.fuzzing.campaign.folder import now
     from scriptschema.fuzzing.report import content, page
 
     try:
         shown = content.gather_all(folders)
-        made = b"".join(page.pieces(shown, version("scriptschema"), now()))
+        made = b"".join(page.pieces(shown, __version__, now()))
         files.write(Path(output), made)
     except files.FileError as error:
         report(error)

@@ -1,4 +1,4 @@
-"""Text format, by protobuf's Python runtime (the extra `protobuf`) with descriptors made here.
+"""Text format, by protobuf's Python runtime with descriptors made here.
 
 Strings of this schema need not be UTF-8 (a fuzzer's corpus is full of others), but protobuf's
 Python text parser refuses those. Text format and binary write a string and a bytes field alike, so

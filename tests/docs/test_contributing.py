@@ -34,8 +34,9 @@ def test_what_contributing_says_to_touch_is_there() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_classifiers_name_the_pythons_that_tox_tests() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+@pytest.mark.parametrize("package", ["scriptschema", "orgrest"])
+def test_the_classifiers_name_the_pythons_that_tox_tests(package: str) -> None:
+    project = tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
     named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
     [tested] = re.findall(r"^\[testenv:py3\{([\d,]+)\}\]", (ROOT / "tox.ini").read_text(), re.M)
     assert named == [f"3.{minor}" for minor in tested.split(",")]

@@ -17,7 +17,6 @@ import pytest
 from command import run_here
 
 from scriptschema import wire
-from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
@@ -145,7 +144,7 @@ def test_a_scheduler_that_goes_away_ends_the_campaign_which_has_what_came_before
 
 def test_without_dask_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtra, match="cluster"), Cluster("local:1"):
+    with pytest.raises(ClusterError, match="install distributed"), Cluster("local:1"):
         pass
 
 

@@ -216,7 +216,7 @@ _SUBJECT_TABLE: Final = (
         "js",
         "EXPRESSION",
         "What an expression of JavaScript gives, with httpyac's `response`; the last operator in "
-        "the line is the assertion's. Needs the extra `scripts`.",
+        "the line is the assertion's.",
         _javascript,
         required=True,
     ),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.installing import install_command
 from orgrest.model import Credentials, OrgrestError, TransportError, find_headers
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class _Handshake:
         try:
             import spnego
         except ImportError as error:
-            reason = f"{self._scheme} needs pyspnego: pip install 'scriptschema[ntlm]'"
+            reason = f"{self._scheme} needs pyspnego: {install_command('pyspnego')}"
             raise TransportError(reason) from error
         try:
             self._context = spnego.client(

@@ -228,7 +228,7 @@ def _jsonpath(text: str, path: str) -> str:
 def _error(text: str) -> dict[str, Any]:
     """Return an engine exception's message, and its line in the script."""
     message, _, stack = text.partition("\n")
-    if message.strip() in ("", "null"):  # the engine's message when it is out of memory
+    if message.strip() in ("", "null", "InternalError: out of memory"):
         return {"message": f"more than {MEMORY // 2**20} MiB of memory are used", "line": None}
     frames = _FRAME.findall(stack)
     own = [line for name, line in frames if name in ("__script", "<eval>")]

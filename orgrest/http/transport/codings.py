@@ -9,6 +9,7 @@ from urllib3.response import GzipDecoderState
 
 from orgrest.http.transport.headers import accept_encoding
 from orgrest.http.transport.urls import show
+from orgrest.installing import install_command
 
 if TYPE_CHECKING:
     import http.client
@@ -53,5 +54,5 @@ def oddities(response: http.client.HTTPResponse) -> Iterator[str]:
         package = PACKAGES.get(coding)
         if coding == "identity" or package == "" or (package and coding in accept_encoding()):
             continue
-        hint = f": pip install {package}" if package else ""
+        hint = f": {install_command(package)}" if package else ""
         yield f"the body is still encoded as {show(coding)}, which is not understood{hint}"

@@ -15,6 +15,7 @@ from urllib3.util import make_headers
 from orgrest.http.transport.connections import Sockets, exact
 from orgrest.http.transport.proxies import is_socks, proxy_for, without_userinfo
 from orgrest.http.transport.urls import Url
+from orgrest.installing import install_command
 from orgrest.model import OrgrestError, TransportError
 
 if TYPE_CHECKING:
@@ -145,9 +146,9 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
         try:
             certifi = import_module("certifi")
         except ImportError as error:
-            raise TransportError(
-                "this system has no TLS root certificates: pip install certifi, or give --ca"
-            ) from error
+            command = install_command("certifi")
+            reason = f"this system has no TLS root certificates: {command}, or give --ca"
+            raise TransportError(reason) from error
         return ssl.create_default_context(cafile=certifi.where())
     return ssl.create_default_context()
 
@@ -164,8 +165,8 @@ def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
         return urllib3.PoolManager(**options)
     if is_socks(proxy):
         if find_spec("socks") is None:
-            reason = f"the proxy {without_userinfo(proxy)} needs PySocks: pip install pysocks"
-            raise TransportError(reason)
+            command = install_command("pysocks")
+            raise TransportError(f"the proxy {without_userinfo(proxy)} needs PySocks: {command}")
         from urllib3.contrib.socks import SOCKSProxyManager
 
         return SOCKSProxyManager(proxy, **options)

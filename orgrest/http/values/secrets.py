@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from orgrest.installing import install_command
 from orgrest.model import Bound, OrgrestError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "keyring": Provider(
         _keyring,
         _whole,
-        "`keyring set {service} {key}` puts it there (pip install keyring)",
+        "`keyring set {service} {key}` puts it there ({install})",
         frozenset({"service"}),
     ),
     "pass": Provider(
@@ -245,7 +246,11 @@ def _entry(name: str, given: Any, usual: Any, file: str) -> Entry:
 def _ask(name: str, entry: Entry) -> str:
     """Ask a provider for a secret. Raises OrgrestError."""
     provider = PROVIDERS[entry.provider]
-    help_ = provider.get.format(key=entry.key, service=entry.others.get("service", "orgrest"))
+    help_ = provider.get.format(
+        key=entry.key,
+        service=entry.others.get("service", "orgrest"),
+        install=install_command("keyring"),
+    )
     try:
         value = provider.value(_run(provider.command(entry)), entry)
         if not value:

@@ -22,13 +22,13 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import attrs
 
-from scriptschema import extras
 from scriptschema.fuzzing.campaign import parents
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
@@ -39,6 +39,7 @@ from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.opening import try_target
+from scriptschema.installing import install_command
 
 SLICE: Final = 10.0
 """Seconds of fuzzing in a task."""
@@ -62,7 +63,7 @@ class Cluster:
 
     A context manager. `slice_seconds` is the duration of a task.
 
-    Raises ClusterError, MissingExtra and, if a target does not work there, TargetError.
+    Raises ClusterError and, if a target does not work there, TargetError.
     """
 
     def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
@@ -74,7 +75,11 @@ class Cluster:
         self._workers: dict[int, RemoteWorker] = {}
 
     def __enter__(self) -> Self:
-        distributed = extras.imported("distributed", "cluster", "--cluster needs Dask")
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError:
+            reason = f"--cluster needs Dask: {install_command('distributed')}"
+            raise ClusterError(reason) from None
         for logger in ("distributed", "distributed.client"):  # problems are reported here
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:

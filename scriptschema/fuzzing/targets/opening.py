@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from scriptschema import __version__
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.command import CommandTarget, version_of
@@ -19,6 +20,7 @@ from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.fuzzing.targets.processes import split
+from scriptschema.installing import install_command
 
 SERVICES: Final = Path(__file__).parent
 
@@ -44,7 +46,7 @@ def open_target(description: Description) -> Target:
             return PersistentTarget(description, words)
         case _:
             if not _version_of_package("pluau"):
-                raise TargetError("pluau is not installed: pip install 'scriptschema[luau]'")
+                raise TargetError(f"pluau is not installed: {install_command('pluau')}")
             words = [sys.executable, str(SERVICES / "pluau_service.py")]
             return PersistentTarget(description, words)
 
@@ -74,7 +76,7 @@ def try_target(description: Description) -> list[Outcome]:
 def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
     """Return the versions of this package, Python, the system and the targets."""
     found = {
-        "scriptschema": _version_of_package("scriptschema"),
+        "scriptschema": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
     }

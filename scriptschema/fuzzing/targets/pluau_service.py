@@ -47,7 +47,7 @@ def load() -> Any:
                     module = importlib.util.module_from_spec(spec)
                     spec.loader.exec_module(module)
                     return module
-    raise ImportError("pluau is not installed: pip install 'scriptschema[luau]'")
+    raise ImportError("pluau is not installed")
 
 
 def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import sysconfig
 import threading
 import tomllib
 import venv
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, response
 
+from orgrest import __version__
 from orgrest.commands import demo_server
 from orgrest.commands import editor as editor_commands
 
@@ -120,7 +120,7 @@ def test_the_lisp_compiles_without_a_warning_and_its_documentation_is_in_order(
 def test_the_lisp_has_the_version_of_the_package() -> None:
     found = re.search(r"^;; Version: (\S+)$", ORGREST_EL.read_text(), re.MULTILINE)
     assert found
-    assert found[1] == version("scriptschema")
+    assert found[1] == __version__
 
 
 # ------------------------------------------------------------------------------------------- Babel

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from orgrest import __version__
 from orgrest.commands.main import program
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
@@ -57,8 +57,7 @@ def test_each_snippet_can_be_sent(name: str, tmp_path: Path) -> None:
 
 
 def test_the_extension_has_the_version_of_the_package() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert {read("package.json")["version"], read("package-lock.json")["version"]} == {version}
+    assert {read(f"{one}.json")["version"] for one in ("package", "package-lock")} == {__version__}
 
 
 def test_all_methods_subjects_and_operators_are_coloured() -> None:

@@ -65,7 +65,7 @@ def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> N
         Verdict("holds", True, ""),
         Verdict("fails", False, "not created"),
         Verdict("silent", False, "Assertion failed"),
-        Verdict("breaks", False, "'nothing' is not defined"),
+        Verdict("breaks", False, "nothing is not defined"),
     )
 
 
@@ -149,7 +149,7 @@ def test_httpyacs_scripts_can_cancel_a_request(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("code", "reason", "line"),
     [
-        ("let a = 1;\nnothing();", "script: ReferenceError: 'nothing' is not defined", 2),
+        ("let a = 1;\nnothing();", "script: ReferenceError: nothing is not defined", 2),
         ("let a = ;", "script: SyntaxError: unexpected token in expression: ';'", 1),
         ("\n\nrequire('fs')", 'script: Error: require("fs") is not there', 3),
     ],
@@ -168,8 +168,8 @@ def test_an_error_says_what_and_where(
     [
         ("while (true);", "the script did not come to an end within 0.5 s"),
         ("const a = []; while (true) a.push(new Array(1000).fill(a.length))", "memory"),
-        ("let a = 'x'; while (true) a += a", "memory"),
-        ("(function f() { return f() + 1; })()", "stack overflow"),
+        ("let a = 'x'; while (true) a += a", "string too long"),
+        ("(function f() { return f() + 1; })()", "Maximum call stack size exceeded"),
         ("/(a+)+$/.test('a'.repeat(40) + 'b')", "the script did not come to an end within 0.5 s"),
     ],
 )
@@ -218,7 +218,7 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(scripts, "find_spec", lambda _: None)
     with (
         Engine() as engine,
-        pytest.raises(ScriptError, match=r"pip install 'scriptschema\[scripts"),
+        pytest.raises(ScriptError, match=r"pip install .*quickjs-ng"),
     ):
         engine.run("1", "jetbrains", Context(), REQUEST)
 

@@ -17,6 +17,7 @@ from servers import RawServer, by_path, response
 from orgrest.http import scripts
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
+from orgrest.installing import install_command
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
@@ -193,7 +194,7 @@ def test_without_re2_the_extra_that_brings_it_is_named(
     monkeypatch.setattr(scripts, "find_spec", lambda _: None)
     (verdict,) = judged(server, tmp_path, "/user", "body matches x")
     assert not verdict.held
-    assert "pip install 'scriptschema[patterns]'" in verdict.reason
+    assert install_command("google-re2") in verdict.reason
 
 
 # --------------------------------------------------------------------------------------- schemas

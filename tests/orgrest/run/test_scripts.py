@@ -141,13 +141,13 @@ def test_a_loop_goes_over_what_a_script_of_the_file_made(run) -> None:
     done = run(text + "GET HOST/{{one}}\n")
     assert (done.sent, done.log) == (["GET /1", "GET /b"], ["once"])
     failing = run(text.replace("exports", "nothing") + "GET HOST/{{one}}\n")
-    assert failing.reasons == ["a.http:2: script: ReferenceError: 'nothing' is not defined"]
+    assert failing.reasons == ["a.http:2: script: ReferenceError: nothing is not defined"]
 
 
 def test_when_a_script_of_the_file_fails_no_request_is_sent(run) -> None:
     done = run("{{\nnothing();\n}}\n###\nGET HOST/a\n###\nGET HOST/b\n")
     assert (done.sent, done.states) == ([], ["failed", "failed"])
-    assert done.reasons == ["a.http:2: script: ReferenceError: 'nothing' is not defined"] * 2
+    assert done.reasons == ["a.http:2: script: ReferenceError: nothing is not defined"] * 2
 
 
 @pytest.mark.parametrize("moment", ["", "@request"])

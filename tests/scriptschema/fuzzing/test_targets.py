@@ -281,5 +281,5 @@ def test_what_is_missing_is_said_with_how_to_install_it(
     with pytest.raises(TargetError, match="apt install nodejs"):
         open_target(Description("luau-web", folder=str(tmp_path)))
     monkeypatch.setattr("scriptschema.fuzzing.targets.opening._version_of_package", lambda _: "")
-    with pytest.raises(TargetError, match=r"pip install 'scriptschema\[luau\]'"):
+    with pytest.raises(TargetError, match=r"pip install .*pluau"):
         open_target(Description("pluau"))

@@ -25,6 +25,7 @@ from orgrest.commands.main import main
 from orgrest.http.transport import Client, pools
 from orgrest.http.transport.proxies import chosen, proxy_for, read_proxy
 from orgrest.http.transport.urls import parse_url
+from orgrest.installing import install_command
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
@@ -339,7 +340,10 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("proxy", "reason"),
     [
-        ("socks5://u:s3cret@h:1", "the proxy socks5://h:1 needs PySocks: pip install pysocks"),
+        (
+            "socks5://u:s3cret@h:1",
+            f"the proxy socks5://h:1 needs PySocks: {install_command('pysocks')}",
+        ),
         ("http://u:s3cret@[", "not a proxy: http://["),
         ("ftp://u:s3cret@h", "not a proxy: ftp://h"),
     ],
@@ -363,7 +367,7 @@ def test_a_system_without_root_certificates_takes_certifis_or_says_what_to_do(
     monkeypatch.setitem(sys.modules, "certifi", None)
     with Client() as client:
         reason = failure(client, Request("GET", tls_server.url))
-    assert "pip install certifi, or give --ca" in reason
+    assert f"{install_command('certifi')}, or give --ca" in reason
     certifi = types.SimpleNamespace(where=lambda: str(pem))
     monkeypatch.setitem(sys.modules, "certifi", certifi)
     with Client() as client:
