@@ -155,7 +155,7 @@ class Job:
             self.task.name,
             "done" if self.exchanges else "skipped",
             (*self.exchanges, *self.asked),
-            notes=tuple(self.notes + self.scripts.notes),
+            notes=(*self.task.notes, *self.notes, *self.scripts.notes),
             files=tuple(self.files),
             tests=tuple(self.scripts.tests),
             file=self.task.file,
