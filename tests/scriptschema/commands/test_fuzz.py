@@ -74,7 +74,7 @@ def test_what_cannot_be_asked_for_is_said(
 def test_what_is_wrong_in_a_file_is_said(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(text)
-    done = run_here("fuzz", "--config", path, "-o", tmp_path / "out")
+    done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "out")
     assert done.returncode == 2
     assert said in done.stderr.decode()
 
@@ -84,7 +84,7 @@ def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
     path.write_text(
         "size = 20\nseed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'\nseconds = 2.5\n"
     )
-    done = run_here("fuzz", "--config", path, "-o", tmp_path / "out", "-n", 5, "--seed", 4)
+    done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "out", "-n", 5, "--seed", 4)
     assert done.returncode == 0, done.stderr
     assert b"5 programs: nothing new was found" in done.stderr
     found = config.load(tmp_path / "out")
@@ -95,10 +95,10 @@ def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
 def test_a_campaign_goes_on_with_the_options_that_it_has(tmp_path: Path) -> None:
     word = ["-t", "command:cat", "--timeout", 2, "--memory", 100, "--known", tmp_path / "known"]
     (tmp_path / "known").touch()
-    done = run_here("fuzz", *word, "-o", tmp_path / "out", "-n", 2, "--json")
+    done = run_here("fuzz", "-j", 1, *word, "-o", tmp_path / "out", "-n", 2, "--json")
     events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
     assert (events[0], events[-1]) == ("start", "end")
-    done = run_here("fuzz", *word, "--size", 7, "-o", tmp_path / "out")
+    done = run_here("fuzz", "-j", 1, *word, "--size", 7, "-o", tmp_path / "out")
     assert done.returncode == 1
     assert b"other options (size)" in done.stderr
 
@@ -112,11 +112,11 @@ def a_target_with_two_messages(folder: Path) -> list[str]:
 
 def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -> None:
     target = a_target_with_two_messages(tmp_path)
-    done = run_here("fuzz", *target, "-o", tmp_path / "0", "--fail-on-find=position")
+    done = run_here("fuzz", "-j", 1, *target, "-o", tmp_path / "0", "--fail-on-find=position")
     assert (done.returncode, b"nothing new was found\n" in done.stderr) == (0, True)
     for more, status in (["--fail-on-find"], 0), (["--fail-on-find", "message"], 3):
         folder = tmp_path / str(status + 1)
-        done = run_here("fuzz", *target, "--compare", "errors", "-o", folder, *more)
+        done = run_here("fuzz", "-j", 1, *target, "--compare", "errors", "-o", folder, *more)
         assert done.returncode == status, done.stderr
         said = b"nothing new was found; there too: programs that differ in messages alone"
         assert said in done.stderr
@@ -128,7 +128,7 @@ def test_a_find_of_the_severity_that_was_asked_for_or_worse_fails(tmp_path: Path
     for severity, status in ("memory", 0), ("crash", 3), ("hang", 3):
         folder = tmp_path / severity
         arguments = ["-t", crash, "--size", 3, "-n", 2, "-o", folder]
-        done = run_here("fuzz", *arguments, f"--fail-on-find={severity}")
+        done = run_here("fuzz", "-j", 1, *arguments, f"--fail-on-find={severity}")
         assert done.returncode == status, done.stderr
         assert b"1 new find in" in done.stderr
 
@@ -140,16 +140,16 @@ def test_the_words_of_the_options_are_those_of_the_oracles() -> None:
 
 
 def test_a_target_that_does_not_work_is_told_before_anything_runs(tmp_path: Path) -> None:
-    done = run_here("fuzz", "-t", "command:false {file}", "-o", tmp_path / "out")
+    done = run_here("fuzz", "-j", 1, "-t", "command:false {file}", "-o", tmp_path / "out")
     assert done.returncode == 1
     assert b"does not work" in done.stderr
-    done = run_here("fuzz", "-t", f"luau-web:{tmp_path}", "-o", tmp_path / "out2")
+    done = run_here("fuzz", "-j", 1, "-t", f"luau-web:{tmp_path}", "-o", tmp_path / "out2")
     assert done.returncode == 1
     assert b"npm install luau-web" in done.stderr or b"apt install nodejs" in done.stderr
 
 
 def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
-    done = run_here("fuzz", "--demo", "-t", "command:cat", "-n", 3, "-o", tmp_path / "out")
+    done = run_here("fuzz", "-j", 1, "--demo", "-t", "command:cat", "-n", 3, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert b"<html" in (tmp_path / "report.html").read_bytes()[:500].lower()
     shown = done.stderr.decode()
@@ -173,7 +173,7 @@ def test_a_demonstration_with_a_find_says_how_to_run_it_again(
 
 
 def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:
-    arguments = ["fuzz", "-t", "command:cat", "-n", 40, "-o", tmp_path / "out"]
+    arguments = ["fuzz", "-j", 1, "-t", "command:cat", "-n", 40, "-o", tmp_path / "out"]
     status, shown = on_a_terminal(*arguments, stream="stderr")
     assert status == 0
     assert b"runs/s" in shown

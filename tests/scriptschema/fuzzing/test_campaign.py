@@ -40,7 +40,7 @@ CONFIG = Config(targets=(TARGET,), size=60, seed=1)
 
 
 def fuzz(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "scriptschema", "fuzz", *map(str, arguments)]
+    return [sys.executable, "-m", "scriptschema", "fuzz", "-j", "1", *map(str, arguments)]
 
 
 def new_campaign(folder: Path, **options: Any) -> list[str]:
@@ -314,7 +314,7 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
     folder = tmp_path / "campaign"
     reported: set[str] = set()
     corpus: set[str] = set()
-    command = [*new_campaign(folder), "--json", "-j", "1"]
+    command = [*new_campaign(folder), "--json"]
     for number in range(100 if long_mode else 6):
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -386,7 +386,7 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     assert first.stdout is not None
     try:
         first.stdout.readline()
-        second = run_here("fuzz", "-o", folder, "-n", 1)
+        second = run_here("fuzz", "-j", 1, "-o", folder, "-n", 1)
     finally:  # it has no end of its own
         first.send_signal(stop)
     assert second.returncode == 1

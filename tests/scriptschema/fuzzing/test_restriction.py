@@ -88,13 +88,13 @@ def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
         "echo 'probe 3'\n"
     )
     arguments = ["-t", f"command:sh {script} {{file}}", "-n", 2, "--without", "os,math.tan"]
-    done = run_here("fuzz", *arguments, "-o", tmp_path / "campaign")
+    done = run_here("fuzz", "-j", 1, *arguments, "-o", tmp_path / "campaign")
     assert done.returncode == 0, done.stderr
     assert b": lacks bit32, buffer, vector\n" in done.stderr
     config = load(tmp_path / "campaign")
     assert {"buffer.create", "vector.one", "os.clock", "math.tan"} <= config.missing()
     assert "math.sin" not in config.missing()
-    again = run_here("fuzz", *arguments, "-o", tmp_path / "campaign")
+    again = run_here("fuzz", "-j", 1, *arguments, "-o", tmp_path / "campaign")
     assert again.returncode == 0, again.stderr  # what was probed is no other option
 
 
@@ -107,12 +107,12 @@ def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
     ],
 )
 def test_names_that_there_are_not_are_told(option: list[str], said: str, tmp_path: Path) -> None:
-    done = run_here("fuzz", "-t", "command:cat", "-o", tmp_path / "campaign", *option)
+    done = run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", tmp_path / "campaign", *option)
     assert done.returncode == 2
     assert said in " ".join(done.stderr.decode().replace("│", "").split())
     path = tmp_path / "campaign.toml"
     path.write_text('without = ["bufer"]\n[[targets]]\nkind = "command"\ncommand = "cat"\n')
-    done = run_here("fuzz", "--config", path, "-o", tmp_path / "campaign")
+    done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "campaign")
     assert done.returncode == 2
     assert b"bufer" in done.stderr
 

@@ -87,7 +87,19 @@ def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
     folder: Path, tmp_path: Path
 ) -> None:
     target = f"persistent:{SERVICE}"
-    command = ["fuzz", "-t", target, "-o", tmp_path / "campaign", "-n", "12", "--seeds", folder]
+    command = [
+        "fuzz",
+        "-j",
+        "1",
+        "-t",
+        target,
+        "-o",
+        tmp_path / "campaign",
+        "-n",
+        "12",
+        "--seeds",
+        folder,
+    ]
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert b"seeds: 3 programs taken, 3 files not" in done.stderr
@@ -96,6 +108,6 @@ def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
     assert b"crash" in done.stdout
     names = {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
     assert {seeds.Path(name).suffix for name in names} == {".pb"}
-    again = run("fuzz", "-o", tmp_path / "campaign", "-n", "3", "--seeds", folder)
+    again = run("fuzz", "-j", 1, "-o", tmp_path / "campaign", "-n", "3", "--seeds", folder)
     assert again.returncode == 0, again.stderr
     assert names <= {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
