@@ -47,6 +47,11 @@ def speed(size: int, trees: int, rounds: int) -> None:
         wire.encode(mutant)
         render(mutant)
 
+    def ten_checked(tree: ModuleSet) -> None:
+        checking = Mutator(size=size)
+        for _ in range(10):
+            tree = checking.mutate(tree, choices).tree
+
     def ten_times(tree: ModuleSet) -> None:
         index = Index(tree)
         for _ in range(10):
@@ -73,6 +78,7 @@ def speed(size: int, trees: int, rounds: int) -> None:
             "decode": lambda: clock(lambda: [wire.decode(ModuleSet, d) for d in data]),
             "mutate": lambda: clock(lambda: [mutator.mutate(tree, choices) for tree in parents]),
             "mutate ten times": lambda: clock(lambda: [ten_times(tree) for tree in parents]),
+            "and check first": lambda: clock(lambda: [ten_checked(tree) for tree in parents]),
             "encode": lambda: clock(lambda: [wire.encode(tree) for tree in parents]),
             "render": lambda: clock(lambda: [render(tree) for tree in parents]),
             "index": lambda: clock(lambda: [Index(tree) for tree in parents]),

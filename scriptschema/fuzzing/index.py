@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path
 from scriptschema.codec.compiling import compile_each, indented
+from scriptschema.luau.repair import check
 from scriptschema.messages import schema
 from scriptschema.versions import TODAY
 
@@ -74,32 +75,41 @@ class Index(Generic[MessageT]):
             slot, position = self.slot(inner)
             node = getattr(node, slot) if position is None else getattr(node, slot)[position]
         nodes.append(node)
-        known = {}
-        inner = number + 1
-        while inner < end:
-            known[id(self.nodes[inner])] = inner
-            inner += self.size(inner)
+        inside = enumerate(self.parents[number + 1 : end], number + 1)
+        numbers = [inner for inner, parent in inside if parent == number]
+        ends = dict(zip(numbers, [*numbers[1:], end], strict=False))
+        known = {id(self.nodes[inner]): inner for inner in numbers}
+        same = upto = 0  # the rows of messages that also have the same place
         for child, step in _children(node):
             old = known.get(id(child))
+            if old is not None and self._steps[old] == step:
+                if old != upto:
+                    self._take_over(made, same, upto)
+                    same = old
+                upto = ends[old]
+                continue
+            self._take_over(made, same, upto)
+            same = upto = 0
             if old is None:
                 try:
                     _FILLERS[child.__class__](child, number, step, nodes, parents, steps)
                 except RecursionError:
                     return Index(tree)
             else:
-                parents.append(number)
-                steps.append(step)
-                self._take_over(made, old, old + self.size(old), 1)
-        self._take_over(made, end, len(self.nodes), 0)
+                self._take_over(made, old, ends[old], step)
+        self._take_over(made, same, upto)
+        self._take_over(made, end, len(self.nodes))
         return made
 
-    def _take_over(self, other: Index[Any], start: int, end: int, before: int) -> None:
-        """Add the rows of these messages to another index, which has `before` steps of them."""
+    def _take_over(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
+        """Add the rows of these messages to another index, the first with another step if given."""
         shift = len(other.nodes) - start
-        first = start + before
         other.nodes += self.nodes[start:end]
-        other.parents += [p + shift if p >= start else p for p in self.parents[first:end]]
-        other._steps += self._steps[first:end]
+        parents = self.parents[start:end]
+        other.parents += [p + shift if p >= start else p for p in parents] if shift else parents
+        other._steps += self._steps[start:end]
+        if step is not None:
+            other._steps[start + shift] = step
 
     def __len__(self) -> int:
         """How many messages the tree has."""
@@ -184,6 +194,11 @@ class Index(Generic[MessageT]):
             if heights[parent] <= heights[number]:
                 heights[parent] = heights[number] + 1
         return heights
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether `check` finds nothing in the tree."""
+        return not check(self.tree)
 
     def inside(self, number: int) -> range:
         """The numbers of the messages below a message."""

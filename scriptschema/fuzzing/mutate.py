@@ -24,23 +24,38 @@ import attrs
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices
+from scriptschema.extensions import StatTypeFunction
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import Mutation
 from scriptschema.fuzzing.operators import OPERATORS, Operator
+from scriptschema.fuzzing.repairing import repaired
 from scriptschema.luau.names import DEFAULT
-from scriptschema.luau.repair import check, repair_in_place
-from scriptschema.messages import Expr, ExprPrefix, Local, StatFor, StatForIn
+from scriptschema.luau.registers import MAX_CLOSURES
+from scriptschema.luau.repair import MAX_DEPTH, repair
+from scriptschema.messages import (
+    Expr,
+    ExprPrefix,
+    Local,
+    ModuleSet,
+    StatBlock,
+    StatContinue,
+    StatFor,
+    StatForIn,
+    StatLocal,
+    StatLocalFunction,
+    StatRepeat,
+)
 from scriptschema.versions import Version
-
-MAX_DEPTH: Final = 100
-"""As deep as protobuf's C++ and upb runtimes read."""
-
-_ATTEMPTS: Final = 40
-"""How many operators and places are tried before the tree is returned as it was."""
 
 _FEW: Final = 185
 """A function may have 200 locals and 245 registers; what is put in needs less than the rest."""
+
+_LARGE: Final = MAX_CLOSURES - 200
+"""A tree of fewer messages reaches none of the limits of which a repair has to count them all."""
+
+_ATTEMPTS: Final = 40
+"""How many operators and places are tried before the tree is returned as it was."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -60,14 +75,19 @@ class Mutant(Generic[MessageT]):
 
     tree: MessageT
     operator: str
+    _is_program: bool = attrs.field(repr=False, eq=False)
     _changed: tuple[Index[MessageT], int] | None = attrs.field(default=None, repr=False, eq=False)
 
     def index(self) -> Index[MessageT]:
         """Return the index of the tree, for the next mutation; faster than a new one."""
         if self._changed is None:
-            return Index(self.tree)
-        before, number = self._changed
-        return before.changed(self.tree, number)
+            index = Index(self.tree)
+        else:
+            before, number = self._changed
+            index = before.changed(self.tree, number)
+        if self._is_program:
+            index.is_program = True  # so that it is not checked
+        return index
 
 
 def mutate(
@@ -87,8 +107,9 @@ def mutate(
 
     With `programs`, the default for a tree in which `check` finds nothing, it finds nothing in the
     mutant either, and what is put in is made for the kinds and the scope at its place: a program
-    that ran to its end mostly still does. Without, the mutant is valid by the schema. What is
-    generated for it is for the version `luau`, as in `program`.
+    that ran to its end mostly still does. `programs=True` skips the check: the tree must be a valid
+    program. With False, the mutant is valid by the schema. What is generated for it is for the
+    version `luau`, as in `program`.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -118,6 +139,7 @@ class Mutator:
         self.programs = programs
         self.weights = {operator.name: operator.weight for operator in OPERATORS}
         self.statistics = {operator.name: Statistics() for operator in OPERATORS}
+        self._last: Mutant[Any] = Mutant(ModuleSet(program=StatBlock()), "", True)
         self._weighed: list[float] = []
         self._sums: dict[float, list[float]] = {}
         """The running sums of the weights, by how many times the aim a tree is."""
@@ -129,10 +151,13 @@ class Mutator:
 
         Raises ValueError for weights that are not numbers from 0 on, or all 0.
         """
-        index = tree if isinstance(tree, Index) else Index(tree)
+        if isinstance(tree, Index):
+            index = tree
+        else:  # often what was made last, which need not be checked
+            index = self._last.index() if tree is self._last.tree else Index(tree)
         if self.size is None:
             self.size = len(index)
-        programs = not check(index.tree) if self.programs is None else self.programs
+        programs = index.is_program if self.programs is None else self.programs
         cumulative = self._cumulative(len(index) / self.size)
         mutation = Mutation(
             index,
@@ -149,17 +174,14 @@ class Mutator:
             statistics.applied += 1
             if not self._apply(operator, mutation):
                 continue
-            mutant = mutation.result
-            changed: tuple[Index[MessageT], int] | None = (index, mutation.number)
-            if programs and not (mutation.safe and _is_far_from_limits(index)):
-                changed = None
-                mutant = copy(mutant)
-                problems = repair_in_place(mutant)
-                if problems and mutant == index.tree:
-                    continue
+            found = self._repaired(mutation) if programs else (mutation.result, mutation.number)
+            if found is None:
+                continue
             statistics.changed += 1
-            return Mutant(mutant, operator.name, changed)
-        return Mutant(copy(index.tree), "")
+            changed = None if found[1] is None else (index, found[1])
+            self._last = Mutant(found[0], operator.name, programs, changed)
+            return self._last
+        return Mutant(copy(index.tree), "", programs)
 
     def useful(self, mutant: Mutant[Any]) -> None:
         """Count for the mutant's operator that it was of use."""
@@ -201,6 +223,17 @@ class Mutator:
             raise ValueError("the weights of the operators are all 0")
         return cumulative
 
+    def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
+        """The mutant as a program, see `repaired`."""
+        index = mutation.index
+        if mutation.safe and _is_far_from_limits(index):
+            return mutation.result, mutation.number
+        is_large = 2 * len(index) + max(mutation.room, 0) > _LARGE
+        if self.max_depth <= MAX_DEPTH and not is_large:
+            return repaired(index, mutation.result, mutation.number)
+        mutant = repair(mutation.result)
+        return None if mutant == index.tree else (mutant, None)
+
     def _apply(self, operator: Operator, mutation: Mutation) -> bool:
         """Apply an operator at one place; return whether it changed something."""
         by_class = mutation.index.by_class
@@ -212,13 +245,23 @@ class Mutator:
 
 
 def _is_far_from_limits(index: Index[Any]) -> bool:
-    """Whether a function of the tree cannot reach Luau's limits by a mutation that is safe.
+    """Whether no function of the tree can come to a limit by a mutation that is safe.
 
-    The sum of what all variables and expressions need is compared: no function needs more.
+    Of Luau's limits, the sum of what all variables and expressions need is compared: no function
+    needs more. Constants, type functions, and continues in a repeat limit what may be done with a
+    variable.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
     variables: list[Any] = [index.nodes[number] for number in index.of(Local)]
+    declared: list[Any] = [
+        index.nodes[number] for cls in (StatLocal, StatLocalFunction) for number in index.of(cls)
+    ]
     names = range(len(DEFAULT.locals))
-    few = len(variables) + 2 * parts + 3 * loops <= _FEW
-    return few and all(variable.name in names for variable in variables)
+    return (
+        len(variables) + 2 * parts + 3 * loops <= _FEW
+        and all(variable.name in names for variable in variables)
+        and not any(node.is_const or node.is_exported for node in declared)
+        and not index.of(StatTypeFunction)
+        and not (index.of(StatRepeat) and index.of(StatContinue))
+    )

@@ -77,7 +77,8 @@ def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
 
 
 def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]) -> None:
-    _check(attribute.name, table, attribute.metadata["keywords"])
+    if table is not attribute.default:  # what is known to be in order
+        _check(attribute.name, table, attribute.metadata["keywords"])
 
 
 def _check(where: str, table: Iterable[str], keywords: frozenset[str]) -> None:
@@ -140,7 +141,8 @@ class Names:
     @libraries.validator
     def _check_libraries(self, _: object, libraries: Mapping[str, tuple[str, ...]]) -> None:
         for owner, table in libraries.items():
-            _check(f"libraries.{owner}", table, KEYWORDS)
+            if table is not _LIBRARIES.get(owner):
+                _check(f"libraries.{owner}", table, KEYWORDS)
 
     @members.default
     def _all_members(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ deeper than protobuf's limit stays within it (rule `depth`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -32,6 +32,7 @@ from scriptschema.luau.validation import (
     functions,
     limits,
     modules,
+    partial,
     references,
     statements,
     text,
@@ -39,10 +40,26 @@ from scriptschema.luau.validation import (
     type_annotations,
     versions,
 )
-from scriptschema.luau.validation.traversal import DEEPEST, MAX_DEPTH, Problem, Traversal
+from scriptschema.luau.validation.traversal import (
+    DEEPEST,
+    MAX_DEPTH,
+    IncompleteError,
+    Problem,
+    Traversal,
+)
+from scriptschema.messages import Stat
 from scriptschema.versions import Version
 
-__all__ = ["DEEPEST", "MAX_DEPTH", "RULES", "Problem", "check", "repair", "repair_in_place"]
+__all__ = [
+    "DEEPEST",
+    "MAX_DEPTH",
+    "RULES",
+    "Problem",
+    "check",
+    "repair",
+    "repair_in_place",
+    "repair_statements",
+]
 
 RULES: Final[Mapping[str, str]] = MappingProxyType(
     traversal.RULES
@@ -96,4 +113,24 @@ def repair_in_place(
     if luau is not None:
         versions.leave_out_newer(run, Version.parse(luau))
     run.run()
+    return run.problems
+
+
+def repair_statements(
+    way: Sequence[Message], statements: range, before: Sequence[Stat]
+) -> list[Problem] | None:
+    """Repair some statements of a block in place; return what `check` would have found.
+
+    The result is that of `repair_in_place` for the whole tree, but only the statements are visited,
+    and what follows them if they declare something else. `way` has the messages from the tree to
+    the block, which no one else holds. In it, `statements` took the place of `before`; the tree was
+    valid before, has at most MAX_CLOSURES messages, and is at most MAX_DEPTH deep.
+
+    Returns None if the whole tree has to be repaired: then some of it may be repaired already.
+    """
+    run = Traversal(way[0], DEFAULT, partial=True)
+    try:
+        partial.repair_statements(run, way, statements, before)
+    except IncompleteError:
+        return None
     return run.problems

@@ -29,6 +29,7 @@ from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports
 from scriptschema.generation.programs.idioms import IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
+from scriptschema.generation.programs.templates import measures
 from scriptschema.generation.trees import (
     DEEPEST,
     DEFAULT_SIZE,
@@ -277,7 +278,9 @@ def _grammar(
         for name, weight in weights["libraries"].items()
         if has(luau, NEWER_MEMBERS.get(("", name)))
     }
-    return Grammar(idioms, libraries, wrong, deterministic, typed, luau)
+    grammar = Grammar(idioms, libraries, wrong, deterministic, typed, luau)
+    measures.save()
+    return grammar
 
 
 def maker_of(

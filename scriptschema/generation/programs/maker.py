@@ -130,13 +130,14 @@ class Frame:
 
 @attrs.define
 class Template:
-    """A compiled template.
+    """A template, which is compiled when it is used for the first time.
 
     `fixed` are the nodes that it always has, `weight` says how many holes share what is to be spent
     beyond them, `heavy` what some of these take at least, `levels` how deep the deepest one stands.
     `needs` are the kinds of which there must be variables, `declares` counts those that it adds.
     `vararg`, `loop` and `returns`: it can only stand where `...`, a loop, and a function with
-    results of known kinds are around. `repeats`: it loops or makes a function.
+    results of known kinds are around. `repeats`: it loops or makes a function. `compile` returns
+    what builds the nodes.
     """
 
     text: str
@@ -150,7 +151,8 @@ class Template:
     repeats: bool = False
     declares: int = 0
     heavy: int = 0
-    _build: Any = None
+    compile: Callable[[], Any] = attrs.field(default=None, repr=False)
+    _build: Any = attrs.field(default=None, init=False)
 
     @property
     def least(self) -> int:
@@ -172,6 +174,8 @@ class Template:
         """Return what the template makes, None if it does not fit: an Expr, or a list of Stat."""
         if not self.fits(maker):
             return None
+        if self._build is None:
+            self._build = self.compile()
         maker.made += self.fixed
         return self._build(maker, Frame(max(size - self.fixed, 0), self.weight, room))
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.luau.scope import Binding
-from scriptschema.luau.validation.traversal import Place, Traversal
+from scriptschema.luau.validation.traversal import IncompleteError, Place, Traversal
 
 RULES: Final = {
     "const": "a constant has a value for each name, or a call or ... that may, and keeps it",
@@ -45,36 +45,58 @@ def assigned(v: Traversal, binding: Binding, path: Place) -> None:
     declaration: Any = binding.constant
     if declaration is None:
         return
+    if v.partial:
+        raise IncompleteError
     v.note(path, "const", f"{binding.name} is a constant")
     declaration.is_const = None
+    binding.constant = None
     if isinstance(declaration, m.StatLocalFunction):
         declaration.is_exported = None
-    binding.constant = None
+        module = v.tree.module if isinstance(v.tree, m.ModuleSet) else None
+        if module is not None and not _exporting(module):
+            end_with_return(module)
+
+
+def end_with_return(module: m.StatBlock) -> bool:
+    """Let a module that exports nothing return something; return whether it did not."""
+    if module.body and module.body[-1].which == "return_":
+        return False
+    module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
+    return True
+
+
+def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
+    """The statements of a source that export something, and their indexes."""
+    return [
+        (statement.alternative, index)
+        for index, statement in enumerate(block.body)
+        if statement.which in ("local", "local_function") and statement.alternative.is_exported
+    ]
 
 
 def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
     """See to what a source exports before it is visited; return whether it exports anything."""
-    exporting = [
-        (statement.alternative, (path, "body", index))
-        for index, statement in enumerate(block.body)
-        if statement.which in ("local", "local_function") and statement.alternative.is_exported
-    ]
+    exporting = _exporting(block)
     if not exporting:
         return False
     has_return = returns(block)
     seen: set[str] = set()
     kept = False
-    for node, here in exporting:
+    for node, index in exporting:
+        here = (path, "body", index)
         variables = [node.var] if isinstance(node, m.StatLocalFunction) else node.vars
         names = [v.names.local(variable.name) for variable in variables]
-        if has_return:
-            v.note(here, "export", "the source has a return, and what it exports is its result")
-        elif not seen.isdisjoint(names) or len({*names}) < len(names):
-            v.note(here, "export", "this name is exported already")
-        elif names:
+        is_new = seen.isdisjoint(names) and len({*names}) == len(names)
+        if names and is_new and not has_return:
             seen.update(names)
             kept = True
             continue
+        if v.partial:
+            raise IncompleteError
+        if has_return:
+            v.note(here, "export", "the source has a return, and what it exports is its result")
+        elif not is_new:
+            v.note(here, "export", "this name is exported already")
         node.is_exported = None
     return kept
 

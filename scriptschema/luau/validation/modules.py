@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.luau.scope import Function
-from scriptschema.luau.validation.constants import visit_exports
+from scriptschema.luau.validation.constants import end_with_return, visit_exports
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 
 RULES: Final = {
@@ -23,14 +23,13 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
         v.push(program)
         return
     here = (path, "module", None)
-    last = module.body[-1].alternative if module.body else None
     if visit_exports(v, module, here):
         pass  # that is what it returns
-    elif not isinstance(last, m.StatReturn):
+    elif end_with_return(module):
         v.note(here, "module", "the module does not end with a return")
-        module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
     else:
-        one_value(v, last, here)
+        returned: Any = module.body[-1].alternative
+        one_value(v, returned, here)
     v.scope.function.module = True
     v.module_reachable = False  # from within itself
     v.push((HANDLERS[m.StatBlock], module, here, depth + 1), program)

@@ -132,21 +132,27 @@ def filler() -> m.ExprConstantNumber:
     return m.ExprConstantNumber(val=0)
 
 
+class IncompleteError(Exception):
+    """A partial traversal does not do: the whole tree has to be visited."""
+
+
 class Traversal:
     """One traversal: `tree` is what it repairs, `problems` what was found on the way.
 
     `scope` is what is visible where the traversal is, `module_reachable` whether a require here
-    finds a module, and `any` the index of the type of that name.
+    finds a module, and `any` the index of the type of that name. `partial` says that only a part of
+    the tree is visited, and that the rest must stay as it is: see `partial.py`.
     """
 
-    def __init__(self, tree: Message, names: Names) -> None:
+    def __init__(self, tree: Message, names: Names, *, partial: bool = False) -> None:
         self.tree: Any = tree
         self.names = names
+        self.partial = partial
         self.scope = Scope(names)
         self.problems: list[Problem] = []
         self.module_reachable = True
         self.any = names.primitives.index("any") if "any" in names.primitives else 0
-        self._stack: list[Task] = []
+        self.stack: list[Task] = []
 
     @cached_property
     def deepest(self) -> int:
@@ -155,9 +161,13 @@ class Traversal:
 
     def run(self) -> None:
         """Visit the whole tree."""
-        stack = self._stack
-        stack.append((HANDLERS.get(self.tree.__class__, _leave), self.tree, (), 1))
-        while stack:
+        self.stack.append((HANDLERS.get(self.tree.__class__, _leave), self.tree, (), 1))
+        self.go_on(0)
+
+    def go_on(self, left: int) -> None:
+        """Do the next tasks, until that many are left."""
+        stack = self.stack
+        while len(stack) > left:
             task = stack.pop()
             count = len(task)
             if count == 5:  # most, and this is faster than what is below
@@ -181,7 +191,7 @@ class Traversal:
 
     def push(self, *tasks: Task) -> None:
         """Visit these next, the first one first."""
-        self._stack.extend(reversed(tasks))
+        self.stack.extend(reversed(tasks))
 
     def note(self, place: Place, rule: str, message: str) -> None:
         """Note a problem: where, the rule's name, what is wrong."""

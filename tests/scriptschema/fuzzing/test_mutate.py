@@ -14,6 +14,7 @@ from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator, mutate
+from scriptschema.fuzzing.mutation import Mutation
 from scriptschema.fuzzing.operators import OPERATORS
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
@@ -59,6 +60,40 @@ def test_in_a_chain_each_parent_stays_as_it_was_and_the_mutants_index_is_that_of
         assert index.parents == fresh.parents
         assert [*map(index.step, range(len(index)))] == [*map(fresh.step, range(len(fresh)))]
         assert index.by_class == fresh.by_class
+
+
+class ComparingMutator(Mutator):
+    """Compares each repaired mutant with the mutant that is repaired as a whole."""
+
+    def _repaired(self, mutation: Mutation) -> tuple[ModuleSet, int | None] | None:
+        tree = mutation.index.tree
+        before = wire.encode(tree, luau="today")
+        whole = repair(mutation.result)
+        found = super()._repaired(mutation)
+        assert wire.encode(tree, luau="today") == before
+        assert (tree if found is None else found[0]) == whole
+        return found
+
+
+@pytest.mark.parametrize("luau", [None, "today"])
+@pytest.mark.parametrize("programs", [True, False])
+def test_a_mutant_repaired_along_its_changed_path_is_the_one_repaired_as_a_whole(
+    long_mode: bool, programs: bool, luau: str | None
+) -> None:
+    def parent(seed: int) -> ModuleSet:
+        size = 10 + seed % 300
+        if programs:
+            return program(seed=seed, size=size, luau=luau)
+        return repair(generate(seed=seed, size=size, luau=luau))
+
+    mutator = ComparingMutator(
+        donors=[parent(seed) for seed in range(10)], size=200, programs=True, luau=luau
+    )
+    choices = RandomChoices(1)
+    for seed in range(2500 if long_mode else 75):
+        index = Index(parent(seed))
+        for _ in range(10):
+            index = mutator.mutate(index, choices).index()
 
 
 @settings(max_examples=40)

@@ -46,25 +46,43 @@ from typing import Any
 
 from scriptschema.generation.programs.maker import Template
 from scriptschema.generation.programs.templates import expressions as _expressions  # noqa: F401
+from scriptschema.generation.programs.templates import measures as _measures
 from scriptschema.generation.programs.templates import statements as _statements
 from scriptschema.generation.programs.templates.base import Compiler
+from scriptschema.generation.programs.templates.source import Build
 
 __all__ = ["expression", "statements"]
 
 
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Compile an expression, for programs that a type checker accepts if `typed`.
+    """Return an expression's template, for programs that a type checker accepts if `typed`.
 
     `newer`: it says more than the seed's schema can. Raises parse.ParseError, and ValueError for
     what is not a template.
     """
-    compiler = Compiler(text, f"return {text}", typed, newer)
-    returned: Any = compiler.program.body[0].alternative
-    [value] = returned.list
-    return compiler.finish(compiler.compile(value, 0))
+    return _template(text, f"return {text}", typed, newer)
 
 
 def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Compile statements, see `expression`."""
-    compiler = Compiler(text, text, typed, newer)
-    return compiler.finish(_statements.stats(compiler, compiler.program.body, 0))
+    """Return the template of statements, see `expression`."""
+    return _template(text, "", typed, newer)
+
+
+def _template(text: str, source: str, typed: bool, newer: bool) -> Template:
+    template = Template(text)
+
+    def compile_into(template: Template) -> Build:
+        compiler = Compiler(template, source or text, typed, newer)
+        if not source:
+            return _statements.stats(compiler, compiler.program.body, 0)
+        returned: Any = compiler.program.body[0].alternative
+        [value] = returned.list
+        return compiler.compile(value, 0)
+
+    if _measures.restore(template, source or text, typed, newer):
+        template.compile = lambda: compile_into(Template(text))
+    else:
+        build = compile_into(template)
+        template.compile = lambda: build
+        _measures.note(template, source or text, typed, newer)
+    return template

@@ -52,8 +52,8 @@ class Compiler:
     declares, before anything uses them; `assigned` the variables that do not stay what they are.
     """
 
-    def __init__(self, text: str, source: str, typed: bool, newer: bool) -> None:
-        self.template = Template(text)
+    def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:
+        self.template = template
         self.typed = typed
         self.write = Writer()
         luau = TODAY if newer else None
@@ -63,15 +63,10 @@ class Compiler:
         self.names = result.names
         self.customs: dict[str, int] = {}
         # So that templates do not use the same names for different things too often.
-        self.first_own = len(_SHARED) + crc32(text.encode()) % (OWN - 20)
+        self.first_own = len(_SHARED) + crc32(template.text.encode()) % (OWN - 20)
         self.loops = 0
         self.guarded: set[int] = set()
         self.given: set[str] = set()
-
-    def finish(self, build: Build) -> Template:
-        """Return the template whose root `build` builds."""
-        self.template._build = build
-        return self.template
 
     def hole(self, level: int, weight: int) -> None:
         """Record a hole."""
