@@ -13,6 +13,7 @@ from scriptschema.commands import program
 from scriptschema.commands.campaign_display import Display, Lines, as_json
 from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
 from scriptschema.commands.program import section
+from scriptschema.commands.trust import trusted_campaign
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -213,6 +214,7 @@ _told = section("Output")
     metavar="[SEVERITY]",
     help=f"Status {FOUND} if there is a new find of this severity, or a worse one.",
 )
+@_work("--trust", is_flag=True, help="Run the campaign's commands without asking.")
 @_told("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
 @_told(
     "--demo",
@@ -229,6 +231,7 @@ def fuzz(
     seeds_folder: Path | None,
     as_events: bool,
     demo: bool,
+    trust: bool,
     **options: Any,
 ) -> None:
     """Look for bugs in implementations of Luau.
@@ -261,6 +264,9 @@ def fuzz(
     --seeds FOLDER has sources or trees, for example a conformance suite: they are run first, and
     then mutated. Unreadable files are reported.
 
+    A campaign from somebody else has commands: they are shown, and run if you say so, or with
+    --trust.
+
     With --broken a share of the sources are no programs: tokens are missing or changed. A TARGET
     that does not refuse one, but runs it to its end, or crashes or hangs on it, has a bug.
 
@@ -270,7 +276,6 @@ def fuzz(
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
     from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
-    from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.session import CampaignError, Session
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.oracles.severity import is_at_least
@@ -289,7 +294,7 @@ def fuzz(
     try:
         with (
             stoppable(f"`scriptschema fuzz -o {output}` goes on"),
-            Campaign(output, config) as campaign,
+            trusted_campaign(output, config, trust=trust) as campaign,
             _workers(campaign, address, jobs) as workers,
         ):
             if isinstance(workers, Cluster):

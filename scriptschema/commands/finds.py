@@ -10,6 +10,7 @@ import click
 
 from scriptschema.commands import program
 from scriptschema.commands.console import INPUT_FOLDER, counted, report
+from scriptschema.commands.trust import trust_option, trusted_find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,8 @@ LINES = 20
     is_flag=True,
     help="Repeat all requests to the process that broke, several times.",
 )
-def reproduce(folder: Path, original: bool, replay: bool) -> None:
+@trust_option
+def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     """Run a find's program again on the targets of its campaign.
 
     FIND is a folder in a campaign's finds/. The status is 0 if the bug shows again, else 1.
@@ -53,7 +55,7 @@ def reproduce(folder: Path, original: bool, replay: bool) -> None:
 
     shown = None
     try:
-        find = finds.load(folder)
+        find = trusted_find(folder, trust=trust)
         stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
         click.echo(finds.source_of(folder, stem).rstrip("\n") + "\n")
         rewrite = REWRITINGS.get(find.signature.detail)
@@ -118,8 +120,11 @@ def _show(run: Run) -> None:
             click.echo(f"  ... {len(lines) - LINES} lines more")
 
 
-def reduce_find(folder: Path) -> None:
-    """Reduce a find in its folder completely, and print the resulting size."""
+def reduce_find(folder: Path, *, trust: bool) -> None:
+    """Reduce a find in its folder completely, and print the resulting size.
+
+    With `trust`, its commands are trusted.
+    """
     from contextlib import nullcontext
 
     from scriptschema import files
@@ -136,7 +141,7 @@ def reduce_find(folder: Path) -> None:
     is_there = (campaign / config.FILE).is_file()
     try:
         with Campaign(campaign, None) if is_there else nullcontext():  # raises if it is running
-            find = finds.load(folder)
+            find = trusted_find(folder, trust=trust)
             runner = Runner(Config.from_json(find.config))
             try:
                 tree = reduce_find(runner, find, folder)
@@ -178,7 +183,8 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     metavar="NAME=COMMAND",
     help="A build, the oldest first; COMMAND as that of the campaign's target.",
 )
-def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
+@trust_option
+def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
     """Find the first build that shows a bug.
 
     Builds are tried by bisection; the result is kept in the find, for the report. FIND is a folder
@@ -201,7 +207,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
         click.echo(f"{name}: {'shows it' if shows else 'does not show it'}")
 
     try:
-        find = finds.load(folder)
+        find = trusted_find(folder, trust=trust)
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
         found = bisect(find, finds.tree_of(folder, stem), builds, tell)
         click.echo(str(found))

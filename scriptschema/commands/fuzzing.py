@@ -18,6 +18,7 @@ from scriptschema.commands.console import (
 )
 from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option
+from scriptschema.commands.trust import trust_option
 
 if TYPE_CHECKING:
     from scriptschema.fuzzing.command_test import CommandTest
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 )
 @names_option
 @luau_option
+@trust_option
 def reduce_command(
     path: Path,
     command: str | None,
@@ -62,6 +64,7 @@ def reduce_command(
     timeout: float,
     names_path: Path | None,
     luau: Version | None,
+    trust: bool,
 ) -> None:
     """Make a program as small as possible while a test passes.
 
@@ -84,7 +87,7 @@ def reduce_command(
     if path.is_dir():
         if command is not None or output is not None:
             raise click.UsageError("a find is reduced by its own test and in its place")
-        reduce_find(path)
+        reduce_find(path, trust=trust)
         return
     if command is None:
         raise click.UsageError("Missing option '--test': what tells if a program is interesting?")

@@ -242,7 +242,7 @@ def a_find(folder: Path, source: str, signature: Signature, **options: Any) -> P
 def test_a_difference_is_shown_again(tmp_path: Path) -> None:
     difference = Signature("difference", "-O0 / -O2", "ExprBinary.Op.FloorDiv")
     find = a_find(tmp_path, "print(1) local a = 1 // 2", difference)
-    done = run_here("reproduce", find)
+    done = run_here("reproduce", "--trust", find)
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
     assert "print(1)" in shown
@@ -252,20 +252,20 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
 
 
 def test_what_is_no_find_is_told(tmp_path: Path) -> None:
-    done = run_here("reproduce", tmp_path)
+    done = run_here("reproduce", "--trust", tmp_path)
     assert done.returncode == 1
     assert b"is not a find" in done.stderr
     find = a_find(tmp_path, "print(1)", Signature("hang"))
     path = find / finds.FILE
     path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
-    done = run_here("reproduce", find)
+    done = run_here("reproduce", "--trust", find)
     assert done.returncode == 1
     assert b"another version" in done.stderr
 
 
 def test_long_outputs_are_cut_when_shown(tmp_path: Path) -> None:
     source = "\n".join(f"print({number})" for number in range(40))
-    done = run_here("reproduce", a_find(tmp_path, source, Signature("hang")))
+    done = run_here("reproduce", "--trust", a_find(tmp_path, source, Signature("hang")))
     assert done.returncode == 1
     assert b"... 20 lines more" in done.stdout
     assert b"hang: not shown" in done.stdout

@@ -41,7 +41,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "dictionary": [["-o", "out/a.dict"]],
     "export": [["FIND", "--to", "sarif", "-o", "out/a.sarif"]],
     "fuzz": [
-        ["-o", "campaign", "--count", "1"],
+        ["-o", "campaign", "--count", "1", "--trust"],
         ["-t", "command:true {file}", "-o", "out", "--count", "1"],
     ],
     "generate": [
@@ -55,7 +55,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["sources", "-o", "sources/"],
         ["sources/a.luau", "-o", "out/a.pb", "--save-names", "out/names.json"],
     ],
-    "reduce": [["FIND"], ["sources/a.luau", "--test", "true {}", "-o", "out/a.luau"]],
+    "reduce": [["FIND", "--trust"], ["sources/a.luau", "--test", "true {}", "-o", "out/a.luau"]],
     "render": [["trees", "-o", "out/"], ["trees/module.pb", "-o", "out/a.luau"]],
     "repair": [["trees", "-o", "out/"]],
     "report": [["campaign", "-o", "out/a.html"]],

@@ -67,7 +67,7 @@ def test_the_first_build_that_shows_a_bug_is_found_by_halves(tmp_path: Path, fir
     runs = [a_run("luau", "crash", error="SIGSEGV")]
     folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config.as_json())
     words = [word for each in builds for word in ("--build", each)]
-    done = run_here("bisect", folder, *words)
+    done = run_here("bisect", "--trust", folder, *words)
     assert done.returncode == 0, done.stderr
     last = done.stdout.decode().splitlines()[-1]
     assert last == f"v{first} is the first that shows it, v{first - 1} the last that does not"
@@ -82,18 +82,18 @@ def test_bisection_says_where_it_came_to_no_answer(tmp_path: Path) -> None:
     folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config.as_json())
     good, bad = build(tmp_path, "good", False), build(tmp_path, "bad", True)
     other = build(tmp_path, "other", True)
-    done = run_here("bisect", folder, "--build", bad, "--build", good)
+    done = run_here("bisect", "--trust", folder, "--build", bad, "--build", good)
     assert done.returncode == 1
     assert b"good does not show it" in done.stdout
     assert finds.load(folder).bisection == ""
-    done = run_here("bisect", folder, "--build", bad, "--build", other)
+    done = run_here("bisect", "--trust", folder, "--build", bad, "--build", other)
     assert done.returncode == 0
     assert b"all builds show it: bad, the oldest of these, too" in done.stdout
     for words in (["--build", good], ["--build", "x", "--build", good], ["--build", good] * 2):
-        assert run_here("bisect", folder, *words).returncode == 2
+        assert run_here("bisect", "--trust", folder, *words).returncode == 2
     web = Config(targets=(Description("luau-web"),)).as_json()
     folder = add(tmp_path, Signature("hang"), runs, config=web)
-    done = run_here("bisect", folder, "--build", good, "--build", bad)
+    done = run_here("bisect", "--trust", folder, "--build", good, "--build", bad)
     assert done.returncode == 1
     assert b"no command" in done.stderr
 
@@ -109,7 +109,7 @@ def test_a_find_is_reduced_by_its_own_test_after_the_campaign(tmp_path: Path) ->
         "one", Verdict(Signature("assertion", "reg < N"), "bad"), finds.Shown(40, []), config=config
     )
     folder = finds.add(tmp_path, find, parse(source).tree)
-    done = run_here("reduce", folder)
+    done = run_here("reduce", "--trust", folder)
     assert done.returncode == 0, done.stderr
     kept = finds.load(folder)
     assert kept.is_smallest
@@ -119,7 +119,7 @@ def test_a_find_is_reduced_by_its_own_test_after_the_campaign(tmp_path: Path) ->
     assert run_here("reduce", folder, "--test", "true").returncode == 2
     assert run_here("reduce", tmp_path / "x.luau").returncode == 2
     find.name, find.verdict = "two", Verdict(Signature("hang"), "bad")
-    done = run_here("reduce", finds.add(tmp_path, find, parse(source).tree))
+    done = run_here("reduce", "--trust", finds.add(tmp_path, find, parse(source).tree))
     assert (done.returncode, b"hang: not shown" in done.stderr) == (1, True)
 
 

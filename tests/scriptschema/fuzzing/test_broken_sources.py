@@ -60,7 +60,7 @@ def test_such_a_find_is_reproduced_and_told_like_any_other(
 ) -> None:
     for folder, find in finished:
         for options in ((), ("--original",)):
-            done = run_here("reproduce", folder, *options)
+            done = run_here("reproduce", "--trust", folder, *options)
             assert done.returncode == 0, done.stderr
             assert f"{find.signature}: shown again" in done.stdout.decode()
         done = run_here("export", folder, "--to", "markdown")

@@ -169,7 +169,14 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
     find.reduced = None
     finds.add(other, find, tree)
     done = subprocess.run(
-        [sys.executable, "-m", "scriptschema", "reproduce", str(other / "finds" / find.name)],
+        [
+            sys.executable,
+            "-m",
+            "scriptschema",
+            "reproduce",
+            "--trust",
+            str(other / "finds" / find.name),
+        ],
         capture_output=True,
         text=True,
     )
@@ -184,7 +191,9 @@ def test_a_campaign_goes_on_and_reports_nothing_twice(
     before = {find.name for find in check_folder(folder)}
     corpus = {path.name for path in (folder / CORPUS).iterdir()}
     done = subprocess.run(
-        fuzz("-o", folder, "-n", 100, "--fail-on-find", "--json"), capture_output=True, text=True
+        fuzz("--trust", "-o", folder, "-n", 100, "--fail-on-find", "--json"),
+        capture_output=True,
+        text=True,
     )
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert events[-1]["programs"] == 900
@@ -238,7 +247,7 @@ def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> Non
     process.wait()
     [(path, find)] = finds.load_all(folder)
     assert find.signature == Signature("crash", "SIGSEGV")
-    done = run_here("reproduce", path)
+    done = run_here("reproduce", "--trust", path)
     assert done.returncode == 0, done.stdout
 
 
@@ -388,14 +397,14 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     assert first.stdout is not None
     try:
         first.stdout.readline()
-        second = run_here("fuzz", "-j", 1, "-o", folder, "-n", 1)
+        second = run_here("fuzz", "-j", 1, "--trust", "-o", folder, "-n", 1)
     finally:  # it has no end of its own
         first.send_signal(stop)
     assert second.returncode == 1
     assert f"another run is at it, process {first.pid}" in second.stderr.decode()
     assert first.wait() == 130
     first.stdout.close()
-    third = subprocess.run(fuzz("-o", folder, "-n", 1), capture_output=True, text=True)
+    third = subprocess.run(fuzz("--trust", "-o", folder, "-n", 1), capture_output=True, text=True)
     assert third.returncode == 0, third.stderr
     assert "1 program: nothing new was found" in third.stderr
 

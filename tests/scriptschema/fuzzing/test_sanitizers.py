@@ -129,7 +129,7 @@ def test_the_evidence_is_in_the_find_and_shown_when_it_is_reproduced(
     folder = finds.add(tmp_path, find, parse(source).tree)
     kept = json.loads((folder / finds.FILE).read_text())["program"]["runs"][0]["outcome"]
     assert "freed by thread" in kept["report"]
-    done = run_here("reproduce", folder)
+    done = run_here("reproduce", "--trust", folder)
     assert done.returncode == 0, done.stderr
     assert b"freed by thread" in done.stdout
     assert b"shown again" in done.stdout

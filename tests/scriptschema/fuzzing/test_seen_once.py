@@ -44,11 +44,11 @@ def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path
     assert find.count > 1
     assert json.loads(requests[-1])["source"] == finds.source_of(folder)
     assert find.command.endswith("--replay")
-    alone = run_here("reproduce", folder)
+    alone = run_here("reproduce", "--trust", folder)
     assert alone.returncode == 1
     assert b"not shown" in alone.stdout
     assert b"--replay" in alone.stdout
-    again = run_here("reproduce", folder, "--replay")
+    again = run_here("reproduce", "--trust", folder, "--replay")
     assert again.returncode == 0, again.stdout
     assert b"assertion: lgc.cpp:7: !isdead(o)" in again.stdout
     assert b"shown again" in again.stdout
@@ -57,7 +57,7 @@ def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path
 def test_a_sequence_that_shows_nothing_is_told(tmp_path: Path) -> None:
     [(folder, _)] = campaign(tmp_path, SERVICE)
     (tmp_path / "service.py").write_text(SERVICE.replace("== 30", "== 40"))
-    done = run_here("reproduce", folder, "--replay")
+    done = run_here("reproduce", "--trust", folder, "--replay")
     assert done.returncode == 1
     assert b"not shown" in done.stdout
 
@@ -76,6 +76,6 @@ def test_a_crash_that_comes_now_and_then_is_replayed_by_its_program_alone(tmp_pa
     assert str(find.signature) == "seen once: crash: SIGSEGV"
     assert finds.requests_of(folder) == ()
     flag.unlink()
-    done = run_here("reproduce", folder, "--replay")
+    done = run_here("reproduce", "--trust", folder, "--replay")
     assert done.returncode == 0, done.stdout
     assert b"run 4" in done.stdout

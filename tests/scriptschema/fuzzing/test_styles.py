@@ -67,7 +67,7 @@ def test_a_bug_that_needs_a_spelling_is_found_and_made_small(
 def test_it_is_reproduced_as_it_is_written(finished: list[tuple[Path, finds.Find]]) -> None:
     folder, find = of("the number has no digits", finished)
     for options, stem in (((), finds.REDUCED), (("--original",), finds.PROGRAM)):
-        done = run_here("reproduce", folder, *options)
+        done = run_here("reproduce", "--trust", folder, *options)
         assert done.returncode == 0, done.stderr
         assert finds.source_of(folder, stem).strip() in done.stdout.decode()
     tree = finds.tree_of(folder, finds.REDUCED)
