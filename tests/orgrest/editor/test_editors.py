@@ -46,7 +46,9 @@ ORGREST_EL = Path(str(files("orgrest.editor") / "orgrest.el"))
 
 
 @needs_emacs
-def test_the_line_for_the_init_file_works_from_odd_folders(tmp_path: Path) -> None:
+def test_the_line_for_the_init_file_works_from_odd_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     odd = tmp_path / 'it\'s "odd" \\ (é)'
     shutil.copytree(ORGREST_EL.parents[1], odd / "orgrest")
     venv.create(odd / "python", symlinks=True)
@@ -58,16 +60,13 @@ def test_the_line_for_the_init_file_works_from_odd_folders(tmp_path: Path) -> No
     assert line.count("\n") == 1
     (tmp_path / "click.py").write_text("raise SystemExit('the document brought this code')")
     (tmp_path / "a.http").write_text("GET http://127.0.0.1:1/\n")
-    os.environ["PYTHONPATH"], before = env["PYTHONPATH"], os.environ.get("PYTHONPATH")
-    try:
-        told = emacs(
-            tmp_path,
-            """(find-file "a.http") (orgrest-copy-as-curl)
-            (tell (list orgrest-command (symbol-name major-mode) (car kill-ring)))""",
-            line=line,
-        )
-    finally:
-        os.environ["PYTHONPATH"] = before or ""
+    monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
+    told = emacs(
+        tmp_path,
+        """(find-file "a.http") (orgrest-copy-as-curl)
+        (tell (list orgrest-command (symbol-name major-mode) (car kill-ring)))""",
+        line=line,
+    )
     assert told == [
         [[str(python), "-P", "-m", "orgrest"], "orgrest-mode", "curl http://127.0.0.1:1/"]
     ]
