@@ -56,6 +56,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
     from orgrest.http.transport import Client
     from orgrest.http.values import Inputs
     from orgrest.run.run import Run
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
     if path is None:
@@ -70,7 +71,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
             tour(port),
             file=str(path),
             settings=Settings(Inputs(directory=folder, environ=os.environ)),
-            client=client,
+            services=Services(client=client),
         )
         outcomes = list(done.outcomes())
     write(path, done.text.encode())

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     from orgrest.commands.run import Shown
     from orgrest.commands.watch import Watched
-    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.transport import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.logins import Logins
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
 
@@ -252,46 +253,55 @@ def evaluate(
     def once(watched: Watched | None = None) -> int:
         from orgrest.commands.run import Shown
         from orgrest.run.descriptions import Descriptions
+        from orgrest.run.services import Services
         from orgrest.run.settings import Settings
 
         try:
             cookies = None if cookie_file is None else _cookies(cookie_file)
             inputs = inputs_of(
                 Path(),
-                globals_=None if globals_file is None else globals_in(globals_file),
                 variables=variables,
                 env_file=env_file,
                 environments=environments,
                 seed=seed,
                 allow_read=allow_read,
                 secrets=cookies.secrets if cookies is not None else (),
-                ask=_answer if asking else None,
-                on_read=None if watched is None else watched.read,
             )
-            descriptions = Descriptions(openapi, inputs)
-            client, history = None, None
+            on_read = None if watched is None else watched.read
+            services = Services.of_user(
+                prompt=_answer if asking else None,
+                on_read=on_read,
+                globals_=None if globals_file is None else globals_in(globals_file),
+                cookies=cookies,
+                ask=_ask if asking else None,
+                on_message=None if quiet else _print_message,
+                descriptions=Descriptions(openapi, inputs, on_read),
+            )
             if not dry_run:
                 from orgrest.http.transport import Budget, Client
                 from orgrest.run.history import History
 
-                client = Client(
+                services.client = Client(
                     ca=ca,
                     insecure=insecure,
                     allow_private=allow_private,
                     proxy=proxy,
                     budget=Budget(max_requests),
                 )
-                history = History(complain)
+                services.history = History(complain)
         except OrgrestError as error:
             complain(str(error))
             return 2
-        person, logins = None, None
         if not dry_run:
             from orgrest.run.person import Person
 
-            logins = known_logins()
+            services.logins = known_logins()
             if asking and not os.environ.get("CI"):
-                person = Person(_ask, complain, open_page)
+                services.person = Person(_ask, complain, open_page)
+        if not (modes or dry_run):
+            from orgrest.run.writable_files import write
+
+            services.write = write
         settings = Settings(
             inputs,
             languages=frozenset(languages),
@@ -304,12 +314,6 @@ def evaluate(
             allow_write=allow_write,
             insecure=insecure,
             proxies=(*proxies, *filter(None, (proxy,))),
-            person=person,
-            logins=logins,
-            on_message=None if quiet else _print_message,
-            ask=_ask if asking else None,
-            history=history,
-            descriptions=descriptions,
         )
         shown = Shown(
             mode="dry run" if dry_run else "".join(modes),
@@ -321,8 +325,8 @@ def evaluate(
             stdin_name=stdin_name,
             watched=watched,
         )
-        kept = ((cookie_file, cookies), (globals_file, inputs.globals_))
-        return _run(paths, settings, shown, client, cookies, kept)
+        kept = ((cookie_file, cookies), (globals_file, services.globals_))
+        return _run(paths, settings, services, shown, kept)
 
     if watch:
         from orgrest.commands import watch as watching
@@ -341,9 +345,8 @@ def _cookies(file: Path) -> Cookies:
 def _run(
     paths: list[str],
     settings: Settings,
+    services: Services,
     shown: Shown,
-    client: Client | None,
-    cookies: Cookies | None,
     kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
 ) -> int:
     """Evaluate the files, and save what is `kept` for the next run; return the exit status."""
@@ -351,12 +354,13 @@ def _run(
 
     status = 1
     try:
+        client = services.client
         for warning in client.warnings if client else ():
             complain(f"warning: {warning}")
         try:
-            status = max([run.evaluate(given, settings, shown, client, cookies) for given in paths])
+            status = max([run.evaluate(given, settings, services, shown) for given in paths])
         finally:
-            for path, what in kept if client is not None else ():
+            for path, what in kept if services.client is not None else ():
                 if path is not None and what is not None:
                     write_private(path, what.written())
     except FileError as error:
@@ -367,10 +371,10 @@ def _run(
         sys.stderr.flush()
         os._exit(130)  # a normal exit would wait for requests in progress
     finally:
-        if settings.history is not None:
-            settings.history.close()
-        if client is not None:
-            client.close()
+        if services.history is not None:
+            services.history.close()
+        if services.client is not None:
+            services.client.close()
     return status
 
 

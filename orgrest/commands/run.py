@@ -15,11 +15,11 @@ from orgrest.commands.saving import MODES
 from orgrest.files import Encoding, File, FileError, decode, is_request_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from orgrest.commands.watch import Watched
-    from orgrest.http.transport import Client, Cookies
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
 MANY = 20  # requests, for a progress bar to be shown
@@ -58,9 +58,7 @@ class _Read:
     plain: bool
 
 
-def evaluate(
-    given: str, settings: Settings, shown: Shown, client: Client | None, cookies: Cookies | None
-) -> int:
+def evaluate(given: str, settings: Settings, services: Services, shown: Shown) -> int:
     """Evaluate a file (``-``: standard input); return the exit status.
 
     A KeyboardInterrupt is raised again after results were saved.
@@ -84,7 +82,7 @@ def evaluate(
         except FileError as error:
             complain(f"{error}: nothing is sent (--stdout prints the results)")
             return 1
-    return _evaluate(source, settings, shown, client, cookies)
+    return _evaluate(source, settings, services, shown)
 
 
 def _read(given: str, shown: Shown) -> _Read:
@@ -103,24 +101,18 @@ def _read(given: str, shown: Shown) -> _Read:
 def _evaluate(
     source: _Read,
     settings: Settings,
+    services: Services,
     shown: Shown,
-    client: Client | None,
-    cookies: Cookies | None,
 ) -> int:
     from orgrest.run.outcomes import EvaluationError
     from orgrest.run.run import Run
 
-    write: Callable[[Path, bytes], None] | None = None
-    if not shown.mode:
-        from orgrest.run.writable_files import write
     run = Run(
         source.text,
         file=source.name,
         settings=settings.of_document(source.folder),
-        client=client,
+        services=services,
         plain=source.plain,
-        cookies=cookies,
-        write=write,
     )
     try:
         plan = run.plan
@@ -150,6 +142,7 @@ def _evaluate(
             results.keep(outcome, run)
             if shown.watched is not None:
                 shown.watched.wrote(path for path, _ in outcome.files)
+            client = services.client
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: ended: {client.budget.spent}")
                 break

@@ -36,7 +36,9 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from orgrest.http.values import Inputs
     from orgrest.run.history import History
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.jobs import SuiteRun
@@ -224,7 +226,8 @@ def _test(asked: Asked) -> int:
 
     plan = _plan(asked)
     history = History(complain)
-    settings = _settings(asked, history)
+    settings = _settings(asked)
+    services = _services(asked, settings.inputs, history)
 
     client = partial(
         Client,
@@ -247,7 +250,8 @@ def _test(asked: Asked) -> int:
             return 130
     control = Control(client, Budget(asked.max_requests, seconds=asked.max_time))
     try:
-        return _run(asked, plan, settings, control)
+        services.client = control.client
+        return _run(asked, plan, settings, services, control)
     except FileError as error:  # of --jsonl: the disk is full
         complain(str(error))
         return 1
@@ -256,10 +260,10 @@ def _test(asked: Asked) -> int:
         history.close()
 
 
-def _keep(file: Path | None, settings: Settings) -> None:
+def _keep(file: Path | None, services: Services) -> None:
     """Write the global variables of scripts for the next run. Raises FileError."""
-    if file is not None and settings.inputs.globals_ is not None:
-        write_private(file, settings.inputs.globals_.written())
+    if file is not None and services.globals_ is not None:
+        write_private(file, services.globals_.written())
 
 
 def _plan(asked: Asked) -> list[Unit]:
@@ -280,9 +284,7 @@ def _plan(asked: Asked) -> list[Unit]:
     return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
 
 
-def _settings(asked: Asked, history: History) -> Settings:
-    from orgrest.run.descriptions import Descriptions
-    from orgrest.run.logins import Logins
+def _settings(asked: Asked) -> Settings:
     from orgrest.run.plan import Choice
     from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.settings import Settings
@@ -294,7 +296,6 @@ def _settings(asked: Asked, history: History) -> Settings:
         environments=asked.environments,
         seed=asked.seed,
         allow_read=asked.allow_read,
-        globals_=None if asked.globals_file is None else globals_in(asked.globals_file),
     )
     return Settings(
         inputs,
@@ -306,13 +307,31 @@ def _settings(asked: Asked, history: History) -> Settings:
         retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
         bail=asked.bail,
         write=asked.write,
-        logins=Logins(),
-        history=history,
-        descriptions=Descriptions(asked.openapi, inputs),
     )
 
 
-def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Control) -> int:
+def _services(asked: Asked, inputs: Inputs, history: History) -> Services:
+    from orgrest.run.descriptions import Descriptions
+    from orgrest.run.logins import Logins
+    from orgrest.run.services import Services
+    from orgrest.run.writable_files import write
+
+    return Services.of_user(
+        globals_=None if asked.globals_file is None else globals_in(asked.globals_file),
+        logins=Logins(),
+        history=history,
+        descriptions=Descriptions(asked.openapi, inputs),
+        write=write if asked.write else None,
+    )
+
+
+def _run(
+    asked: Asked,
+    plan: Sequence[Unit],
+    settings: Settings,
+    services: Services,
+    control: Control,
+) -> int:
     """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
@@ -324,7 +343,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         if asked.reports or asked.jsonl:
             head = _head()
             spool = stack.enter_context(Spool(asked.jsonl, head))
-        run = SuiteRun(plan, settings, control, jobs=asked.jobs, spool=spool)
+        run = SuiteRun(plan, settings, services, control, jobs=asked.jobs, spool=spool)
         abandoned = False
         hold_signals = stack.enter_context(_interruptible(control))
         try:
@@ -337,14 +356,14 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             for brief in run.abandon():
                 _tell(brief, quiet=asked.quiet)
         status = _status(asked, run, control)
-        openapi = settings.descriptions.coverage()
+        openapi = services.descriptions.coverage()
         summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
         _conclude(run, summary, len({unit.file for unit in plan}))
         if spool is not None:
             spool.write({"summary": summary})
             if not write_all(asked.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
-        _keep(asked.globals_file, settings)
+        _keep(asked.globals_file, services)
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()

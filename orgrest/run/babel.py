@@ -16,6 +16,7 @@ from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Call:
 def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client) -> Reply:
     """Evaluate a block of the document `text`. Raises OrgrestError if that fails."""
     settings = Settings(inputs, languages=REQUEST_LANGUAGES)
-    run = Run(text, file=file, settings=settings, client=client)
+    services = Services.of_user(client=client)
+    run = Run(text, file=file, settings=settings, services=services)
     document = run.document
     if not isinstance(document, OrgFile):
         raise EvaluationError("Babel evaluates blocks of Org documents", file=file)

@@ -17,6 +17,8 @@ import attrs
 from orgrest.model import OrgrestError, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orgrest.description.files import Locate
     from orgrest.description.model import Description
     from orgrest.description.schemas import Schemas
@@ -52,10 +54,15 @@ class _Known:
 class Descriptions:
     """The descriptions that a run has read, which its threads share; `default` is the run's own.
 
-    `inputs` tell which files may be read beside the default one.
+    `inputs` tell which files may be read beside the default one, and `on_read` is told of them.
     """
 
-    def __init__(self, default: Path | str | None = None, inputs: Inputs | None = None) -> None:
+    def __init__(
+        self,
+        default: Path | str | None = None,
+        inputs: Inputs | None = None,
+        on_read: Callable[[Path], None] | None = None,
+    ) -> None:
         """Begin with the default one read, if there is one. Raises OrgrestError if it cannot be."""
         self._lock = threading.Lock()
         self._read: dict[Path, _Known | OrgrestError] = {}
@@ -66,7 +73,6 @@ class Descriptions:
             from orgrest.description.files import below
 
             allowed = () if inputs is None else inputs.allow_read
-            on_read = None if inputs is None else inputs.on_read
             if on_read is not None:
                 on_read(self._path)
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))

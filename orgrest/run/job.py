@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from orgrest.run.outcomes import EvaluationError, Outcome, failed
+from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Exchange, Resolved, Task
     from orgrest.run.results import RequestResults
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
-    from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
 """How many seconds a document may make a run without a time limit wait."""
@@ -50,6 +52,7 @@ class Work:
     """
 
     settings: Settings
+    services: Services
     client: Client | None
     cookies: Cookies | None
     results: RequestResults
@@ -60,6 +63,18 @@ class Work:
     ran: dict[tuple[Source, int], OrgrestError | bool] = attrs.field(factory=dict)
     pending: list[Logged] = attrs.field(factory=list)
     _slept: float = 0.0
+
+    @classmethod
+    def of_run(
+        cls, settings: Settings, services: Services, results: RequestResults, file: str
+    ) -> Self:
+        """Begin a run over the document called `file`."""
+        client, cookies, numbers = services.client, services.cookies, itertools.count(1)
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        document = identity(settings.inputs.directory, file)
+        tokens = TokenRequests(numbers, services.person, services.logins, document)
+        return cls(settings, services, client, cookies, results, tokens, file, numbers)
 
     @property
     def sending(self) -> Client:

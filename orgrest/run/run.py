@@ -14,7 +14,6 @@ before the links to them are inserted; a result whose file cannot be written fai
 
 from __future__ import annotations
 
-import itertools
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,14 +27,13 @@ from orgrest.run import stages
 from orgrest.run.job import Job, Work
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
+from orgrest.run.services import Services
 from orgrest.run.stages import scripts
-from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
-    from pathlib import Path
 
-    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.transport import Client
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.settings import Settings
@@ -61,31 +59,27 @@ class Run:
         *,
         file: str,
         settings: Settings,
-        client: Client | None,
+        services: Services | None = None,
         plain: bool = False,
-        cookies: Cookies | None = None,
-        write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
 
-        `client` may be None in a dry run. `plain` tells that the text is a request file, not an Org
-        document. `cookies` are those of earlier runs. `write` writes a file for a result, and
-        raises OrgrestError if it cannot; without it, none is written.
+        Without `services`, nothing can be sent. `plain` tells that the text is a request file, not
+        an Org document.
         """
-        self.document = _read(text, file, settings, write, plain=plain)
-        placeholders = settings.dry_run and not settings.complete
-        self.context = Context(
-            settings.inputs, self.document.names, placeholders=placeholders, computes=True
-        )
-        self.results = RequestResults(self.context.answers)
         self._name = file
         self._settings = settings
-        if cookies is None and client is not None:
-            cookies = client.new_cookies()
-        numbers = itertools.count(1)
-        document = identity(settings.inputs.directory, file)
-        tokens = TokenRequests(numbers, settings.person, settings.logins, document)
-        self._work = Work(settings, client, cookies, self.results, tokens, file, numbers)
+        self._services = services = services or Services()
+        self.document = _read(text, file, settings, services, plain=plain)
+        self.context = Context(
+            settings.inputs,
+            self.document.names,
+            services,
+            placeholders=settings.dry_run and not settings.complete,
+            computes=True,
+        )
+        self.results = RequestResults(self.context.answers)
+        self._work = Work.of_run(settings, services, self.results, file)
         self._needed: list[Outcome] = []  # for the step being finished
 
     def resolved(self, compute: Callable[[], _Value]) -> _Value:
@@ -175,8 +169,8 @@ class Run:
         """Return an outcome with all secrets known by now, and keep it in the history."""
         needed = tuple(map(self.told, outcome.needed))
         told = attrs.evolve(outcome, needed=needed, secrets=self.context.secrets.texts)
-        if self._settings.history is not None:
-            self._settings.history.keep(told, self._path)
+        if self._services.history is not None:
+            self._services.history.keep(told, self._path)
         return told
 
     def was_sent(self, step: Step) -> bool:
@@ -273,7 +267,7 @@ def _read(
     text: str,
     file: str,
     settings: Settings,
-    write: Callable[[Path, bytes], None] | None,
+    services: Services,
     *,
     plain: bool,
 ) -> Document:
@@ -281,7 +275,7 @@ def _read(
     if plain:
         from orgrest.run.documents.request_file import RequestFile
 
-        return RequestFile(text, file=file, settings=settings, write=write)
+        return RequestFile(text, file=file, settings=settings, services=services)
     from orgrest.run.documents.org_file import OrgFile
 
-    return OrgFile(text, file=file, settings=settings, write=write)
+    return OrgFile(text, file=file, settings=settings, services=services)

@@ -1,4 +1,4 @@
-"""The settings of a run: one value, created once from options, files and environment."""
+"""The settings of a run: values only, created once from options, files and environment."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.values import Inputs
-from orgrest.run.descriptions import Descriptions
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
-
-    from orgrest.run.history import History
-    from orgrest.run.logins import Logins
-    from orgrest.run.person import Person
 
 
 @attrs.frozen
@@ -28,9 +23,6 @@ class Settings:
 
     Of these, `choice` says which a run of tests takes.
 
-    `person` can sign in, None where nobody is there to do it; what they did and allowed is in
-    `logins`. `on_message` shows the messages of a stream.
-
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
     brackets stands for an answer that another block would get; with `complete` that is an error.
     `retry_policy` says when requests are sent again, and when the run ends.
@@ -39,10 +31,9 @@ class Settings:
     of tests; with `write`, its results go into the documents.
 
     `limit` is how many bytes of a body are shown, None for the usual; the rest goes into a file.
-    Below the folders of `allow_write` documents may write any file. What is sent is kept in the
-    `history`, unless that is None. With `insecure` documents may ask for what the client does then:
-    it verifies no certificates. They may choose one of the `proxies`. `descriptions` are those of
-    OpenAPI that exchanges are checked against.
+    Below the folders of `allow_write` documents may write any file. With `insecure` documents may
+    ask for what the client does then: it verifies no certificates. They may choose one of the
+    `proxies`.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
@@ -65,12 +56,6 @@ class Settings:
     fail: bool = False
     bail: bool = False
     write: bool = False
-    person: Person | None = None
-    logins: Logins | None = None
-    on_message: Callable[[str], None] | None = None
-    ask: Callable[[str], bool] | None = None
-    history: History | None = None
-    descriptions: Descriptions = attrs.field(factory=Descriptions)
 
     def is_above(self, line: int | None) -> bool:
         """Tell whether what starts at a line (from 1; None is the first) is not below `until`."""

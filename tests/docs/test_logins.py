@@ -14,6 +14,7 @@ from orgrest.http.values import Inputs
 from orgrest.run.logins import Logins
 from orgrest.run.person import Person
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 [PAGE] = [page for page in PAGES if page.name == "logins.md"]
@@ -36,13 +37,16 @@ def test_a_document_of_the_page_signs_in(
             return block
 
         (tmp_path / "http-client.env.json").write_text(here(ENVIRONMENT.text))
-        settings = Settings(
-            Inputs(directory=tmp_path, environments=("dev",)),
-            person=Person(lambda _: True, lambda _: None, browser.open),
-            logins=Logins(lambda: None),
-        )
+        settings = Settings(Inputs(directory=tmp_path, environments=("dev",)))
+        person = Person(lambda _: True, lambda _: None, browser.open)
         provider.interval = 0
-        run = Run(here(text), file="me.http", settings=settings, client=client, plain=True)
+        run = Run(
+            here(text),
+            file="me.http",
+            settings=settings,
+            services=Services(client=client, person=person, logins=Logins(lambda: None)),
+            plain=True,
+        )
         [outcome] = run.outcomes()
         assert outcome.reason is None
         response = outcome.exchanges[0].response

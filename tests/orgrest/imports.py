@@ -34,8 +34,7 @@ def sent(
         directory=folder, environments=environments, overrides=values, environ=environ or {}
     )
     settings = Settings(inputs, dry_run=True)
-    run = Run(File.read(path).text, file=str(path), settings=settings, client=None,
-              plain=is_request_file(path))  # fmt: skip
+    run = Run(File.read(path).text, file=str(path), settings=settings, plain=is_request_file(path))
     outcomes = list(run.outcomes())
     problems = [str(one.reason) for one in outcomes if one.reason is not None]
     assert not problems, problems

@@ -18,6 +18,7 @@ from orgrest.http.values import UNKNOWN, Context, Origin, names_in, value_of
 from orgrest.model import Request
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 from orgrest.run.stages.send import options
 
@@ -61,7 +62,8 @@ class _Document:
         inputs = self.settings.inputs
         inputs = attrs.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
         settings = attrs.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
-        run = Run(self.text, file=self.file, settings=settings, client=None, plain=self.plain)
+        services = Services.of_user()
+        run = Run(self.text, file=self.file, settings=settings, services=services, plain=self.plain)
         items: dict[tuple[str, int], _Item] = {}
         failed = [str(one) for one in run.plan.problems]
         try:

@@ -19,9 +19,10 @@ from orgrest.run.person import Person
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.transport import Client
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
 _Answer = TypeVar("_Answer")
@@ -49,14 +50,16 @@ class BackgroundRun:
         *,
         file: str,
         settings: Settings,
+        services: Services,
         plain: bool,
-        cookies: Cookies | None = None,
         ask: Callable[[str], Coroutine[Any, Any, bool]] | None = None,
         prompt: Callable[[str, bool], Coroutine[Any, Any, str | None]] | None = None,
         notice: Callable[[str], None] = lambda _: None,
         login: LoginDialog | None = None,
     ) -> None:
-        """Prepare the evaluation; `ask` is awaited in the loop when a block needs confirmation.
+        """Prepare the evaluation with services of its own, which are completed here.
+
+        `ask` is awaited in the loop when a block needs confirmation.
 
         So is `prompt` when a variable is asked for: with the question, and whether it is a secret.
         `notice` is called in the loop with messages about the selection of requests. By `login`
@@ -70,24 +73,20 @@ class BackgroundRun:
         self._cancelled = False
         self.file = file
         self._text = text
-        self._arguments: Mapping[str, Any] = {
-            "file": file,
-            "plain": plain,
-            "cookies": cookies,
-            "write": writable_files.write,
-        }
+        self._plain = plain
+        self._settings = settings
+        self._services = services
+        services.write = writable_files.write
         if prompt is not None:
-            inputs = attrs.evolve(settings.inputs, ask=lambda *what: self._answer(prompt(*what)))
-            settings = attrs.evolve(settings, inputs=inputs)
-        answer = None if ask is None else lambda question: bool(self._answer(ask(question)))
-        person = None
+            services.prompt = lambda *what: self._answer(prompt(*what))
+        if ask is not None:
+            services.ask = lambda question: bool(self._answer(ask(question)))
         if login is not None:
-            person = Person(
+            services.person = Person(
                 lambda question: bool(self._answer(login.confirm(question))),
                 lambda text: self._in_loop(login.tell, text),
                 lambda url: bool(self._answer(login.open(url))),
             )
-        self._settings = attrs.evolve(settings, ask=answer, person=person)
         self._run: Run | None = None
 
     @property
@@ -133,8 +132,14 @@ class BackgroundRun:
                 self._client = client
                 if self._cancelled:
                     return
-                run = Run(self._text, client=client, settings=self._settings, **self._arguments)
-                self._run = run
+                self._services.client = client
+                run = self._run = Run(
+                    self._text,
+                    file=self.file,
+                    settings=self._settings,
+                    services=self._services,
+                    plain=self._plain,
+                )
                 for notice in run.plan.warnings:
                     self._in_loop(self._notice, notice)
                 for outcome in run.outcomes():

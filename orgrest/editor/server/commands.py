@@ -75,8 +75,8 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
             lines=(number,),
             dry_run=True,
             complete=True,
-            logins=server.logins,
         ),
+        services=server.services(document),
         plain=document.kind == "http",
         prompt=partial(server.prompt, document) if server.asks_for_texts else None,
     )

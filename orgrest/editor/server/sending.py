@@ -8,7 +8,6 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -74,9 +73,9 @@ class _Sending:
         run = BackgroundRun(
             self.snapshot.text,
             file=document.name,
-            settings=attrs.evolve(settings, history=history, logins=server.logins),
+            settings=settings,
+            services=server.services(document, history=history, cookies=document.cookies),
             plain=document.kind == "http",
-            cookies=document.cookies,
             ask=server.ask,
             prompt=partial(server.prompt, document) if server.asks_for_texts else None,
             login=LoginDialog(server.confirm_login, server.tell, server.open_page),

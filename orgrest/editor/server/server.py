@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orgrest.editor.server.background_run import BackgroundRun
+    from orgrest.run.services import Services
 
 DELAY = 0.15
 """The pause in typing, in seconds, after which the document is checked."""
@@ -129,11 +130,16 @@ class Server(LanguageServer):
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
-            globals_=document.globals,
             secrets=document.secrets,
             environments=self.choices.of(self.folder(document)),
             overrides=self.choices.variables,
         )
+
+    def services(self, document: Document, **given: Any) -> Services:
+        """Return what a run over a document uses besides a client: its globals, and logins."""
+        from orgrest.run.services import Services
+
+        return Services.of_user(globals_=document.globals, logins=self.logins, **given)
 
     def folder(self, document: Document) -> Path:
         """Return the folder of a document; the scratch folder for one without a file."""

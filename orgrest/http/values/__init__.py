@@ -58,7 +58,7 @@ from orgrest.http.values.context import Context, RequestNames
 from orgrest.http.values.env_file import read_env_file
 from orgrest.http.values.expansion import expand
 from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
-from orgrest.http.values.inputs import Inputs
+from orgrest.http.values.inputs import Helpers, Inputs
 from orgrest.http.values.references import REFERENCE, Reference, names_in, references
 from orgrest.http.values.values import Origin, Values
 
@@ -69,6 +69,7 @@ __all__ = [
     "Checked",
     "Context",
     "Function",
+    "Helpers",
     "Inputs",
     "Origin",
     "Reference",

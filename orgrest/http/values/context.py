@@ -14,7 +14,7 @@ import attrs
 from orgrest.http.values.environment import Environment
 from orgrest.http.values.files import locate
 from orgrest.http.values.global_variables import GlobalVariables
-from orgrest.http.values.inputs import Inputs
+from orgrest.http.values.inputs import Helpers, Inputs
 from orgrest.http.values.known_secrets import Secrets
 from orgrest.http.values.needed import TokenNeededError
 from orgrest.model import OrgrestError, Source
@@ -96,6 +96,7 @@ class Context:
         self,
         inputs: Inputs | None = None,
         names: RequestNames | None = None,
+        helpers: Helpers | None = None,
         *,
         placeholders: bool = False,
         computes: bool = False,
@@ -106,10 +107,11 @@ class Context:
         """
         self.inputs = inputs = inputs or Inputs()
         self.names = names or RequestNames()
+        self.helpers = helpers = helpers or Helpers()
         self.placeholders = placeholders
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
-        self.globals = inputs.globals_ or GlobalVariables()
-        self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, inputs.user_secrets)
+        self.globals = helpers.globals_ or GlobalVariables()
+        self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, helpers.user_secrets)
         self.environment = Environment(inputs.directory, inputs.environments, self.secrets)
         self.answers = Answers()
         self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
@@ -184,8 +186,8 @@ class Context:
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
         """Ask the user for a value. Raises `OrgrestError` if nobody can be asked."""
         given = self.inputs.overrides.get(name)
-        if given is None and self.inputs.ask is not None:
-            given = self.inputs.ask(what, hidden)
+        if given is None and self.helpers.prompt is not None:
+            given = self.helpers.prompt(what, hidden)
         if given is None:
             reason = f"a value is asked for here: {what}; where nobody can answer, give"
             given_by = f"--var '{name}=VALUE' (in an editor, the setting variables has it)"
@@ -257,7 +259,7 @@ class Context:
         """
         inputs = self.inputs
         return locate(
-            path, base or self.directory, inputs.directory, inputs.allow_read, inputs.on_read
+            path, base or self.directory, inputs.directory, inputs.allow_read, self.helpers.on_read
         )
 
 

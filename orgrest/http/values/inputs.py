@@ -1,4 +1,4 @@
-"""The user's inputs for a document's variables."""
+"""What gives a document's variables their values: the user's inputs, and objects that act."""
 
 from __future__ import annotations
 
@@ -8,16 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.http.values.secrets import UserSecrets
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orgrest.http.values.global_variables import GlobalVariables
+    from orgrest.http.values.secrets import UserSecrets
 
 
 def _paths(given: Any) -> tuple[Path, ...]:
     return tuple(given)
+
+
+@attrs.define(kw_only=True, eq=False)
+class Helpers:
+    """The objects that give variables their values.
+
+    `prompt` asks the user (the question, whether to hide the answer), and returns None if nobody
+    answers. `on_read` is told of each file that a document names, before it is read. `globals_` are
+    the global variables of scripts, None if each document has its own. `user_secrets` are those
+    that the user keeps elsewhere, None if there are none.
+    """
+
+    prompt: Callable[[str, bool], str | None] | None = None
+    on_read: Callable[[Path], None] | None = None
+    globals_: GlobalVariables | None = None
+    user_secrets: UserSecrets | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -29,11 +44,7 @@ class Inputs:
     `netrc` is the netrc file. `overrides` are variables that take precedence over all others;
     `remembered` are captures of earlier runs, with the lowest precedence, and `secrets` the secrets
     of those runs: a capture may contain one. `environments` are the names chosen from those in the
-    files around the document. `ask` asks the user (the prompt, whether to hide the answer), and
-    returns None if nobody answers. `on_read` is told of each file that a document names, before it
-    is read. `seed` makes dynamic values reproducible. `globals_` are the global variables of
-    scripts, None if each document has its own. `user_secrets` are those that the user keeps
-    elsewhere, None if there are none.
+    files around the document. `seed` makes dynamic values reproducible.
     """
 
     directory: Path = attrs.field(factory=Path)
@@ -45,11 +56,7 @@ class Inputs:
     remembered: Mapping[str, str] = attrs.field(factory=dict)
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset, repr=False)
     environments: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    ask: Callable[[str, bool], str | None] | None = None
-    on_read: Callable[[Path], None] | None = None
     seed: int | None = None
-    globals_: GlobalVariables | None = attrs.field(default=None, repr=False)
-    user_secrets: UserSecrets | None = attrs.field(default=None, repr=False, eq=False)
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
@@ -60,6 +67,5 @@ class Inputs:
             directory=directory,
             environ=os.environ,
             netrc=netrc,
-            user_secrets=UserSecrets.of_user(),
             **given,
         )

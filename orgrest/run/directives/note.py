@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def act(text: str, job: Job) -> None:
     """Ask whether to send the request. Raises EvaluationError if nobody can be asked."""
-    ask = job.work.settings.ask
+    ask = job.work.services.ask
     if ask is None:
         raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
     job.declined = not ask(text or f"Send {job.parsed.method} {job.parsed.target.text}?")

@@ -19,8 +19,7 @@ from orgrest.run.documents.verb import EXPORT, is_export
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from orgrest.http.syntax import ParsedRequest
     from orgrest.org.arguments import Arguments
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from orgrest.run.documents.result_writer import ResultWriter
     from orgrest.run.outcomes import Task
     from orgrest.run.plan import Plan, Step, StepId
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
 
@@ -57,12 +57,13 @@ class OrgFile:
         *,
         file: str,
         settings: Settings,
-        write: Callable[[Path, bytes], None] | None = None,
+        services: Services,
     ) -> None:
         """Read the Org document `text`, of the file called `file`; the rest is the run's."""
-        self.editor = DocumentEditor(text, file, write)
+        self.editor = DocumentEditor(text, file, services.write)
         self._file = file
         self._settings = settings
+        self._ask = services.ask
         self.reader = BlockReader(self.editor, file)
         self.names = _Stores(self.reader, self.editor)
         self._languages = languages_of(self.editor.document, settings)
@@ -146,9 +147,9 @@ class OrgFile:
             return None
         where = f"{self._file}:{line}"
         name = f" {block.name}" if block.name else ""
-        if self._settings.ask is None:
+        if self._ask is None:
             reason = ":eval query needs a terminal to ask on"
-        elif self._settings.ask(f"Evaluate the block{name} at {where}?"):
+        elif self._ask(f"Evaluate the block{name} at {where}?"):
             return None
         else:
             reason = "not evaluated, as you said"

@@ -24,12 +24,12 @@ from orgrest.run.plan import Plan, Step, StepId, split_tags
 from orgrest.run.stages.elements import MOST_TURNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from orgrest.http.syntax import Document
     from orgrest.run.document import Running
     from orgrest.run.documents.imports import File
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
 _TURNS = re.compile(r"for\s+(\d+)")
@@ -45,18 +45,15 @@ class RequestFile:
         *,
         file: str,
         settings: Settings,
-        write: Callable[[Path, bytes], None] | None = None,
+        services: Services,
     ) -> None:
-        """Take the requests in `text`, of the file called `file`; the rest is the run's.
-
-        `write` writes the files that responses are saved into.
-        """
+        """Take the requests in `text`, of the file called `file`; the rest is the run's."""
         self.text = text
         self._file = file
         self._settings = settings
-        self._write = write or (lambda _path, _content: None)
+        self._write = services.write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
-        self.names = Imports(read(self._source), file, Context(settings.inputs))
+        self.names = Imports(read(self._source), file, Context(settings.inputs, helpers=services))
 
     def plan(self) -> Plan:
         """Choose what is sent. Raises EvaluationError."""

@@ -46,7 +46,7 @@ def judge(job: Job) -> None:
             verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
             tests.append(attrs.evolve(verdict, file=file, line=line))
     tests += verdicts(job, job.parsed.assertions, job.sent)
-    described, unchecked = job.work.settings.descriptions.verdict(
+    described, unchecked = job.work.services.descriptions.verdict(
         job.parsed, job.context, arguments, job.sent
     )
     job.notes += unchecked

@@ -97,7 +97,7 @@ def _once(job: Job, request: Request) -> Exchange:
     try:
         response = work.sending.send(
             request,
-            on_message=_shown(work.settings.on_message, request.secrets),
+            on_message=_shown(work.services.on_message, request.secrets),
             cookies=None if parsed.directive("no-cookie-jar") else work.cookies,
             trace=trace,
             **options(job.task.arguments, parsed, work.settings),

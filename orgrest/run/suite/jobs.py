@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from orgrest.run.record import Record
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.spool import Spool
@@ -49,6 +50,7 @@ class SuiteRun:
         self,
         plan: Sequence[Unit],
         settings: Settings,
+        services: Services,
         control: Control,
         *,
         jobs: int = 1,
@@ -59,6 +61,7 @@ class SuiteRun:
         self.unreadable: list[str] = []
         self._plan = plan
         self._settings = settings
+        self._services = services
         self._control = control
         self._spool = spool
         self._jobs = min(jobs, len(plan)) or 1
@@ -127,7 +130,9 @@ class SuiteRun:
             try:
                 begin = partial(self._begun.__setitem__, unit.number)
                 keep = self._keeper(unit)
-                unreadable = units.run(unit, self._settings, self._control, keep, begin)
+                unreadable = units.run(
+                    unit, self._settings, self._services, self._control, keep, begin
+                )
             except BaseException as error:
                 self._queue.put(_Told(unit.number, error=error))
                 return

@@ -12,6 +12,7 @@ import pytest
 
 from orgrest.model import OrgrestError
 from orgrest.run.logins import Logins
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 from orgrest.run.suite.control import Control
 from orgrest.run.suite.summary import reasons
@@ -98,7 +99,9 @@ class Document(pytest.File):
         inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
         self._control = Control(Client)
         try:
-            return Opened(Unit(0, str(self.path)), Settings(inputs, logins=Logins()), self._control)
+            services = Services.of_user(client=self._control.client, logins=Logins())
+            unit = Unit(0, str(self.path))
+            return Opened(unit, Settings(inputs), services, self._control)
         except OrgrestError as error:
             self._end()
             raise self.CollectError(str(error)) from None

@@ -11,7 +11,7 @@ import attrs
 
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
-from orgrest.run import record, writable_files
+from orgrest.run import record
 from orgrest.run.plan import Part
 from orgrest.run.run import Run
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import Plan, Step
     from orgrest.run.record import Record
+    from orgrest.run.services import Services
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
 
@@ -48,7 +49,9 @@ class Unit:
 class Opened:
     """A document that was read and planned, whose steps are done one by one."""
 
-    def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
+    def __init__(
+        self, unit: Unit, settings: Settings, services: Services, control: Control
+    ) -> None:
         """Read and plan the document. Raises OrgrestError if either fails."""
         self._unit = unit
         self._settings = settings
@@ -63,9 +66,8 @@ class Opened:
             self._file.text,
             file=unit.file,
             settings=settings.of_document(path.resolve().parent, unit.data),
-            client=control.client,
+            services=services,
             plain=self._plain,
-            write=writable_files.write if settings.write else None,
         )
         self._plan: Plan = self.run.plan
         self._notes = self._plan.notices
@@ -156,6 +158,7 @@ def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
 def run(
     unit: Unit,
     settings: Settings,
+    services: Services,
     control: Control,
     keep: Callable[[Record], None],
     begin: Callable[[Opened], None] = lambda _: None,
@@ -170,7 +173,7 @@ def run(
         keep(record.without_request(place, "skipped", control.why))
         return None
     try:
-        opened = Opened(unit, settings, control)
+        opened = Opened(unit, settings, services, control)
     except OrgrestError as error:
         keep(record.without_request(place, "error", error.reason, error.line))
         return str(error)

@@ -26,6 +26,7 @@ from orgrest.run.login_store import LoginStore
 from orgrest.run.logins import Logins
 from orgrest.run.person import Person
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -176,14 +177,12 @@ def test_without_a_terminal_no_browser_is_opened(
 def sign_in(provider: Provider, home: Path, told: list[str] | None = None) -> None:
     """Sign in for a.http, in this process, with the logins of its user."""
     browser = Client()
-    settings = Settings(
-        Inputs(directory=home),
-        person=Person(lambda _: True, (told if told is not None else []).append, browser.open),
-        logins=Logins(),
-    )
+    settings = Settings(Inputs(directory=home))
+    person = Person(lambda _: True, (told if told is not None else []).append, browser.open)
     with Sending() as client:
         text = (home / "a.http").read_text()
-        run = Run(text, file="a.http", settings=settings, client=client, plain=True)
+        services = Services(client=client, person=person, logins=Logins())
+        run = Run(text, file="a.http", settings=settings, services=services, plain=True)
         [outcome] = run.outcomes()
     assert outcome.reason is None
 

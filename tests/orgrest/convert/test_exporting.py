@@ -24,6 +24,7 @@ from orgrest.http.transport import Client, wire_url
 from orgrest.http.values import Inputs
 from orgrest.model import Request
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 TOLD = ["requests sends", "is sent as one header"]
@@ -49,7 +50,7 @@ def run_orgrest(path: Path, **values: str) -> None:
     inputs = Inputs(directory=path.parent, overrides=values, environ={"SECRET": "s3cr3t"})
     with Client() as client:
         run = Run(File.read(path).text, file=str(path), settings=Settings(inputs),
-                  client=client, plain=path.suffix == ".http")  # fmt: skip
+                  services=Services(client=client), plain=path.suffix == ".http")  # fmt: skip
         for outcome in run.outcomes():
             assert outcome.reason is None, outcome.reason
 

@@ -17,6 +17,7 @@ from orgrest.files import File
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 pytestmark = needs_engine
@@ -45,7 +46,11 @@ def verdicts(path: Path) -> list[bool]:
     with Client() as client:
         settings = Settings(Inputs(directory=path.parent))
         run = Run(
-            File.read(path).text, file=str(path), settings=settings, client=client, plain=True
+            File.read(path).text,
+            file=str(path),
+            settings=settings,
+            services=Services(client=client),
+            plain=True,
         )
         outcomes = list(run.outcomes())
     assert not [one.reason for one in outcomes if one.reason]

@@ -304,7 +304,9 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
     for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
         options = Settings(dry_run=True)
         evaluation = Run(
-            text, file="x", settings=attrs.evolve(options, inputs=values.Inputs()), client=None
+            text,
+            file="x",
+            settings=attrs.evolve(options, inputs=values.Inputs()),
         )
         sent = [outcome.line for outcome in evaluation.outcomes()]
         assert sent

@@ -20,6 +20,7 @@ from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Sending:
                 self.text,
                 file="a",
                 settings=Settings(Inputs(directory=self.folder, secrets=["hunter2-hunter2"])),
-                client=client,
+                services=Services(client=client),
                 plain=self.kind == "http",
             )
             for outcome in evaluation.outcomes():

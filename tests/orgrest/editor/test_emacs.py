@@ -29,6 +29,7 @@ from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.outcomes import Exchange
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 from orgrest.run.stages import send
 
@@ -248,7 +249,11 @@ def place_all(
 
     monkeypatch.setattr(send, "_once", answered)
     inputs = Inputs(directory=folder)
-    evaluation = Run(text, file="x.org", settings=Settings(inputs), client=None)
+    evaluation = Run(
+        text,
+        file="x.org",
+        settings=Settings(inputs),
+    )
     assert [str(one.reason) for one in evaluation.outcomes() if one.reason] == []
     return evaluation.text
 
@@ -393,7 +398,9 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
                     + f"- next\n* Three\n{opening}{block.format(line)}{closing}end\n"
                 )
                 inputs = Inputs(directory=tmp_path)
-                evaluation = Run(text, file="x.org", settings=Settings(inputs), client=client)
+                evaluation = Run(
+                    text, file="x.org", settings=Settings(inputs), services=Services(client=client)
+                )
                 list(evaluation.outcomes())
                 before.append(text)
                 after.append(evaluation.text)

@@ -26,6 +26,7 @@ from orgrest.http.values import Inputs
 from orgrest.model import Span
 from orgrest.org.text import apply
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 TESTS = Path(__file__).parents[1]
@@ -46,7 +47,6 @@ def planned(text: str, kind: Kind, directory: Path) -> list[Any]:
         text,
         file=f"notes.{kind}",
         settings=Settings(inputs, dry_run=True),
-        client=None,
         plain=kind == "http",
     )
     found: list[Any] = []
@@ -174,7 +174,7 @@ def test_a_server_gets_the_same_bytes_when_a_file_was_formatted(tmp_path: Path) 
                     text.replace("URL", server.url),
                     file=f"notes.{kind}",
                     settings=Settings(inputs),
-                    client=client,
+                    services=Services(client=client),
                     plain=kind == "http",
                 )
                 assert [str(one.reason) for one in run.outcomes() if one.reason] == []

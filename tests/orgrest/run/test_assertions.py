@@ -20,6 +20,7 @@ from orgrest.http.values import Inputs
 from orgrest.installing import install_command
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Evaluated:
                 text.replace("HOST", server.url),
                 file=name,
                 settings=Settings(Inputs(directory=folder, overrides={"three": "3"}), **options),
-                client=client,
+                services=Services(client=client),
                 plain=name.endswith(".http"),
             )
             self.outcomes: list[Outcome] = list(evaluation.outcomes())

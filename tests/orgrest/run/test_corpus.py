@@ -36,7 +36,6 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
         file.read_bytes().decode(),
         file=file.name,
         settings=Settings(inputs, dry_run=True),
-        client=None,
         plain=True,
     )
     found: list[dict[str, Any]] = []

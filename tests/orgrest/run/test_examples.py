@@ -23,7 +23,6 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
         File.read(EXAMPLES / name).text,
         file=name,
         settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),
-        client=None,
     )
     assert len(evaluation.plan) >= 5
     outcomes = list(evaluation.outcomes())

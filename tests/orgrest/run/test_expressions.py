@@ -26,6 +26,7 @@ from orgrest.org.text import apply
 from orgrest.rendering.masking import mask
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def outcomes(
             text,
             file="a.http",
             settings=attrs.evolve(given, inputs=inputs),
-            client=client,
+            services=Services(client=client),
             plain=True,
         )
         yield from evaluation.outcomes()

@@ -28,7 +28,11 @@ def outcomes(text: str, folder: Path) -> list[str]:
     """The errors of a dry run."""
     inputs = Inputs(directory=folder)
     options = Settings(dry_run=True)
-    evaluation = Run(text, file="x.org", settings=attrs.evolve(options, inputs=inputs), client=None)
+    evaluation = Run(
+        text,
+        file="x.org",
+        settings=attrs.evolve(options, inputs=inputs),
+    )
     return [str(outcome.reason) for outcome in evaluation.outcomes() if outcome.reason]
 
 

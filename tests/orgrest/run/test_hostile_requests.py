@@ -21,7 +21,6 @@ def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
         text,
         file="a.http",
         settings=Settings(Inputs(directory=folder, environments=environments), dry_run=True),
-        client=None,
         plain=True,
     )
     return list(evaluation.outcomes())

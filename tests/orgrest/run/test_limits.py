@@ -17,6 +17,7 @@ from orgrest.org.document import Document
 from orgrest.run import babel
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[
             text.replace("HOST", server.url),
             file="notes.org",
             settings=Settings(Inputs(directory=folder), **options),
-            client=client,
+            services=Services(client=client),
         )  # type: ignore[arg-type]  # options of several types
         outcomes = list(evaluation.outcomes())
         for outcome in outcomes:
@@ -215,7 +216,7 @@ def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
                 text.replace("HOST", server.url),
                 file="notes",
                 settings=Settings(inputs),
-                client=client,
+                services=Services(client=client),
                 plain=plain,
             )
             return [outcome.state for outcome in evaluation.outcomes()]

@@ -24,6 +24,7 @@ from orgrest.run.login_store import LoginStore
 from orgrest.run.logins import Logins
 from orgrest.run.person import Person
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -104,14 +105,10 @@ class Documents:
         text = (settings + "\n" + text).replace("{url}", self.provider.url)
         (self.folder / name).write_text(text)
         person = None if someone is None else someone.person
-        given = Settings(
-            Inputs(directory=self.folder, environments=environments),
-            person=person,
-            logins=self.logins,
-            **options,
-        )
+        given = Settings(Inputs(directory=self.folder, environments=environments), **options)
         with client or Client() as sending:
-            run = Run(text, file=name, settings=given, client=sending, plain=True)
+            services = Services(client=sending, person=person, logins=self.logins)
+            run = Run(text, file=name, settings=given, services=services, plain=True)
             return list(run.outcomes())
 
 

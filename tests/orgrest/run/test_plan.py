@@ -66,7 +66,7 @@ def test_nothing_in_an_old_result_is_planned(text: str) -> None:
 def test_each_step_has_an_identity_and_an_order(org: str, http: str) -> None:
     for text, plain in ((org, False), (http, True)):
         settings = Settings(languages=ALL_LANGUAGES, dry_run=True)
-        plan = Run(text, file="x", settings=settings, client=None, plain=plain).plan
+        plan = Run(text, file="x", settings=settings, plain=plain).plan
         starts = [step.id.start for step in plan]
         assert starts == sorted(set(starts))
         assert [step.line for step in plan] == [text.count("\n", 0, at) + 1 for at in starts]
@@ -76,7 +76,7 @@ def test_each_step_has_an_identity_and_an_order(org: str, http: str) -> None:
 def test_a_lens_stands_at_nothing_but_a_step(org: str, http: str) -> None:
     for text, kind in ((org, "org"), (http, "http")):
         settings = Settings(languages=ALL_LANGUAGES, dry_run=True)
-        run = Run(text, file="x", settings=settings, client=None, plain=kind == "http")
+        run = Run(text, file="x", settings=settings, plain=kind == "http")
         starts = {step.id.start for step in run.plan}
         lenses = outline.lenses(Analysis(text, kind))  # type: ignore[arg-type]  # one of two
         assert {one.span.start for one in lenses} <= starts

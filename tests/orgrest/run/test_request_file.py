@@ -17,6 +17,7 @@ from orgrest.http.values import Inputs
 from orgrest.run import directives
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def server() -> Iterator[RawServer]:
 
 
 class Evaluated:
-    def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
+    def __init__(
+        self, server: RawServer, folder: Path, text: str, ask: Any = None, **options: Any
+    ) -> None:
         given = Settings(**options)
         inputs = Inputs(directory=folder)
         with Client() as client:
@@ -51,7 +54,7 @@ class Evaluated:
                 text.replace("HOST", server.url),
                 file="a.http",
                 settings=attrs.evolve(given, inputs=inputs),
-                client=client,
+                services=Services(client=client, ask=ask),
                 plain=True,
             )
             self.count = len(evaluation.plan)

@@ -18,6 +18,7 @@ from orgrest.http.values import Inputs
 from orgrest.org.document import Document
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Evaluated:
         *,
         plain: bool = False,
         write: Callable[[Path, bytes], None] | None = None,
+        ask: Callable[[str], bool] | None = None,
         **options: object,
     ) -> None:
         given = Settings(**options)  # type: ignore[arg-type]  # options of several types
@@ -76,9 +78,8 @@ class Evaluated:
                 self.before,
                 file="notes.org",
                 settings=attrs.evolve(given, inputs=inputs),
-                client=None if given.dry_run else client,
+                services=Services(client=None if given.dry_run else client, write=write, ask=ask),
                 plain=plain,
-                write=write,
             )
             self.outcomes: list[Outcome] = list(evaluation.outcomes())
             self.text = evaluation.text

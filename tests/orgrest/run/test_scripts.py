@@ -20,6 +20,7 @@ from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Ran:
                 text.replace("HOST", server.url),
                 file="a.http",
                 settings=attrs.evolve(Settings(**options), inputs=inputs),
-                client=client,
+                services=Services(client=client),
                 plain=True,
             )
             self.outcomes: list[Outcome] = list(run.outcomes())

@@ -13,6 +13,7 @@ from orgrest.http.transport import Client
 from orgrest.run.directives.ratelimit import Limit, wait
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 MILLISECONDS = st.integers(1, 2000)
@@ -50,7 +51,15 @@ def test_slots_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> No
             f"### {n}\n# @ratelimit slot {slot} minIdleTime 100000\nGET {server.url}\n"
             for n, slot in enumerate(slots)
         )
-        list(Run(text, file="x.http", settings=Settings(), client=client, plain=True).outcomes())
+        list(
+            Run(
+                text,
+                file="x.http",
+                settings=Settings(),
+                services=Services(client=client),
+                plain=True,
+            ).outcomes()
+        )
     assert [one > 90 for one in waits if one] == [True]
     assert len(server.requests) == 3
 
@@ -79,7 +88,11 @@ def test_requests_of_a_file_are_held_back(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(client.budget, "wait", waits.append)
         one = f"# @ratelimit minIdleTime 600000\nGET {server.url}/\n"
         run = Run(
-            "###\n".join([one] * 3), file="a.http", settings=Settings(), client=client, plain=True
+            "###\n".join([one] * 3),
+            file="a.http",
+            settings=Settings(),
+            services=Services(client=client),
+            plain=True,
         )
         assert [outcome.reason for outcome in run.outcomes()] == [None] * 3
     # The first goes at once, the others ten minutes after it, and twenty.

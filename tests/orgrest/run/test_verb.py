@@ -19,6 +19,7 @@ from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ def evaluate(
         overrides={"token": "T"},
         environ={"USER": "annabel"},
     )
-    evaluation = Run(text, file="a.org", settings=attrs.evolve(given, inputs=inputs), client=client)
+    evaluation = Run(
+        text,
+        file="a.org",
+        settings=attrs.evolve(given, inputs=inputs),
+        services=Services(client=client),
+    )
     return evaluation, list(evaluation.outcomes())
 
 

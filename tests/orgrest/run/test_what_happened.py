@@ -35,6 +35,7 @@ from orgrest.reports import har, html, junit, tap
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 from orgrest.run.suite import unit
 from orgrest.run.suite.control import Control
@@ -378,7 +379,16 @@ def ran(path: Path) -> list[dict[str, Any]]:
     control = Control(Client)
     try:
         given_ = Settings(retry_policy=RetryPolicy(2, 0.0))
-        assert unit.run(unit.Unit(0, str(path)), given_, control, records.append) is None
+        assert (
+            unit.run(
+                unit.Unit(0, str(path)),
+                given_,
+                Services(client=control.client),
+                control,
+                records.append,
+            )
+            is None
+        )
     finally:
         control.close()
     return sorted(records, key=lambda one: one["order"])
@@ -391,7 +401,7 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
             text,
             file=str(path),
             settings=attrs.evolve(given_, inputs=Inputs(directory=path.parent)),
-            client=None if given_.dry_run else client,
+            services=Services(client=None if given_.dry_run else client),
             plain=path.suffix == ".http",
         )
         yield from evaluation.outcomes()
@@ -555,7 +565,13 @@ def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
         )
         control = Control(Client)
         given_ = Settings(choice=Choice(("a",)))
-        unit.run(unit.Unit(0, str(path)), given_, control, records.append)
+        unit.run(
+            unit.Unit(0, str(path)),
+            given_,
+            Services(client=control.client),
+            control,
+            records.append,
+        )
         control.close()
         assert [one.split(b" ", 2)[1] for one in server.requests] == [b"/login", b"/a?/login"]
     assert [(one["name"], one["outcome"]) for one in records] == [
@@ -576,7 +592,13 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
             f"### b\nGET {server.url}/b\n### login\nGET {server.url}/login\n"
         )
         control = Control(Client)
-        unit.run(unit.Unit(0, str(path)), Settings(bail=bail), control, records.append)
+        unit.run(
+            unit.Unit(0, str(path)),
+            Settings(bail=bail),
+            Services(client=control.client),
+            control,
+            records.append,
+        )
         control.close()
     found = [(one["name"], one["outcome"]) for one in sorted(records, key=lambda r: r["order"])]
     assert found == [

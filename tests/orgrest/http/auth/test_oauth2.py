@@ -18,6 +18,7 @@ from orgrest.http.transport import Client
 from orgrest.http.values import Context, Inputs, check
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def run(
                     environments=environments,
                 ),
             ),
-            client=client,
+            services=Services(client=client),
             plain=True,
         )
         return list(evaluation.outcomes())

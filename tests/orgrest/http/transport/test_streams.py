@@ -22,6 +22,7 @@ from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
+from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,13 +63,15 @@ def talker() -> Iterator[Talker]:
         yield running
 
 
-def run(text: str, folder: Path, **options: Any) -> Outcome:
+def run(
+    text: str, folder: Path, on_message: Callable[[str], None] | None = None, **options: Any
+) -> Outcome:
     with Client() as client:
         evaluation = Run(
             text,
             file="a.http",
             settings=Settings(Inputs(directory=folder), **options),
-            client=client,
+            services=Services(client=client, on_message=on_message),
             plain=True,
         )
         [outcome] = evaluation.outcomes()

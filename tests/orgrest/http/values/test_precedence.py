@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orgrest.http.parsing.dialects import read
-from orgrest.http.values import Context, Inputs, RequestNames, Values
+from orgrest.http.values import Context, Helpers, Inputs, RequestNames, Values
 from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.model import Request, Response, Source
@@ -62,10 +62,12 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
             directory=folder,
             environments=["e"],
             overrides={name: given["--var"]} if "--var" in given else {},
-            ask=lambda _what, _hidden: "of prompt",
-            globals_=GlobalVariables({name: given["global"]} if "global" in given else {}),
         ),
         _Names(name, given),
+        Helpers(
+            prompt=lambda _what, _hidden: "of prompt",
+            globals_=GlobalVariables({name: given["global"]} if "global" in given else {}),
+        ),
     )
     if "exchange" in given:
         first, _, rest = name.partition(".")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orgrest.http import auth
 from orgrest.http.parsing import request_file
-from orgrest.http.values import Context, Inputs, RequestNames, check, expand
+from orgrest.http.values import Context, Helpers, Inputs, RequestNames, check, expand
 from orgrest.http.values.context import Captured
 from orgrest.http.values.needed import RequestNeededError
 from orgrest.http.values.shorthand import absolute_url, form, graphql
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
 
 
-def completed(text: str, index: int = 0, **scope: object) -> Request:
+def completed(
+    text: str, index: int = 0, prompt: Callable[[str, bool], str] | None = None, **scope: object
+) -> Request:
     document = request_file.parse(Source(text, file="a.http"))
-    return expand(document.requests[index], Context(Inputs(**scope)))  # type: ignore[arg-type]
+    context = Context(Inputs(**scope), helpers=Helpers(prompt=prompt))  # type: ignore[arg-type]
+    return expand(document.requests[index], context)
 
 
 # ------------------------------------------------------------------------------------------- URLs
@@ -299,9 +302,15 @@ def test_each_source_of_a_variable_wins_over_those_below_it(tmp_path: Path) -> N
     environment(tmp_path, a="environment")
     text = "GET http://x/{{a}}\n"
 
-    def url(text: str, prepare: Callable[[Context], object] = id, **more: object) -> str:
+    def url(
+        text: str,
+        prepare: Callable[[Context], object] = id,
+        prompt: Callable[[str, bool], str] | None = None,
+        **more: object,
+    ) -> str:
         document = request_file.parse(text)
-        scope = Context(Inputs(directory=tmp_path, environments=["dev"], **more))  # type: ignore[arg-type]
+        inputs = Inputs(directory=tmp_path, environments=["dev"], **more)  # type: ignore[arg-type]
+        scope = Context(inputs, helpers=Helpers(prompt=prompt))
         prepare(scope)
         return expand(document.requests[0], scope).url.removeprefix("http://x/")
 
@@ -310,10 +319,10 @@ def test_each_source_of_a_variable_wins_over_those_below_it(tmp_path: Path) -> N
     assert url(f"@a = file\n{text}", lambda s: s.captures.update(a=Captured("script"))) == "script"
     asked = f"@a = file\n# @prompt a\n{text}"
     assert (
-        url(asked, lambda s: s.captures.update(a=Captured("b")), ask=lambda *_: "prompt")
+        url(asked, lambda s: s.captures.update(a=Captured("b")), prompt=lambda *_: "prompt")
         == "prompt"
     )
-    assert url(asked, overrides={"a": "var"}, ask=lambda *_: "prompt") == "var"
+    assert url(asked, overrides={"a": "var"}, prompt=lambda *_: "prompt") == "var"
 
 
 def test_a_variable_of_an_environment_that_is_not_chosen_is_found_for_the_user(
@@ -388,7 +397,7 @@ def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None
         "# @prompt user Your name\n# @prompt password\nGET http://x/{{user}}{{user}}{{password}}"
         "{{$input What?}}{{$password Really? $value: no}}\n"
     )
-    request = completed(text, ask=ask)
+    request = completed(text, prompt=ask)
     assert request.url == "http://x/<Your name><Your name><password><What?><Really?>"
     assert sorted(asked) == [
         ("Really?", True),
