@@ -221,7 +221,7 @@ def _header_arguments() -> str:
 
 
 def _functions() -> str:
-    from orgrest.http.values.functions import FUNCTIONS
+    from orgrest.http.values.expressions import FUNCTIONS
 
     rows = ((f"`{one.usage}`", _cell(one.description)) for one in FUNCTIONS.values())
     return _table(("function", "returns"), rows)

@@ -293,7 +293,7 @@ def evaluate(
             complain(str(error))
             return 2
         if not dry_run:
-            from orgrest.run.person import Person
+            from orgrest.run.logins import Person
 
             services.logins = known_logins()
             if asking and not os.environ.get("CI"):

@@ -21,7 +21,7 @@ from orgrest.editor.arguments import assignments, called_at, of_properties, text
 from orgrest.editor.request_files import referred
 from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
-from orgrest.http.values import javascript
+from orgrest.http.values.references import is_computed, is_expression, names_of
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
@@ -402,8 +402,8 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
     text = part.region.text
     for name, at in _references(part):
         is_other = name.startswith("$") or referred(name, part.named) is not None
-        if not part.restclient and javascript.is_expression(name, part.names):
-            for inner, index in javascript.names(name):
+        if not part.restclient and is_expression(name, part.names):
+            for inner, index in names_of(name):
                 if inner in part.names:
                     yield inner, at + index, "use"
         elif part.restclient or not is_other:
@@ -425,8 +425,8 @@ def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
         return
     for text, at in _references(part):
         name = referred(text, part.named)
-        if javascript.computes(text):
-            for inner, index in javascript.names(text):
+        if is_computed(text):
+            for inner, index in names_of(text):
                 if inner in part.named:
                     yield inner, at + index, "use"
         elif name is not None:

@@ -19,8 +19,6 @@ import attrs
 
 from orgrest.model import Bound, OrgrestError
 
-# What only a login needs is imported by who needs it: every run has a `Logins`.
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +26,38 @@ if TYPE_CHECKING:
     from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.auth.tokens import Steps
     from orgrest.run.login_store import LoginStore
-    from orgrest.run.person import Person
+
+
+@attrs.frozen
+class Person:
+    """Who can be asked, told a text, and shown a page in a browser, which tells whether it opened.
+
+    What documents and servers say in these texts is made visible before it is shown.
+    """
+
+    _ask: Callable[[str], bool]
+    _tell: Callable[[str], None]
+    _open: Callable[[str], bool]
+
+    def confirm(self, question: str) -> bool:
+        """Return whether the person says yes."""
+        return self._ask(_visible(question))
+
+    def tell(self, text: str) -> None:
+        """Show a text."""
+        self._tell(_visible(text))
+
+    def open(self, url: str) -> bool:
+        """Show a page in the person's browser, and tell whether one was started."""
+        from orgrest.http.auth.oauth2 import is_page
+
+        return is_page(url) and self._open(url)
+
+
+def _visible(text: str) -> str:
+    from orgrest.rendering.sanitize import visible
+
+    return visible(text, one_line=True)
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from orgrest.http.values import Context
-from orgrest.http.values.needed import RequestNeededError, TokenNeededError
+from orgrest.http.values.context import RequestNeededError, TokenNeededError
 from orgrest.model import OrgrestError
 from orgrest.run import stages
 from orgrest.run.job import Job, Work

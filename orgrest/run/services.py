@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.transport import Client, Cookies
     from orgrest.run.history import History
-    from orgrest.run.logins import Logins
-    from orgrest.run.person import Person
+    from orgrest.run.logins import Logins, Person
 
 
 @attrs.define(kw_only=True, eq=False)

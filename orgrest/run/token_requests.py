@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.tokens import Steps, Tokens
     from orgrest.http.transport import Client
     from orgrest.model import Bound, Request, Response
-    from orgrest.run.logins import Logins, Use
-    from orgrest.run.person import Person
+    from orgrest.run.logins import Logins, Person, Use
 
 
 class TokenRequests:

@@ -11,8 +11,7 @@ from pages import PAGES, Block, blocks
 
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.run.logins import Logins
-from orgrest.run.person import Person
+from orgrest.run.logins import Logins, Person
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from orgrest.run import writable_files
+from orgrest.run.logins import Person
 from orgrest.run.outcomes import Outcome
-from orgrest.run.person import Person
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:

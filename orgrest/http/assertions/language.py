@@ -9,7 +9,7 @@ import attrs
 
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.http.values.strings import short
+from orgrest.http.values.references import short
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
 _WORDS: Final = "|".join(

@@ -45,20 +45,18 @@ mask them.
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, bottom up: `context` holds a document's context (read by `files`, `env_file` and
-`netrc`); `sources` is the list above; `functions` is the table of functions and `expressions`
-parses calls of them; `javascript` recognizes JavaScript expressions and `computing` evaluates them;
-`references` finds references to variables in a text and `values` replaces them; `expansion`
-completes a request, and `check` reports what would prevent that.
+The modules, bottom up: `context` holds what a document's requests share, and `answers` looks up
+their exchanges there; `references` finds references to variables in a text; `sources` is the list
+above; `javascript` and `expressions` evaluate expressions; `values` replaces references;
+`expansion` completes a request, and `check` reports what would prevent that.
 """
 
 from orgrest.http.values.check import Checked, check, value_of
-from orgrest.http.values.computing import UNKNOWN
-from orgrest.http.values.context import Context, RequestNames
-from orgrest.http.values.env_file import read_env_file
+from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames
 from orgrest.http.values.expansion import expand
-from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
-from orgrest.http.values.inputs import Helpers, Inputs
+from orgrest.http.values.expressions import FUNCTIONS, Function, without_lisp
+from orgrest.http.values.files import read_env_file
+from orgrest.http.values.javascript import UNKNOWN
 from orgrest.http.values.references import REFERENCE, Reference, names_in, references
 from orgrest.http.values.values import Origin, Values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orgrest.http.values.needed import RequestNeededError
+from orgrest.http.values.context import RequestNeededError
 from orgrest.model import OrgrestError, Request, Response
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http.values.computing import UNKNOWN
 from orgrest.http.values.expansion import Expansion
+from orgrest.http.values.javascript import UNKNOWN
 from orgrest.http.values.values import Values
 from orgrest.model import ExpansionError, Headers, Notice, OrgrestError
 

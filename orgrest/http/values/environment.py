@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.values.environments import Environments, Setting
-    from orgrest.http.values.known_secrets import Secrets
+    from orgrest.http.values.secrets import Secrets
 
 
 class Environment:

@@ -1,10 +1,14 @@
-"""Completes requests: replaces every variable, reads the files."""
+"""Completes requests: replaces every variable, reads the files, finds the credentials."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
+from orgrest.http import auth
+from orgrest.http.auth import certificates
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import (
     Body,
@@ -15,11 +19,12 @@ from orgrest.http.syntax import (
     Template,
     is_token,
 )
-from orgrest.http.values import shorthand
-from orgrest.http.values.credentials import COMPUTED, Credentials
-from orgrest.http.values.strings import short
+from orgrest.http.values import environments, shorthand
+from orgrest.http.values.javascript import UNKNOWN
+from orgrest.http.values.references import short
 from orgrest.http.values.values import Values
 from orgrest.model import (
+    ClientCertificate,
     ExpansionError,
     Headers,
     Notice,
@@ -27,11 +32,122 @@ from orgrest.model import (
     Request,
     to_bytes,
 )
+from orgrest.model import Credentials as Computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.values.context import Context
+
+
+_SSL = "SSLConfiguration"
+COMPUTED = frozenset({"authorization", certificates.HEADER})
+"""The headers, in lower case, whose values are not sent as written."""
+
+
+class Credentials:
+    """The credentials in a request's headers and in the settings around it.
+
+    All of them become secrets of the document. `to_compute` are those that become a header only on
+    sending.
+    """
+
+    def __init__(self, values: Values) -> None:
+        """Take the variables of the request."""
+        self.to_compute: Computed | None = None
+        self._certificate: ClientCertificate | None = None
+        self._values = values
+        self._context = values.context
+
+    def header(self, name: str, value: str, offset: int) -> str | None:
+        """Return the value to send for a header of `COMPUTED`, None if there is none, or not yet.
+
+        `value` is at `offset`. Raises `ExpansionError`.
+        """
+        if UNKNOWN in value:
+            return value
+        try:
+            if name == certificates.HEADER:
+                self._certificate = self._located(certificates.from_header(value))
+                return None
+            with self._context.secrets.of_grant():
+                found = auth.read(value, auth.Document(self._lookup(offset), self._token))
+        except OrgrestError as error:
+            raise self._values.error(offset, error.reason, error.code) from error
+        if isinstance(found, str):
+            return self._context.secrets.protect(found, value)
+        for secret in found.secrets:
+            self._context.secrets.add(secret)
+        self.to_compute = found
+        return None
+
+    def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
+        """Return the client certificate of the header, else that of the settings for a URL.
+
+        Raises `ExpansionError` with the URL's position.
+        """
+        if self._certificate is not None or not url.lower().startswith(("https:", "wss:")):
+            return self._certificate
+        authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
+        try:
+            found = self._of_settings(authority.rpartition("@")[2].lower())
+            return None if found is None else self._located(*found)
+        except OrgrestError as error:
+            raise self._values.error(offset, str(error), "certificate") from error
+
+    def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
+        """Return the client certificate that settings have for a host, and its base folder.
+
+        None means the document's folder. Raises `OrgrestError` for unreadable settings that might
+        have one.
+        """
+        environment = self._context.environment
+        for unread in environment.every.unread:
+            if environments.mentions(unread.file, host):
+                raise unread.error.with_traceback(None)
+        for broken in environment.every.broken if environment.chosen else ():
+            if environments.mentions(broken.file, _SSL):
+                raise broken.error.with_traceback(None)
+        for settings, base in environment.every.certificates:
+            found = certificates.for_host(settings, host)
+            if found is not None:
+                return found, base
+        setting = environment.readable(_SSL) if environment.chosen else None
+        if setting is None:
+            return None
+        found, has_passphrase = certificates.from_ssl_configuration(setting.value)
+        if found is None:
+            return None
+        if has_passphrase:
+            what = f"passphrase of {found.file}"
+            passphrase = self._context.ask("certificate-passphrase", what, hidden=True)
+            found = attrs.evolve(found, passphrase=passphrase)
+        return found, setting.file.parent
+
+    def _lookup(self, offset: int) -> Callable[[str], str | None]:
+        """Return a function that looks up the values of variables used at `offset`."""
+        values = self._values
+        return lambda name: values.used(name, offset) if values.is_defined(name) else None
+
+    def _token(self, grant: Grant) -> str | None:
+        values = self._values
+        return UNKNOWN if values.checks else self._context.token(grant, values.url)
+
+    def _located(
+        self, certificate: ClientCertificate, base: Path | None = None
+    ) -> ClientCertificate:
+        """Return a certificate with absolute paths; its own are relative to `base`."""
+        if certificate.passphrase is not None:
+            self._context.secrets.add(certificate.passphrase)
+        key = certificate.key
+        return ClientCertificate(
+            str(self._context.locate(certificate.file, base)),
+            None if key is None else str(self._context.locate(key, base)),
+            certificate.passphrase,
+        )
+
 
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 

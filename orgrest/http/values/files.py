@@ -1,4 +1,6 @@
-"""The files that a document may name: those below its folder, and others that the caller allows.
+"""The files of a document: netrc, env files, and those that it names itself.
+
+It may name those below its folder, and others that the caller allows.
 
 If the document is in a repository (`.git`, `.hg`), the files below the repository's root may be
 named, too, except hidden ones (`.git/config`, `.env`). A repository that contains the user's home
@@ -7,14 +9,74 @@ does not count.
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orgrest.http.values.references import unquote
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+
+def look_up(path: Path | None, host: str, field: str) -> str:
+    """Return the `login`, `account` or `password` that a netrc file has for `host`.
+
+    Raises `OrgrestError` if there is none.
+    """
+    import netrc
+
+    if path is None:
+        raise OrgrestError("there is no netrc file")
+    try:
+        found = netrc.netrc(str(path)).authenticators(host)
+    except OSError as error:
+        raise OrgrestError(f"cannot read {path}: {error.strerror}") from error
+    except (netrc.NetrcParseError, UnicodeError) as error:
+        reason = error.msg if isinstance(error, netrc.NetrcParseError) else "not UTF-8"
+        raise OrgrestError(f"cannot read {path}: {reason}") from error
+    if found is None:
+        raise OrgrestError(f"{path} has no entry for {host}")
+    fields = dict(zip(("login", "account", "password"), found, strict=True))
+    if field not in fields:
+        raise OrgrestError(f"netrc knows login, account and password, not {field}")
+    return fields[field] or ""
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    r"""Return the variables of an env file: `NAME=value` lines.
+
+    `export` before the name, `#` lines, and quotes around a value are understood; in double quotes
+    `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the position of a malformed line.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise OrgrestError(f"cannot read the env file: {error.strerror}", file=str(path)) from error
+    except UnicodeError as error:
+        raise OrgrestError("the env file is not UTF-8", file=str(path)) from error
+    variables = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        given = line.strip().removeprefix("export ").lstrip()
+        if not given or given.startswith("#"):
+            continue
+        name, equals, value = given.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name or any(c.isspace() for c in name):
+            raise OrgrestError("not a NAME=value line", file=str(path), line=number)
+        if value[:1] in ("'", '"'):
+            match = re.fullmatch(r"""("(?:[^"\\]|\\.)*"|'[^']*')(?:\s+#.*|\s*)""", value)
+            if match is None:
+                raise OrgrestError("the quote never ends", file=str(path), line=number)
+            value = unquote(match[1]) if value[0] == '"' else match[1][1:-1]
+        else:
+            value = re.sub(r"(?:^|\s+)#.*", "", value)
+        variables[name] = value
+    return variables
+
 
 _REPOSITORY = (".git", ".hg")
 

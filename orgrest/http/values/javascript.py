@@ -1,56 +1,249 @@
-"""JavaScript in double braces, httpyac's: `{{1 + 1}}`, `{{token.slice(1)}}`, `{{list[0].id}}`.
+"""Evaluates JavaScript in double braces, httpyac's: `{{1 + 1}}`, `{{token.slice(1)}}`.
 
-An expression is recognized by its text: it calls, computes, compares, or is a literal. `a.b` and
-`a[0]` are expressions if `a` has a value. Possible names of variables (`api-key`, `my name`), texts
-that begin with `$`, and VS Code REST Client's references to responses are not.
+Variables are texts here; in httpyac one from an environment, a response or a script may be a
+number. If the type is not known, an expression is evaluated both ways, and the results must be
+equal.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from orgrest.http import responses
+from orgrest.http.responses import text_of
+from orgrest.http.script_value import ScriptValue
+from orgrest.http.syntax import Definition
+from orgrest.http.values import answers
+from orgrest.http.values.references import names_of, references
+from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
+from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Mapping
 
-_COMPUTES = re.compile(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
-_MEMBER = re.compile(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
-_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
-GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
-"""The built-in objects whose members may be used without a call or operator: `Math.PI`."""
-
-OBJECTS = frozenset({"$global", "$random"})
-"""What expressions and scripts have besides variables."""
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values.context import Context
+    from orgrest.http.values.sources import Found
+    from orgrest.model import Response
 
 
-def computes(text: str) -> bool:
-    """Tell whether a text in double braces is an expression, whatever its names mean."""
-    if text.startswith("$") or "[?" in text or responses.read(text) is not None:
-        return False
-    return _COMPUTES.search(text) is not None
+UNKNOWN = "\ue000"
+"""The placeholder in a check for a value that only a run provides: a private-use character."""
 
 
-def root(text: str) -> str | None:
-    """Return the `a` of a plain `a.b` or `a[0]`; else None."""
-    match = _MEMBER.match(text)
-    if match is None or text.startswith("$") or responses.read(text) is not None:
-        return None
-    return match[1]
+class Variables(Protocol):
+    """The interface through which an expression gets the values of a request's variables."""
+
+    context: Context
+    parsed: ParsedRequest
+    blanks: int
+
+    @property
+    def checks(self) -> bool:
+        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
+
+    def find(self, name: str, view: int | None = None) -> Found | None:
+        """Return the source of a name's value, or None."""
+
+    def is_itself(self, name: str, view: int | None) -> bool:
+        """Tell whether a name is used in the value of its own definition, which is at `view`."""
+
+    def value(self, name: str, offset: int, view: int | None = None) -> str:
+        """Return the value of a variable."""
+
+    def logged(self, compute: Callable[[], str | None]) -> str | None:
+        """Compute a value that is another one at each use, unless an earlier attempt did."""
+
+    def blank(self, name: str) -> str:
+        """Return the placeholder for a value that another request has yet to provide."""
+
+    def error(self, offset: int, reason: str, code: str) -> ExpansionError:
+        """Return the error for an offset in the source."""
 
 
-def is_expression(text: str, known: Collection[str]) -> bool:
-    """Tell whether a text is an expression, given these variables."""
-    if text in known:
-        return False
-    first = None if computes(text) else root(text)
-    return computes(text) or first in known or first in GLOBALS
+class Expressions:
+    """Evaluates the expressions of one request; short-lived, to avoid a reference cycle with it."""
+
+    def __init__(self, values: Variables, made: dict[str, Any]) -> None:
+        """Take the values of the request's variables, and cached results by expression."""
+        self._values = values
+        self._made = made
+
+    def value(self, code: str, offset: int, view: int | None) -> str:
+        """Return the text of the value of an expression at `offset`. Raises `ExpansionError`."""
+        values = self._values
+        if values.checks:
+            return UNKNOWN
+        try:
+            return self._value(code, offset, view)
+        except ExpansionError:
+            raise
+        except OrgrestError as error:
+            raise values.error(offset, error.reason, error.code or "bad-expression") from error
+
+    def _value(self, code: str, offset: int, view: int | None) -> str:
+        values, parsed = self._values, self._values.parsed
+        context, blanks = values.context, values.blanks
+        texts: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        got: dict[str, Response] = {}
+        mark = values.context.secrets.mark
+        for name in dict.fromkeys(name for name, _ in names_of(code)):
+            found = values.find(name, view)
+            if isinstance(found, Scripted):
+                texts[name] = others[name] = found.made
+            elif found is not None or values.is_itself(name, view):
+                text = values.value(name, offset, view)
+                if values.context.placeholders and text == f"<{name}>":  # of @loop
+                    return values.blank(code)
+                texts[name], others[name] = self._as_javascript(name, text, view)
+            elif answers.is_response(name, parsed, context):
+                response = answers.response(name, parsed, context)
+                if response is None:
+                    return values.blank(code)
+                if name != "response" and answers.key_of(name, parsed, context) is not None:
+                    body = text_of(response.body, response.headers)
+                    texts[name] = others[name] = parsed_or(body)
+                else:
+                    got[name] = response
+        values.context.secrets.show_to_scripts(values.context.secrets.since(mark))
+        if values.blanks > blanks:
+            return values.blank(code)
+        bodies = (text_of(one.body, one.headers) for one in got.values())
+        inputs = map(text_of_value, texts.values())
+        try:
+            made = values.logged(lambda: self._either(code, texts, others, got)) or ""
+        except OrgrestError:
+            if values.context.placeholders and "$global" in code:  # set by scripts that did not run
+                return values.blank(code)
+            raise
+        return values.context.secrets.protect(made, *inputs, *bodies)
+
+    def _either(
+        self,
+        code: str,
+        texts: dict[str, Any],
+        others: dict[str, Any],
+        got: dict[str, Response],
+    ) -> str:
+        """Evaluate with texts, and with the values that they may stand for: both must be equal."""
+        found: dict[str, Any] = {}
+        failure: OrgrestError | None = None
+        for variables in [texts] if texts == others else [texts, others]:
+            try:
+                text, value = self._compute(code, variables, got)
+                found[text] = value
+            except OrgrestError as error:
+                failure = failure or error
+        if len(found) > 1:
+            names = [name for name in texts if texts[name] != others[name]]
+            raise OrgrestError(
+                f"{code} depends on whether {' and '.join(names)} is a text or a number: "
+                f"write String({names[0]}) or Number({names[0]})",
+                code="bad-expression",
+            )
+        if not found:
+            raise failure or OrgrestError(f"{code} gives nothing")
+        ((text, value),) = found.items()
+        if "{{" in text:
+            raise OrgrestError(f"{code} gives a text with {{{{, which is not looked at again")
+        self._made[text] = value
+        return text
+
+    def _compute(
+        self, code: str, variables: Mapping[str, Any], got: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        from orgrest.http.scripts import ScriptInput
+
+        context = self._values.context
+        seed = context.inputs.seed
+        given = ScriptInput(variables, context.globals.values, responses=got, seed=seed)
+        return context.engine.evaluate(code, given)
+
+    def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
+        """Return a variable's value as text, and as the other type that its source may give it."""
+        found = self._values.find(name, view)
+        if isinstance(found, Definition):
+            whole = found.value.text
+            every = list(references(whole, 0, len(whole), (), bool, restclient=False))
+            alone = len(every) == 1 and (every[0].start, every[0].end) == (0, len(whole))
+            if not alone or every[0].literal is not None:
+                return text, text
+            return self._as_javascript(every[0].name, text, found.span.start)
+        if isinstance(found, JavaScript):
+            made = self._made.get(text, text)
+            return made, made
+        # A literal :var may be an item of @loop.
+        known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+        if known or (isinstance(found, Given) and found.origin == ":var"):
+            return text, text
+        return text, parsed_or(text)
 
 
-def names(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the possible variables in an expression with their indexes, outside of strings."""
-    blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
-    for match in _NAMES.finditer(blank):
-        yield match[0], match.start()
+def text_of_value(value: Any) -> str:
+    """Return a value in which a secret may be, as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, ScriptValue):
+        return value.text or json.dumps(value.json)
+    return json.dumps(value)
+
+
+def for_script(
+    code: str, values: Variables, offset: int
+) -> tuple[dict[str, Any], dict[str, Response]]:
+    """Return the variables that a script names, and the responses that came already.
+
+    What has no value is left out: the script may set it itself.
+    """
+    variables: dict[str, Any] = {}
+    got: dict[str, Response] = {}
+    context, parsed = values.context, values.parsed
+    for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
+        kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
+        for name in (word, kebab) if kebab != word else (word,):  # as in httpyac: apiKey is api-key
+            try:
+                found = values.find(name)
+                if isinstance(found, Scripted):
+                    variables[word] = found.made
+                elif found is not None and not isinstance(found, JavaScript):
+                    variables[word] = _for_script(found, values.value(name, offset))
+                else:
+                    response = answers.answered(name, parsed, context)
+                    if response is None:
+                        continue
+                    if name == "response" or answers.key_of(name, parsed, context) is None:
+                        got[word] = response
+                    else:
+                        variables[word] = parsed_or(text_of(response.body, response.headers))
+            except OrgrestError:
+                continue
+            break
+    return variables, got
+
+
+def _for_script(found: Found, text: str) -> Any:
+    """Return a variable as a script sees it: as JSON, unless it is defined as a text.
+
+    A number is one only if it is written as JavaScript writes it: no digit gets lost.
+    """
+    known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+    if known or isinstance(found, Definition):
+        return text
+    value = parsed_or(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    exact = abs(value) < 2**53 if isinstance(value, int) else value % 1 != 0
+    return value if exact and json.dumps(value) == text else text
+
+
+def parsed_or(text: str) -> Any:
+    """Return the JSON value of a text, unless that is a string; else the text."""
+    if text[:1] not in set("{[-0123456789tfn"):
+        return text
+    try:
+        found = json.loads(text, parse_constant=lambda _: text)
+    except (ValueError, RecursionError):
+        return text
+    return found

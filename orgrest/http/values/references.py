@@ -1,4 +1,9 @@
-"""Finds the references to variables in a text."""
+"""Finds the references to variables in a text, and the expressions of JavaScript among them.
+
+An expression is recognized by its text: it calls, computes, compares, or is a literal. `a.b` and
+`a[0]` are expressions if `a` has a value. Possible names of variables (`api-key`, `my name`), texts
+that begin with `$`, and VS Code REST Client's references to responses are not.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,27 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http import responses
 from orgrest.http.syntax import HeaderLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from orgrest.http.syntax import ParsedRequest
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def unquote(literal: str) -> str:
+    r"""Decode a literal in double quotes: `\n`, `\t`, `\r`, else the character behind `\`."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
+
+
+def short(text: str) -> str:
+    """Return a text shortened for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
 
 REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
@@ -113,3 +133,46 @@ def names_in(parsed: ParsedRequest) -> Iterator[str]:
         for one in references(text, 0, len(text), (), lambda _: False, restclient=False):
             if one.literal is None:
                 yield one.name
+
+
+# --------------------------------------------------------------------------------------- JavaScript
+
+_COMPUTES = re.compile(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
+_MEMBER = re.compile(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
+_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
+GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
+"""The built-in objects whose members may be used without a call or operator: `Math.PI`."""
+
+OBJECTS = frozenset({"$global", "$random"})
+"""What expressions and scripts have besides variables."""
+
+
+def is_computed(text: str) -> bool:
+    """Tell whether a text in double braces is an expression, whatever its names mean."""
+    if text.startswith("$") or "[?" in text or responses.read(text) is not None:
+        return False
+    return _COMPUTES.search(text) is not None
+
+
+def root_of(text: str) -> str | None:
+    """Return the `a` of a plain `a.b` or `a[0]`; else None."""
+    match = _MEMBER.match(text)
+    if match is None or text.startswith("$") or responses.read(text) is not None:
+        return None
+    return match[1]
+
+
+def is_expression(text: str, known: Collection[str]) -> bool:
+    """Tell whether a text is an expression, given these variables."""
+    if text in known:
+        return False
+    first = None if is_computed(text) else root_of(text)
+    return is_computed(text) or first in known or first in GLOBALS
+
+
+def names_of(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the possible variables in an expression with their indexes, outside of strings."""
+    blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
+    for match in _NAMES.finditer(blank):
+        yield match[0], match.start()

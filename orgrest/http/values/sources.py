@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.values import answers, javascript
+from orgrest.http.values import answers
+from orgrest.http.values.references import GLOBALS, OBJECTS, is_computed, root_of
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _undone(use: Use) -> str | None:
 
 
 def _dynamic(use: Use) -> Found | None:
-    if not use.name.startswith("$") or use.name in javascript.OBJECTS:
+    if not use.name.startswith("$") or use.name in OBJECTS:
         return None
     in_run = use.name.startswith("$secret")  # an editor's checks ask nobody for secrets
     return Computed(lambda: use.context.dynamic(use.name), "a dynamic value", in_run=in_run)
@@ -218,7 +219,7 @@ def _dynamic(use: Use) -> Found | None:
 
 def _exchange(use: Use) -> Found | None:
     """A part of a named request's exchange."""
-    if javascript.computes(use.name):
+    if is_computed(use.name):
         return None
     found = answers.reference(use.name, use.parsed, use.context)
     if found is None:
@@ -267,10 +268,10 @@ def _environment(use: Use) -> Found | None:
 
 def _javascript(use: Use) -> Found | None:
     """An expression, httpyac's."""
-    if not javascript.computes(use.name):
-        root = javascript.root(use.name)
+    if not is_computed(use.name):
+        root = root_of(use.name)
         known = root is not None and (
-            root in javascript.GLOBALS
+            root in GLOBALS
             or answers.is_response(root, use.parsed, use.context)
             or find(attrs.evolve(use, name=root)) is not None
         )

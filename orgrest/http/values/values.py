@@ -8,8 +8,8 @@ import attrs
 
 from orgrest.http.syntax import Definition, ParsedRequest, Template
 from orgrest.http.values.answers import key_of
-from orgrest.http.values.computing import UNKNOWN, Expressions
 from orgrest.http.values.expressions import Expression
+from orgrest.http.values.javascript import UNKNOWN, Expressions
 from orgrest.http.values.references import defined_at, references
 from orgrest.http.values.sources import (
     AuthToken,

@@ -11,7 +11,7 @@ from orgrest.model import ExpansionError, OrgrestError, Request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.http.values.known_secrets import Secrets
+    from orgrest.http.values.secrets import Secrets
     from orgrest.model import Bound
     from orgrest.run.job import Job
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.values import Values
-from orgrest.http.values.computing import for_script, text_of_value
 from orgrest.http.values.context import Captured
+from orgrest.http.values.javascript import for_script, text_of_value
 from orgrest.model import OrgrestError, Request, TransportError, to_bytes
 from orgrest.run.job import Logged
 from orgrest.run.outcomes import EvaluationError, Exchange

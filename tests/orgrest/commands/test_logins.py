@@ -23,8 +23,7 @@ from orgrest.http.transport import Client as Sending
 from orgrest.http.values import Inputs
 from orgrest.model import OrgrestError
 from orgrest.run.login_store import LoginStore
-from orgrest.run.logins import Logins
-from orgrest.run.person import Person
+from orgrest.run.logins import Logins, Person
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
