@@ -77,6 +77,10 @@ class Descriptions:
                 on_read(self._path)
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
+    def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
+        """Tell whether a request may have a description."""
+        return bool(self._default or "openapi" in arguments or _MARK in parsed.source.text)
+
     def verdict(
         self,
         parsed: ParsedRequest,
@@ -88,8 +92,6 @@ class Descriptions:
 
         The verdict is None if there is no description for it.
         """
-        if not self._default and "openapi" not in arguments and _MARK not in parsed.source.text:
-            return None, []
         place = parsed.source.position(parsed.span.start)
         verdict = Verdict(
             "openapi", False, subject="openapi", file=parsed.source.file, line=place.line

@@ -107,7 +107,8 @@ class Job:
     its variables, `defined` those of definitions that its scripts saw. `attempts` are those of
     the request being sent, `asked` the requests of tokens and of scripts that no exchange has yet.
     The user's secrets from `mark` on were taken for it, its tests begin at `tested`. `resolved`
-    computes what it refers to.
+    computes what it refers to. `features` are those of the request that stages are for; one that is
+    `declined` is not sent.
     """
 
     work: Work
@@ -120,6 +121,7 @@ class Job:
     request: Request | None = None
     response: Response | None = None
     defined: dict[object, str] = attrs.field(factory=dict)
+    features: set[str] = attrs.field(factory=set)
     declined: bool = False
     mark: int = 0
     tested: int = 0
@@ -133,7 +135,25 @@ class Job:
         """Begin with a request of the task."""
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
-        self.declined = False
+        self.declined = self.scripts.cancelled
+        self.features = {name for name, has in self._features() if has} | {""}
+
+    def _features(self) -> Iterator[tuple[str, object]]:
+        """Yield the names of the features that stages are for, and whether the request has them."""
+        parsed, arguments = self.parsed, self.task.arguments
+        yield "captures", parsed.captures
+        yield "directives", parsed.directives
+        yield "scripts", parsed.scripts or parsed.shared_scripts
+        yield "savings", parsed.savings
+        yield "elements", not parsed.restclient and "$." in parsed.source.text
+        yield (
+            "judged",
+            (
+                parsed.assertions
+                or "expect" in arguments
+                or self.work.services.descriptions.concern(parsed, arguments)
+            ),
+        )
 
     def turn(self, context: Context) -> None:
         """Begin with the next turn of the request."""

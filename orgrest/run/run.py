@@ -28,7 +28,6 @@ from orgrest.run.job import Job, Work
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
 from orgrest.run.services import Services
-from orgrest.run.stages import scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -40,14 +39,6 @@ if TYPE_CHECKING:
 
 
 _Value = TypeVar("_Value")
-
-
-@attrs.frozen
-class _Pending:
-    """A step being done, None for the whole document, and its task or outcome."""
-
-    step: StepId | None
-    what: Task | Outcome
 
 
 class Run:
@@ -141,8 +132,9 @@ class Run:
     def outcomes(self) -> Iterator[Outcome]:
         """Do all steps of the plan, in order; yield an outcome for each request or block."""
         try:
-            for pending in self._pending():
-                yield self.told(self._finish(pending))
+            yield from self.problems()
+            for step in self.plan:
+                yield from self.evaluate(step)
         finally:
             self.close()
 
@@ -163,7 +155,10 @@ class Run:
         """
         self._work.client = client or self._work.client
         for what in self.document.tasks(step, self):
-            yield self.told(self._finish(_Pending(step.id, what)))
+            outcome = self._placed(what) if isinstance(what, Task) else what
+            self._planned.discard(step.id)
+            needed, self._needed = tuple(self._needed), []
+            yield self.told(attrs.evolve(outcome, needed=needed))
 
     def told(self, outcome: Outcome) -> Outcome:
         """Return an outcome with all secrets known by now, and keep it in the history."""
@@ -187,22 +182,6 @@ class Run:
         """End the engine of the scripts, if one was started."""
         self.context.close()
 
-    def _pending(self) -> Iterator[_Pending]:
-        for problem in self.problems():
-            yield _Pending(None, problem)
-        for step in self.plan:
-            for what in self.document.tasks(step, self):
-                yield _Pending(step.id, what)
-
-    def _finish(self, pending: _Pending) -> Outcome:
-        """Send a task, and place the result."""
-        what = pending.what
-        outcome = self._placed(what) if isinstance(what, Task) else what
-        if pending.step is not None:
-            self._planned.discard(pending.step)
-        needed, self._needed = tuple(self._needed), []
-        return attrs.evolve(outcome, needed=needed)
-
     def _placed(self, task: Task) -> Outcome:
         with self.results.needing(task.id):
             outcome = self._sent(task.id, lambda: task)
@@ -219,8 +198,10 @@ class Run:
 
         In a dry run, its request tells why one failed.
         """
+        from orgrest.run.stages.scripts import prepare
+
         try:
-            scripts.prepare(self._job(task))
+            prepare(self._job(task))
         except OrgrestError:
             if not self.context.placeholders:
                 raise
@@ -228,16 +209,16 @@ class Run:
     def _job(self, task: Task) -> Job:
         return Job(self._work, task, [], self.resolved, task.context, task.parsed[0])
 
+    def _done(self, what: Task | Outcome) -> Outcome:
+        return stages.do(self._job(what)) if isinstance(what, Task) else what
+
     def _sent(self, step: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
         """Return the outcome of a step, sending it unless it was sent before."""
         outcome = self.results.known(step)
         if outcome is None:
-            outcome = self._exchange(read())
+            outcome = self._done(read())
             self.results.keep(step, outcome)
         return outcome
-
-    def _exchange(self, what: Task | Outcome) -> Outcome:
-        return stages.do(self._job(what)) if isinstance(what, Task) else what
 
     def send(
         self,
@@ -255,7 +236,7 @@ class Run:
         sent = self.results.known(step) is not None
         anew = apart or (again and sent)
         with self.results.needing(step):
-            outcome = self._exchange(read()) if anew else self._sent(step, read)
+            outcome = self._done(read()) if anew else self._sent(step, read)
         if anew or not (sent or (step is not None and step.request in self._planned)):
             self._needed.append(outcome)
         if outcome.state == "failed" and outcome.reason is not None:

@@ -57,6 +57,11 @@ class Secrets:
         """The texts to mask, so far: of the environment, an env file, netrc, a provider."""
         return frozenset(self._texts)
 
+    @property
+    def in_use(self) -> bool:
+        """Whether any of the user's secrets was taken."""
+        return bool(self._noted or self._by_scripts or self.values)
+
     def add(self, text: str) -> str:
         """Return a text, registered as a secret."""
         if text.strip():

@@ -24,7 +24,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 def act(job: Job) -> None:
     """Do what the directives of a request ask for, unless this is a dry run."""
-    if job.parsed.restclient or not job.parsed.directives or job.work.settings.dry_run:
+    if job.parsed.restclient or job.work.settings.dry_run:
         return
     for name in ACTING:
         directive = job.parsed.directive(name)

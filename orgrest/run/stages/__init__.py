@@ -1,54 +1,44 @@
 """The stages through which each request of a task goes, in order: functions of a `Job`.
 
-A stage that has nothing to do for a request returns at once. A stage, or the directive in it, that
-declines the request ends its way.
+Each row names a feature and a function. Only requests with that feature pass through the stage
+(`Job.features`; "" is each request), and only then is its module loaded. A stage that declines the
+request, or a directive in it, ends its way.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from orgrest.run import directives
 from orgrest.run.outcomes import FAILURES
-from orgrest.run.stages import (
-    allow,
-    bind,
-    capture,
-    elements,
-    expand,
-    judge,
-    preview,
-    render,
-    save,
-    scripts,
-    send,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from orgrest.run.job import Job
     from orgrest.run.outcomes import Outcome
 
-    Stage = Callable[[Job], None]
-
-BEFORE: Final[tuple[Stage, ...]] = (allow.check, scripts.before, directives.act)
+BEFORE: Final[tuple[tuple[str, str], ...]] = (
+    ("directives", ".stages.allow.check"),
+    ("scripts", ".stages.scripts.before"),
+    ("directives", ".directives.act"),
+)
 """For a request as it is written, once for all elements of a list in it."""
-COMPLETED: Final[tuple[Stage, ...]] = (
-    expand.expand,
-    bind.bind_secrets,
-    scripts.completed,
-    bind.bind_secrets,
+COMPLETED: Final[tuple[tuple[str, str], ...]] = (
+    ("", ".stages.expand.expand"),
+    ("secrets", ".stages.bind.bind_secrets"),
+    ("scripts", ".stages.scripts.completed"),
+    ("secrets", ".stages.bind.bind_secrets"),
 )
-SENT: Final[tuple[Stage, ...]] = (
-    send.send,
-    capture.capture,
-    scripts.after,
-    save.save,
-    judge.judge,
-    render.render,
+SENT: Final[tuple[tuple[str, str], ...]] = (
+    ("", ".stages.send.send"),
+    ("captures", ".stages.capture.capture"),
+    ("scripts", ".stages.scripts.after"),
+    ("savings", ".stages.save.save"),
+    ("judged", ".stages.judge.judge"),
+    ("", ".stages.render.render"),
 )
-PREVIEWED: Final[tuple[Stage, ...]] = (preview.preview,)
+PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview"),)
 """What a dry run does instead of `SENT`."""
 
 
@@ -71,17 +61,24 @@ def do(job: Job) -> Outcome:
 
 def _send_each(job: Job) -> None:
     """Send a request once, or for each of the elements that it refers to."""
-    for context in elements.turns(job):
+    contexts = [job.context]
+    if "elements" in job.features:
+        from orgrest.run.stages.elements import turns
+
+        contexts = turns(job)
+    for context in contexts:
         job.turn(context)
         last = PREVIEWED if job.work.settings.dry_run else SENT
         if not _through((*COMPLETED, *last), job):
             return
 
 
-def _through(stages: Iterable[Stage], job: Job) -> bool:
+def _through(stages: Iterable[tuple[str, str]], job: Job) -> bool:
     """Do these stages; tell whether the request is still to be sent."""
-    for stage in stages:
-        stage(job)
+    for feature, stage in stages:
         if job.declined:
             return False
-    return True
+        if feature in job.features or (feature == "secrets" and job.context.secrets.in_use):
+            module, _, name = stage.rpartition(".")
+            getattr(import_module(module, "orgrest.run"), name)(job)
+    return not job.declined

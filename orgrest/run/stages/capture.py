@@ -1,19 +1,16 @@
-"""Stores the response, and sets the variables that the request captures from it."""
+"""Sets the variables that the request captures from its response."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from orgrest.rendering.results import captures
 
 if TYPE_CHECKING:
     from orgrest.run.job import Job
 
 
 def capture(job: Job) -> None:
-    """Make the exchange available to later requests, and capture. Raises OrgrestError."""
-    request, response = job.sent
-    job.work.results.answered(job.task.id, request, response)
-    if request.captures:
-        from orgrest.rendering.results import captures
-
-        for name, value in captures(request, response):
-            job.context.capture(job.parsed, name, value)
+    """Capture. Raises OrgrestError where there is no such value."""
+    for name, value in captures(*job.sent):
+        job.context.capture(job.parsed, name, value)

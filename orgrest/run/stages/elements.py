@@ -30,8 +30,6 @@ _ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 def turns(job: Job) -> list[Context]:
     """Return the context of each turn of the job's request. Raises EvaluationError."""
-    if job.parsed.restclient or "$." not in job.parsed.source.text:
-        return [job.context]
     secrets = job.context.secrets
     mark = secrets.mark
     found = job.resolved(lambda: list(contexts(job.parsed, job.context)))

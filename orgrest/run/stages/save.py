@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 def save(job: Job) -> None:
     """Add the files to write to the job's. Raises OrgrestError where none may be written."""
-    if not job.parsed.savings:
-        return
     from orgrest.run.writable_files import saved
 
     values, work = Values(job.parsed, job.context), job.work

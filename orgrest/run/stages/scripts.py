@@ -35,8 +35,6 @@ def before(job: Job) -> None:
 
     Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
     """
-    if job.parsed.restclient:
-        return
     job.defined = {}
     with _previewed(job):
         for script in _of(job.parsed, "before"):

@@ -12,7 +12,6 @@ from orgrest.run.directives import seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.retry_policy import until
 from orgrest.run.stages.allow import proxy
-from orgrest.run.stages.judge import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +28,15 @@ def send(job: Job) -> None:
 
     When the time for that is over, it is the last one. Raises OrgrestError if there is none.
     """
+    job.response = _settled(job)
+    job.work.results.answered(job.task.id, *job.sent)
+
+
+def _settled(job: Job) -> Response:
     waited = tuple(one for one in job.parsed.assertions if one.within is not None)
     if not waited:
-        job.response = _retried(job)
-        return
+        return _retried(job)
+    from orgrest.run.stages.judge import verdicts
 
     def pending(response: Response) -> list[float]:
         """Return the time limits of the assertions that do not hold yet."""
@@ -47,7 +51,7 @@ def send(job: Job) -> None:
     limits = [one.within or 0.0 for one in waited]
     job.work.check_wait("?? eventually", max(limits))
     budget = job.work.sending.budget
-    job.response = until(budget, lambda: _retried(job), pending, min(limits))
+    return until(budget, lambda: _retried(job), pending, min(limits))
 
 
 def _retried(job: Job) -> Response:
