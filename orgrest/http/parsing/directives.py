@@ -22,7 +22,8 @@ class Rule:
 
     `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
     has no effect here: it concerns the display of another tool. One that `names` a request must
-    have a value.
+    have a value. What one that `acts` does before a request is sent is in the module of its name in
+    `orgrest/run/directives`.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Rule:
     refused: str = ""
     informs: bool = False
     names: bool = False
+    acts: bool = False
 
     @property
     def about(self) -> str:
@@ -51,7 +53,7 @@ _TABLE: Final = (
     Rule("description", "TEXT", "Describes the request.", informs=True),
     Rule("tag", "TAG, ...", "Tags the request, so that a run can choose it."),
     Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
-    Rule("note", "[QUESTION]", "Asks before the request is sent."),
+    Rule("note", "[QUESTION]", "Asks before the request is sent.", acts=True),
     Rule("disabled", "[EXPRESSION]", "The request is not sent."),
     Rule("ref", "NAME", "Sends the named request first, once a run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
@@ -76,7 +78,7 @@ _TABLE: Final = (
         "TIME",
         "How long connecting may take; a bare number is in seconds, as in JetBrains' HTTP Client.",
     ),
-    Rule("sleep", "MILLISECONDS", "Waits before the request is sent."),
+    Rule("sleep", "MILLISECONDS", "Waits before the request is sent.", acts=True),
     Rule("inject-variables", "", "Variables are replaced in the file of a body, too."),
     Rule("no-log", "", "The request is not logged.", informs=True),
     Rule("no-auto-encoding", "", "The URL is sent as it is written.", informs=True),
@@ -116,6 +118,7 @@ _TABLE: Final = (
         "max N expire MS",
         "No more than N requests are sent in that time; minIdleTime MS is the least time between "
         "two, slot NAME in front are requests that count together.",
+        acts=True,
     ),
     Rule(
         "keep-streaming",

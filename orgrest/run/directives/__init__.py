@@ -1,7 +1,8 @@
-"""The directives that act before a request is sent: a module for each, and its row in `ACTING`.
+"""The directives that act before a request is sent: a module for each, called as the directive.
 
-Its function `act` gets the directive's value and the job. It raises EvaluationError, and sets
-`job.declined` if the request is not to be sent.
+The table of directives (`orgrest.http.parsing.directives`) says which act. A module's function
+`act` gets the directive's value and the job. It raises EvaluationError, and sets `job.declined` if
+the request is not to be sent.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from orgrest.http.parsing.directives import DIRECTIVES
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
     from orgrest.run.job import Job
 
-ACTING: Final = ("note", "sleep", "ratelimit")
-"""The directives and modules of this name, in the order in which they act."""
+ACTING: Final = tuple(rule.name for rule in DIRECTIVES.values() if rule.acts)
+"""The directives that act, in the order in which they do."""
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -29,7 +31,7 @@ def act(job: Job) -> None:
     for name in ACTING:
         directive = job.parsed.directive(name)
         if directive is not None and not job.declined:
-            import_module(f"orgrest.run.directives.{name}").act(directive.value.text, job)
+            import_module(f"{__name__}.{name.replace('-', '_')}").act(directive.value.text, job)
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:
