@@ -83,7 +83,7 @@ def test_cancelling_while_connecting_leaves_no_thread(scheme: str) -> None:
         time.sleep(0.3)
         assert thread.is_alive()
         client.abort()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
         assert reasons == ["cancelled"]
 
@@ -94,7 +94,7 @@ def test_cancelling_during_the_tls_handshake_leaves_no_thread(authority: trustme
         thread, reasons = sending(client, f"https://localhost:{server.port}/")
         wait_until(lambda: server.connections)
         client.abort()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
         assert reasons == ["cancelled"]
         server.ready.set()
