@@ -73,7 +73,7 @@ def compare(folder: Path, url: str, plain: str, runs: int) -> None:
 
 
 def _ours(folder: Path, name: str) -> list[list[bool]]:
-    command = [sys.executable, "-m", "orgrest", "test", "--quiet", "--json", "-", name]
+    command = [sys.executable, "-m", "orgrest", "test", "--quiet", "--report-json", "-", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     found = json.loads(done.stdout)["requests"]
     return [[test["passed"] for test in one["assertions"]] for one in found]

@@ -125,6 +125,14 @@ def decode(data: bytes) -> tuple[str, Encoding]:
     return text.replace(newline, "\n"), Encoding(codec, mark, newline)
 
 
+def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
+    """Return a document's bytes as `decode` does. Raises FileError for binary data."""
+    text, encoding = decode(data)
+    if "\0" in text:
+        raise FileError("this is binary data, not a text", file=file)
+    return text, encoding
+
+
 def _try(data: bytes, codec: str) -> str | None:
     """Decode `data`; return None unless encoding the text restores the same bytes."""
     try:
@@ -178,7 +186,7 @@ class File:
     def read(cls, path: Path) -> File:
         """Read the file at `path`. Raises FileError if it cannot be read."""
         data = read_bytes(path)
-        text, encoding = decode(data)
+        text, encoding = decode_document(data, str(path))
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:

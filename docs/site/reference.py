@@ -58,7 +58,7 @@ def _scriptschema_commands() -> dict[str, str]:
 
 def _orgrest_commands() -> dict[str, str]:
     from orgrest.commands.main import program
-    from orgrest.commands.sections import sections
+    from orgrest.commands.program import sections
 
     context = click.Context(program, info_name="orgrest", help_option_names=_HELP)
     commands = _commands(program, context, None)

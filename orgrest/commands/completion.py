@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands import program
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -38,10 +40,10 @@ def documents(
     return found
 
 
-@click.command()
+@program.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete commands, options and files.
+    """Print a script that completes commands, options and files.
 
     \b
     bash, in ~/.bashrc:                 eval "$(orgrest completion bash)"

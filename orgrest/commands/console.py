@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from orgrest.commands.sections import section
+from orgrest.commands.program import section
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from orgrest.http.values import Inputs
     from orgrest.http.values.global_variables import GlobalVariables
@@ -42,17 +44,66 @@ def open_page(url: str) -> bool:
         return False
 
 
+class MissingFileError(click.ClickException):
+    """A word on the command line that is not the name of a file."""
+
+    exit_code = 2
+
+
+def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
+    """Raise MissingFileError unless each name is that of a file, or `-`.
+
+    With `may_come`, a file that does not exist is accepted.
+    """
+    from difflib import get_close_matches
+    from shlex import quote
+
+    for name in given:
+        path = Path(name)
+        if re.match(r"[a-z][a-z0-9+.-]*://", name, re.IGNORECASE):
+            send = f"echo {quote(f'GET {name}')} | orgrest"
+            raise MissingFileError(f"{name}: a URL, not a file; to send a request: {send}")
+        if name != "-" and path.is_dir():
+            raise MissingFileError(
+                f"{name}: a folder: `orgrest test {quote(name)}` runs the documents in it"
+            )
+        if name != "-" and not may_come and not path.exists():
+            context = click.get_current_context()
+            group = context.command
+            commands = group.list_commands(context) if isinstance(group, click.Group) else []
+            near = get_close_matches(name, commands, n=1) if name == given[0] else []
+            meant = f": did you mean `orgrest {near[0]}`?" if near else ""
+            raise MissingFileError(f"{name or repr(name)}: No such file or directory{meant}")
+
+
+def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
+    """Raise OrgrestError for an environment that none of the folders' documents has.
+
+    A document may lack one that others of the same run have, and a broken file might have it.
+    """
+    if not names:
+        return
+    from orgrest.http.values import environments
+
+    found = [environments.find(folder) for folder in dict.fromkeys(folders)]
+    known = sorted({name for one in found for name in one.names})
+    for name in names:
+        if name not in known and not any(one.broken for one in found):
+            listed = ", ".join(known) or "none: no environment file is beside the document"
+            raise OrgrestError(f"there is no environment {name}; there are {listed}")
+
+
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
     """Return a document's path and text; `-` is standard input, as the text of `stdin_name`.
 
     Raises OrgrestError if it cannot be read.
     """
-    from orgrest.files import File, decode
+    from orgrest.files import File, decode_document
 
     if file != "-":
         path = Path(file)
         return path, File.read(path).text
-    text, _ = decode(sys.stdin.buffer.read())
+    text, _ = decode_document(sys.stdin.buffer.read(), "standard input")
     return stdin_name or Path("standard input.http"), text
 
 
@@ -76,7 +127,6 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
 
 def _as_proxy(given: str, parameter: click.Parameter) -> str:
     from orgrest.http.transport.proxies import read_proxy
-    from orgrest.model import OrgrestError
 
     try:
         return read_proxy(given)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.files import FileError
 from orgrest.model import OrgrestError
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 PORT = "@PORT@"
 
 
-@click.command()
+@program.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def demo(path: Path | None) -> None:
     """Evaluate a tour against a server on this machine.
 
     Its first request is printed with the answer. The whole tour, an Org document with all answers,
     is written to PATH (which must not exist yet), or to a temporary file.
+
+    \b
+    orgrest demo tour.org
     """
     try:
         well = run(path, click.echo)

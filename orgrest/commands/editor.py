@@ -11,18 +11,22 @@ from typing import Any
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, safe
 from orgrest.files import File, FileError, decode, entries, is_request_file
 from orgrest.model import OrgrestError
 
 
-@click.command()
+@program.command()
 def emacs() -> None:
-    """Print the line that sets Emacs up, for the init file.
+    """Print the line of the init file that sets up Emacs.
 
     It loads the package's own orgrest.el and names the Python that has orgrest. Emacs starts
     without an error when they are gone.
+
+    \b
+    orgrest emacs >> ~/.emacs.d/init.el
     """
     folder = str(Path(__file__).parents[1] / "editor")
     # -P: never import a click.py from the document's folder
@@ -59,19 +63,23 @@ _CALL: dict[str, type | tuple[type, ...]] = {
 }
 
 
-@click.command()
+@program.command()
 @click.option("--serve", is_flag=True, help="Answer an object a line, until the input ends.")
 def babel(serve: bool) -> None:
-    """Evaluate a block for Org Babel; used by orgrest.el.
+    """Evaluate a block for Org Babel.
 
-    Standard input is a JSON object: "document", the whole text, of the file "file" in the folder
-    "directory"; the "line" of the block, its "body" with all references expanded, its header
-    "arguments" (texts, or null), the words of its "results", and its variables: "values" as they
-    are written in the document, which may hold variables, and "literal" ones.
+    Used by orgrest.el. Standard input is a JSON object: "document", the whole text, of the file
+    "file" in the folder "directory"; the "line" of the block, its "body" with all references
+    expanded, its header "arguments" (texts, or null), the words of its "results", and its
+    variables: "values" as they are written in the document, which may hold variables, and "literal"
+    ones.
 
     Prints a JSON object: "result", what Babel's function is to return (a text, a list of items,
     rows in which null is a rule, or null), "notes", and in "old", unless it is null, from where to
     where an old result stands that Org would not remove; or, with status 1, "error".
+
+    \b
+    orgrest babel < call.json
     """
     if not serve:
         answer = _evaluated(_read_call(sys.stdin.buffer.read()))
@@ -139,7 +147,7 @@ def _read_call(text: bytes) -> dict[str, Any]:
     return call
 
 
-@click.command()
+@program.command()
 @click.argument("file", default="-", shell_complete=documents)
 @click.option("--offset", type=int, required=True, metavar="N", help="The offset, in characters.")
 @click.option(
@@ -154,11 +162,14 @@ def _read_call(text: bytes) -> dict[str, Any]:
     help="Where the paths of < FILE bodies start, instead of FILE's folder.",
 )
 def complete(file: str, *, offset: int, document: str | None, directory: Path | None) -> None:
-    """Print the completion candidates at an offset, as JSON; for editors.
+    """Print the completion candidates at an offset, as JSON.
 
     The offset is in FILE, or in standard input: the number of characters before it, where a line
     end is one character. Each candidate is an object: label, kind, start, end (what is replaced),
     insert, documentation.
+
+    \b
+    orgrest complete notes.org --offset 120
     """
     from orgrest.editor.completion import complete as candidates
     from orgrest.editor.described import Described
@@ -201,7 +212,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     click.echo(json.dumps(objects))
 
 
-@click.command()
+@program.command()
 @click.option(
     "--tcp",
     metavar="[HOST:]PORT",
@@ -218,6 +229,10 @@ def lsp(tcp: str | None) -> None:
 
     On standard input and output, or with --tcp for the first client that connects there. Whoever
     can connect can read files beside the documents and send requests.
+
+    \b
+    orgrest lsp
+    orgrest lsp --tcp 4711
     """
     from orgrest.editor.server import types_on_demand
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     complain,
@@ -20,10 +21,12 @@ from orgrest.commands.console import (
     globals_in,
     inputs_of,
     open_page,
+    require_environments,
+    require_files,
     with_proxies,
     with_values,
 )
-from orgrest.commands.sections import Sectioned, section
+from orgrest.commands.program import section
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
 
@@ -56,7 +59,7 @@ _allowed = section("How requests are sent, and what they may do")
 _kept = section("What is kept between runs")
 
 
-@click.command(cls=Sectioned)
+@program.command()
 @click.argument("files", nargs=-1, metavar="FILE...", shell_complete=documents)
 @_which("--name", "names", multiple=True, metavar="NAME", help="Run only the block with this name.")
 @_which(
@@ -216,6 +219,11 @@ def evaluate(
 
     In Org files the responses are written below the request blocks. For .http and .rest files, and
     for standard input (no FILE, or -), they are printed.
+
+    \b
+    orgrest notes.org
+    orgrest api.http --name login --env dev
+    echo 'GET https://example.com' | orgrest
     """
     modes = [name for name, on in (("stdout", to_stdout), ("diff", diff), ("check", check)) if on]
     if len(modes) > 1 or (modes and dry_run):
@@ -230,6 +238,7 @@ def evaluate(
     if not paths:
         raise click.UsageError("which FILE? (- is standard input)")
     if list_envs:
+        require_files(paths)
         sys.exit(_list_environments(paths))
     if len(paths) > 1 and (lines or names):
         raise click.UsageError("--line and --name need a single FILE")
@@ -242,6 +251,7 @@ def evaluate(
             )
     if watch and "-" in paths:
         raise click.UsageError("--watch is for a FILE, not for standard input")
+    require_files(paths, may_come=watch)
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
     @cache
@@ -267,6 +277,8 @@ def evaluate(
                 allow_read=allow_read,
                 secrets=cookies.secrets if cookies is not None else (),
             )
+            folders = [_folder(given, stdin_name) for given in paths]
+            require_environments(environments, folders)
             on_read = None if watched is None else watched.read
             services = Services.of_user(
                 prompt=_answer if asking else None,
@@ -335,6 +347,12 @@ def evaluate(
     sys.exit(once())
 
 
+def _folder(given: str, stdin_name: Path | None) -> Path:
+    """Return the folder of a document."""
+    path = stdin_name if given == "-" else Path(given)
+    return Path() if path is None else path.resolve().parent
+
+
 def _cookies(file: Path) -> Cookies:
     """Return the cookies in a file, none if it does not exist. Raises OrgrestError."""
     from orgrest.http.transport import Cookies
@@ -397,8 +415,7 @@ def _list_environments(paths: list[str]) -> int:
 
     status = 0
     for given in paths:
-        folder = Path() if given == "-" else Path(given).resolve().parent
-        found = environments.find(folder)
+        found = environments.find(_folder(given, None))
         for name in found.names:
             click.echo(f"{given}: {name}" if len(paths) > 1 else name)
         for broken in found.broken:

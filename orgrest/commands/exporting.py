@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, inputs_of, safe, text_of, with_values
-from orgrest.convert.formats import FORMATS
+from orgrest.commands.console import (
+    complain,
+    inputs_of,
+    require_environments,
+    safe,
+    text_of,
+    with_values,
+)
 from orgrest.files import FileError, is_request_file, write, write_new, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
+    from orgrest.convert.formats import Write
     from orgrest.convert.shared.exports import Export
     from orgrest.convert.shared.model import Written
 
-_WRITERS = {one.name: one.write for one in FORMATS if one.write is not None}
+
+class _Formats(click.Choice[str]):
+    """The names of the formats that are written; the formats are imported when they are needed."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @cached_property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # nobody writes it
+        """The names."""
+        return tuple(_writers())
 
 
-@click.command("export")
+def _writers() -> dict[str, Write]:
+    from orgrest.convert.formats import FORMATS
+
+    return {one.name: one.write for one in FORMATS if one.write is not None}
+
+
+@program.command("export")
 @click.argument("file", shell_complete=documents)
 @click.option(
     "--to",
     "target",
-    type=click.Choice(list(_WRITERS)),
+    type=_Formats(),
     required=True,
-    help="; ".join(f"{one.name}: {one.title}" for one in FORMATS if one.write is not None) + ".",
+    help="The format to write.",
 )
 @click.option(
     "-o",
@@ -61,7 +86,7 @@ def export(
     stdin_name: Path | None,
     strict: bool,
 ) -> None:
-    """Write the requests of FILE for another tool.
+    """Write requests for another tool.
 
     Nothing is sent. Variables stay variables, and secrets are left out. What a format cannot say
     (scripts, captures, assertions) is listed on standard error.
@@ -78,6 +103,7 @@ def export(
         if output is not None and output.exists():
             raise FileError("this file exists: name a new one", file=str(output))
         path, text = text_of(file, stdin_name)
+        require_environments(environments, [path.resolve().parent])
         inputs = inputs_of(
             path.resolve().parent,
             variables=variables,
@@ -92,7 +118,7 @@ def export(
             settings=Settings(inputs, names=names, lines=lines),
         )
         beside = None if output is None else f"{output.stem}-bodies"
-        written = _WRITERS[target](found, beside=beside)
+        written = _writers()[target](found, beside=beside)
         if found.calls:
             _save(found, written, output)
     except OrgrestError as error:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain
-from orgrest.files import File, decode, is_request_file
+from orgrest.files import File, decode_document, is_request_file
 from orgrest.model import OrgrestError
 
 
-@click.command("format")
+@program.command("format")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=documents)
 @click.option("--check", is_flag=True, help="Write nothing; status 1 if a file would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; print the changes.")
@@ -27,10 +28,10 @@ from orgrest.model import OrgrestError
 def format(  # noqa: A001 - the command's name
     files: tuple[str, ...], *, check: bool, diff: bool, stdin_name: Path | None
 ) -> None:
-    """Write the spacing of request files, and of requests in Org documents, in one way.
+    """Format request files, and requests in Org documents.
 
-    What is sent stays the same to the byte: bodies and scripts are not touched. A folder stands for
-    the documents in it.
+    Only spacing changes: what is sent stays the same to the byte. A folder stands for the documents
+    in it.
 
     \b
     orgrest format api.http
@@ -41,7 +42,7 @@ def format(  # noqa: A001 - the command's name
     changed = 0
     try:
         if files == ("-",):
-            text, encoding = decode(sys.stdin.buffer.read())
+            text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
             new = _formatted(text, stdin_name or Path("standard input.http"))
             if check or diff:
                 changed += _told(str(stdin_name or "-"), text, new, diff=diff)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.model import OrgrestError
 
@@ -20,44 +21,65 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 _JSON = partial(click.option, "--json", "as_json", is_flag=True)
+_ALL = click.option(
+    "--all", "everywhere", is_flag=True, help="Of all documents, not only those in this folder."
+)
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def history(context: click.Context) -> None:
-    """Show what earlier runs sent and got.
+    """Show earlier requests and responses.
 
-    Runs of `orgrest FILE`, of `orgrest test` and those that an editor starts are kept, 200 of them
-    and 64 MiB at most, in the user's cache folder, without secrets. With the environment variable
-    ORGREST_HISTORY=off none is kept; a folder there is used instead.
+    Runs of `orgrest FILE`, of `orgrest test` and of editors are kept, at most 200 and 64 MiB, in
+    the user's cache folder, without secrets. The environment variable ORGREST_HISTORY=off turns
+    this off; ORGREST_HISTORY=FOLDER keeps them there.
+
+    Runs of documents in the current folder are listed and numbered; with --all, those of all
+    documents.
+
+    \b
+    orgrest history
+    orgrest history list --all
+    orgrest history show 1 --name login
     """
     if context.invoked_subcommand is None:
-        context.invoke(list_, count=20, as_json=False)
+        context.invoke(list_, count=20, everywhere=False, as_json=False)
 
 
 @history.command("list")
 @click.option(
     "-n", "count", type=click.IntRange(1), default=20, metavar="N", help="How many runs (20)."
 )
+@_ALL
 @_JSON(help="Print a line of JSON for each run.")
-def list_(count: int, as_json: bool) -> None:
-    """List the last runs, the last one first."""
-    sys.exit(_told(partial(_list, count, as_json=as_json)))
+def list_(count: int, everywhere: bool, as_json: bool) -> None:
+    """List the last runs, the last one first.
+
+    \b
+    orgrest history list -n 5 --all
+    """
+    sys.exit(_told(partial(_list, count, _runs(everywhere), as_json=as_json)))
 
 
 @history.command()
 @click.argument("run", default="1")
 @click.option("--name", metavar="NAME", help="Only requests of this name (or FILE:LINE).")
+@_ALL
 @_JSON(help="Print a line of JSON for each request, as in reports.")
-def show(run: str, name: str | None, as_json: bool) -> None:
-    """Show the requests of a RUN and their responses.
+def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
+    """Show the requests of a run and their responses.
 
-    RUN is its id, the beginning of one, or its number from the last run, which is 1.
+    RUN is its id, the beginning of one, or its number in `orgrest history`: 1 is the last run.
+
+    \b
+    orgrest history show
+    orgrest history show 2 --name login
     """
-    sys.exit(_told(partial(_show, run, name, as_json=as_json)))
+    sys.exit(_told(partial(_show, run, name, _runs(everywhere), as_json=as_json)))
 
 
-@click.command()
+@program.command()
 @click.argument("name")
 @click.option("--with", "other", metavar="RUN", help="Compare with this run's, by id or number.")
 @click.option(
@@ -66,18 +88,41 @@ def show(run: str, name: str | None, as_json: bool) -> None:
 @click.option(
     "--volatile", multiple=True, metavar="HEADER", help="A header that may differ, besides Date."
 )
+@_ALL
 @_JSON(help="Print the differences as JSON.")
 def diff(
-    name: str, *, other: str | None, stored: bool, volatile: tuple[str, ...], as_json: bool
+    name: str,
+    *,
+    other: str | None,
+    stored: bool,
+    volatile: tuple[str, ...],
+    everywhere: bool,
+    as_json: bool,
 ) -> None:
-    """Compare the last response to the request NAME with the one before it.
+    """Compare the last two responses to a request.
 
-    NAME is a request's name, or the file's name and the line of one without: `api.http:12`. Exit
-    status: 0 if they are the same, 1 if not, 2 if they cannot be compared.
+    NAME is a request's name, or the file's name and the line of one without: `api.http:12`. Only
+    documents in the current folder are searched, or, with --all, all documents. Exit status: 0 if
+    the responses are the same, 1 if not, 2 if they cannot be compared.
+
+    \b
+    orgrest diff login
+    orgrest diff api.http:12 --with 3
     """
     if other is not None and stored:
         raise click.UsageError("--with and --stored exclude each other")
-    sys.exit(_told(partial(_diff, name, other, volatile, stored=stored, as_json=as_json)))
+    compare = partial(_diff, name, other, volatile, _runs(everywhere))
+    sys.exit(_told(partial(compare, stored=stored, as_json=as_json)))
+
+
+def _runs(everywhere: bool) -> Iterator[KeptRun]:
+    """Yield the runs, the last one first: those of documents in this folder, or all."""
+    from orgrest.run.history import runs
+
+    here = Path.cwd()
+    for run in runs():
+        if everywhere or any(Path(one).is_relative_to(here) for one in run.documents):
+            yield run
 
 
 def _told(work: Any) -> int:
@@ -89,13 +134,11 @@ def _told(work: Any) -> int:
         return 2
 
 
-def _list(count: int, *, as_json: bool) -> int:
+def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
     import json
     from itertools import islice
 
-    from orgrest.run.history import runs
-
-    for number, run in enumerate(islice(runs(), count), 1):
+    for number, run in enumerate(islice(runs, count), 1):
         failed = sum(one["outcome"] in ("failed", "error") for one in run.records)
         if as_json:
             found = {
@@ -115,12 +158,12 @@ def _list(count: int, *, as_json: bool) -> int:
     return 0
 
 
-def _show(which: str, name: str | None, *, as_json: bool) -> int:
+def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: bool) -> int:
     import json
 
     from orgrest.run.history import run_called
 
-    run = run_called(which)
+    run = run_called(which, runs)
     found = [one for one in run.records if name is None or _is_called(one, name)]
     if not found:
         raise OrgrestError(
@@ -135,17 +178,27 @@ def _show(which: str, name: str | None, *, as_json: bool) -> int:
 
 
 def _diff(
-    name: str, other: str | None, volatile: tuple[str, ...], *, stored: bool, as_json: bool
+    name: str,
+    other: str | None,
+    volatile: tuple[str, ...],
+    runs: Iterator[KeptRun],
+    *,
+    stored: bool,
+    as_json: bool,
 ) -> int:
     import json
 
     from orgrest.run.comparison import compare, compare_stored
-    from orgrest.run.history import run_called, runs
+    from orgrest.run.history import run_called
 
-    found = _found(name, list(runs()))
+    kept = list(runs)
+    found = _found(name, kept)
     run, new = next(found, (None, None))
     if run is None or new is None:
-        raise OrgrestError(f"the history has no request {name}: `orgrest history show` shows some")
+        raise OrgrestError(
+            f"the history has no request {name} here: `orgrest history show` shows some, --all "
+            "searches all documents"
+        )
     differences: list[Difference]
     if stored:
         differences = compare_stored(_result(name, Path(new["document"])), new)
@@ -155,7 +208,7 @@ def _diff(
         if other is None:
             before = next((one for one in found if one[1]["document"] == document), None)
         else:
-            every = list(_found(name, [run_called(other)]))
+            every = list(_found(name, [run_called(other, kept)]))
             same = [one for one in every if one[1]["document"] == document]
             before = next(iter(same or every), None)
         if before is None and other is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.files import FileError, is_request_file, write, write_new, write_private
 from orgrest.model import OrgrestError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.model import Collection, Environment, Written
 
 
-@click.command("import")
+@program.command("import")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "-o",
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--strict", is_flag=True, help="Status 1 if something could not be translated.")
 def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> None:
-    """Make a request file of what other tools wrote.
+    """Convert files of other tools to request files.
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
     collection, a hurl file, an OpenAPI description, or a file with curl commands, an HTTP request
@@ -38,7 +39,6 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http
-    orgrest import commands.sh -o requests.http
     orgrest import recorded.har -o notes.org
     xclip -o | orgrest import -
 

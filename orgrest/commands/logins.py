@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.model import OrgrestError
 
@@ -14,15 +15,20 @@ if TYPE_CHECKING:
     from orgrest.run.login_store import LoginStore
 
 
-@click.command()
+@program.command()
 @click.option("--clear", is_flag=True, help="Forget all logins, and what is allowed with them.")
-@click.option("--forget", metavar="ID", help="Forget the login whose id begins so.")
+@click.option("--forget", metavar="ID", help="Forget the login whose id starts with ID.")
 def logins(*, clear: bool, forget: str | None) -> None:
-    """List the logins that are kept for later runs, with the documents that may use them.
+    """List or forget the logins that are kept for later runs.
 
-    A login is kept when you sign in for a request: its tokens in the system's keychain, by
-    keyring, or, with the environment variable ORGREST_LOGINS=FOLDER, in files there.
-    ORGREST_LOGINS=off keeps none. A server may accept a forgotten token until it expires.
+    Each is listed with the documents that may use it. A login is kept when you sign in for a
+    request: its tokens in the system's keychain, by keyring, or, with the environment variable
+    ORGREST_LOGINS=FOLDER, in files there. ORGREST_LOGINS=off keeps none. A server may accept a
+    forgotten token until it expires.
+
+    \b
+    orgrest logins
+    orgrest logins --forget 3f
     """
     if clear and forget is not None:
         raise click.UsageError("--clear and --forget exclude each other")

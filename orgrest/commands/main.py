@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
-from importlib import import_module
-from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,63 +20,47 @@ import click
 from orgrest import __version__
 from orgrest.commands.completion import FIRST_WORD
 from orgrest.commands.evaluate import evaluate
-from orgrest.commands.sections import Sectioned
+from orgrest.commands.program import SETTINGS, Command, Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Maps each command's name to its definition.
-_MODULES = {
-    "test": "orgrest.commands.test",
-    "report": "orgrest.commands.reports",
-    "history": "orgrest.commands.history",
-    "diff": "orgrest.commands.history",
-    "logins": "orgrest.commands.logins",
-    "demo": "orgrest.commands.demo",
-    "tutorial": "orgrest.commands.tutorial",
-    "format": "orgrest.commands.formatting",
-    "import": "orgrest.commands.importing",
-    "export": "orgrest.commands.exporting",
-    "complete": "orgrest.commands.editor",
-    "lsp": "orgrest.commands.editor",
-    "emacs": "orgrest.commands.editor",
-    "babel": "orgrest.commands.editor",
-    "completion": "orgrest.commands.completion",
-}
-_SETTINGS: dict[str, Any] = {
-    "help_option_names": ["-h", "--help"],
-    # Click itself takes no less than 50 columns, which a narrow terminal breaks once more.
-    "terminal_width": max(20, min(100, shutil.get_terminal_size().columns) - 2),
+COMMANDS = {
+    "test": "orgrest.commands.test:test",
+    "report": "orgrest.commands.reports:report",
+    "history": "orgrest.commands.history:history",
+    "diff": "orgrest.commands.history:diff",
+    "logins": "orgrest.commands.logins:logins",
+    "demo": "orgrest.commands.demo:demo",
+    "tutorial": "orgrest.commands.tutorial:tutorial",
+    "format": "orgrest.commands.formatting:format",
+    "import": "orgrest.commands.importing:import_",
+    "export": "orgrest.commands.exporting:export",
+    "complete": "orgrest.commands.editor:complete",
+    "lsp": "orgrest.commands.editor:lsp",
+    "emacs": "orgrest.commands.editor:emacs",
+    "babel": "orgrest.commands.editor:babel",
+    "completion": "orgrest.commands.completion:completion",
 }
 
 
-class _Program(click.Group, Sectioned):
-    """A group that imports its commands on demand, and that is also a command itself.
-
-    If the first word is not the name of a command, all words are arguments of `evaluate`.
-    """
+class _Program(Program, Command):
+    """A program that is also a command: the words after it may be the FILEs of `evaluate`."""
 
     allow_interspersed_args = True  # options may follow a FILE
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, the most common ones first."""
-        del ctx
-        return list(_MODULES)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        del ctx
-        module = _MODULES.get(cmd_name)
-        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        return None if module is None else getattr(import_module(module), name)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words after the program's name in the usage line."""
         return click.Command.collect_usage_pieces(self, ctx)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of `evaluate`, and the list of commands."""
+        Command.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, unless they belong to a subcommand."""
-        if args and args[0] in _MODULES:
+        if args and args[0] in COMMANDS:
             ctx.meta[__name__] = args
             if ctx.resilient_parsing:  # shell completion of a subcommand's words
                 ctx.args = args
@@ -93,10 +74,9 @@ class _Program(click.Group, Sectioned):
             return click.Command.invoke(self, ctx)
         name, *rest = ctx.meta[__name__]
         command = self.get_command(ctx, name)
-        if command is None:
-            raise click.UsageError(f"there is no command {name}")
+        assert command is not None  # noqa: S101 - parse_args found it
         # Without `parent=ctx`, whose FILE arguments would appear in the usage line.
-        with command.make_context(f"{ctx.info_name} {name}", rest, **_SETTINGS) as inner:
+        with command.make_context(f"{ctx.info_name} {name}", rest, **SETTINGS) as inner:
             return command.invoke(inner)
 
 
@@ -105,7 +85,8 @@ program = _Program(
     params=evaluate.params,
     callback=evaluate.callback,
     help=evaluate.help,
-    context_settings=_SETTINGS,
+    table=COMMANDS,
+    context_settings=SETTINGS,
     no_args_is_help=False,
 )
 click.version_option(__version__)(program)
@@ -121,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             output.reconfigure(errors="backslashreplace")
     try:
         try:
-            program.main(arguments, prog_name="orgrest")
+            program.main(arguments)
         finally:
             if not sys.stdout.closed:  # the language server closes it
                 sys.stdout.flush()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
-from orgrest.commands.sections import section
+from orgrest.commands.program import section
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _REPORTS = {
     "junit": "orgrest.reports.junit",
     "html": "orgrest.reports.html",
     "tap": "orgrest.reports.tap",
-    "json": "orgrest.reports.data",
+    "report-json": "orgrest.reports.data",
     "har": "orgrest.reports.har",
 }
 """The module of each report; its function `pieces` yields the report's bytes."""
@@ -34,7 +35,7 @@ _HELP = {
     "junit": "Write a report as JUnit's XML.",
     "html": "Write a report as one page to read.",
     "tap": "Write a report in the Test Anything Protocol.",
-    "json": "Write a report as JSON.",
+    "report-json": "Write a report as JSON.",
     "har": "Write the exchanges as an HTTP Archive 1.2.",
 }
 REPORTS = "Reports"
@@ -52,7 +53,9 @@ def with_reports(command: _Command) -> _Command:
 
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
     """Remove the report options from a command's options, and return them. Raises UsageError."""
-    reports = {name: path for name in _REPORTS if (path := given.pop(name)) is not None}
+    reports = {
+        name: path for name in _REPORTS if (path := given.pop(name.replace("-", "_"))) is not None
+    }
     if [str(path) for path in (*reports.values(), given.get("jsonl"))].count("-") > 1:
         raise click.UsageError("only one report can go to standard output")
     return reports
@@ -81,11 +84,17 @@ def write_all(
     return written
 
 
-@click.command()
+@program.command()
 @click.argument("run", type=click.Path(path_type=Path), metavar="FILE")
 @with_reports
 def report(run: Path, **given: Any) -> None:
-    """Make reports of what `orgrest test --jsonl FILE` wrote, also when it was killed."""
+    """Make reports of an earlier run of `orgrest test`.
+
+    FILE is what `orgrest test --jsonl FILE` wrote; the run may have been killed.
+
+    \b
+    orgrest report run.jsonl --html report.html
+    """
     reports = chosen(given)
     if not reports:
         raise click.UsageError("which report? (--html FILE ...)")

@@ -12,7 +12,7 @@ import click
 from orgrest.commands import report
 from orgrest.commands.console import complain, safe
 from orgrest.commands.saving import MODES
-from orgrest.files import Encoding, File, FileError, decode, is_request_file
+from orgrest.files import Encoding, File, FileError, decode_document, is_request_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def evaluate(given: str, settings: Settings, services: Services, shown: Shown) -
 
 def _read(given: str, shown: Shown) -> _Read:
     if given == "-":
-        text, encoding = decode(sys.stdin.buffer.read())
+        text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         path = shown.stdin_name
         if path is None:
             return _Read("standard input", Path(), text, encoding, None, True)
@@ -119,10 +119,8 @@ def _evaluate(
     except EvaluationError as error:
         complain(str(error))
         return 2
-    nothing = not plan.steps and not source.plain
-    ours = source.name.endswith(".org")
-    if nothing and not (shown.quiet and ours):
-        complain(f"{source.name}: no request here; it is read as Org (.http, .rest: as requests)")
+    if not (plan.steps or source.plain or source.name.endswith(".org")):
+        complain(f"{source.name}: read as Org, because its name does not end in .http or .rest")
     if not shown.quiet:
         for notice in plan.warnings:
             complain(f"{source.name}: {notice}")
@@ -133,7 +131,7 @@ def _evaluate(
         shown.save,
         shown.volatile,
     )
-    failed = nothing and not ours
+    failed = False
     try:
         for outcome in _with_progress(run.outcomes(), len(plan), shown):
             for needed in outcome.needed:

@@ -19,17 +19,19 @@ import attrs
 import click
 
 from orgrest import __version__
+from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     complain,
     description,
     globals_in,
     inputs_of,
+    require_environments,
     with_proxies,
     with_values,
 )
+from orgrest.commands.program import section
 from orgrest.commands.reports import REPORTS, chosen, with_reports, write_all
-from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, write_private
 from orgrest.model import OrgrestError
 
@@ -97,7 +99,7 @@ _allowed = section("What a run may do")
 _written = section(REPORTS)
 
 
-@click.command(cls=Sectioned)
+@program.command()
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=documents
 )
@@ -200,10 +202,16 @@ _written = section(REPORTS)
 @_written("--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request.")
 @_written("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
 def test(**given: Any) -> None:
-    """Run the requests of documents as tests; folders are searched for .org, .http and .rest.
+    """Run documents as tests.
 
-    Nothing is written into the documents. What is named or tagged `setup` is sent before the other
-    requests of its document, `teardown` after them, whatever happens. A report's FILE may be `-`.
+    Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
+    Requests named or tagged `setup` are sent before the others of their document, `teardown` after
+    them, whatever happens. A report's FILE may be `-`.
+
+    \b
+    orgrest test .
+    orgrest test api.http --env dev --junit report.xml
+    orgrest test tests/ -j 4 --html report.html
     """
     asked = Asked(reports=chosen(given), **given)
     if asked.write and (asked.repeat > 1 or asked.data):
@@ -280,6 +288,7 @@ def _plan(asked: Asked) -> list[Unit]:
         for file in files
         for row, values in data
     ]
+    require_environments(asked.environments, (Path(file).resolve().parent for file in files))
     named = frozenset(asked.files)
     return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
 
@@ -381,14 +390,12 @@ def _head() -> dict[str, Any]:
 def _status(asked: Asked, run: SuiteRun, control: Control) -> int:
     if control.interrupted:
         return 130
-    for why in run.unreadable:
-        complain(why)
     if run.unreadable:
         return 2
     if not sum(run.summary.counts.values()):
         chosen = " with this name or tag" if asked.names or asked.tags else ""
         complain(f"there is no request{chosen}")
-        return 2
+        return 2 if chosen else 1
     return 0 if run.summary.held and not control.why else 1
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.files import FileError
 
@@ -22,13 +23,15 @@ NEXT = """\
 """
 
 
-@click.command()
+@program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Make the folder DIR, with the server that the tutorial sends its requests to.
+    """Make the folder of the tutorial, with its server.
 
-    DIR must not exist, or be empty. Nothing else is needed to follow the tutorial, and all that it
-    makes stays there.
+    DIR must not exist, or be empty. The tutorial needs nothing else, and writes only there.
+
+    \b
+    orgrest tutorial first-requests
     """
     from orgrest.files import write
 

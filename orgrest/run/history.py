@@ -26,7 +26,7 @@ import attrs
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from orgrest.run.outcomes import Outcome
     from orgrest.run.record import Record
@@ -248,13 +248,14 @@ def _read(name: str, data: bytes) -> KeptRun | None:
     return KeptRun(name.removesuffix(".jsonl"), started, directory, records, cut=cut)
 
 
-def run_called(which: str) -> KeptRun:
+def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
     """Return a run by its id, the beginning of it, or its number from the last one (1).
 
-    Raises OrgrestError if there is none, or several.
+    `among` has the runs that are numbered, the last one first. Raises OrgrestError if none has
+    this id or number, or several have.
     """
     if which.isdecimal() and len(which) < 5:
-        for number, one in enumerate(runs(), 1):
+        for number, one in enumerate(among, 1):
             if number == int(which):
                 return one
         raise OrgrestError(f"the history has no run {which}: `orgrest history` lists them")

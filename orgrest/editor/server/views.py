@@ -100,9 +100,9 @@ def _file(run: KeptRun, record: Record) -> Path:
 
 def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
     """Return a request of the history as `orgrest/response` tells those that are sent."""
-    from orgrest.run.history import run_called
+    from orgrest.run.history import run_called, runs
 
-    run = run_called(which)
+    run = run_called(which, runs())
     if not 0 <= number < len(run.records):
         raise OrgrestError(f"the run {which} has no request {number} any more")
     record = run.records[number]

@@ -68,8 +68,15 @@ def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:
     return f"the answer is not HTTP: it begins with {show(str(error.args[0])[:80])}"
 
 
+def _unmade(error: urllib3.exceptions.NewConnectionError, _: Limits) -> str | None:
+    if not isinstance(error.__cause__, ConnectionRefusedError):
+        return None
+    host = show(error.conn.host)
+    return f"the connection to {host}:{error.conn.port} was refused"
+
+
 def _system(error: OSError, _: Limits) -> str | None:
-    if isinstance(error, (socket.gaierror, TimeoutError)):
+    if isinstance(error, (socket.gaierror, TimeoutError, ConnectionRefusedError)):
         return None  # the wrapping exception says more
     return show(error.strerror or str(error)).lower()
 
@@ -87,12 +94,12 @@ _PHRASES: dict[type[BaseException], Phrase] = {
     OverdueError: lambda _, limits: f"the response was not complete after {limits.total:g} s",
     FloodError: lambda *_: "the server sends without end: given up",
     _ERRORS.NameResolutionError: lambda e, _: f"the host name {show(e.conn.host)} is not known",
+    _ERRORS.NewConnectionError: _unmade,
     _ERRORS.ReadTimeoutError: lambda _, limits: f"no answer for {limits.silence:g} s",
     ssl.SSLCertVerificationError: lambda e, _: (
         f"the server's TLS certificate is not valid: {e.verify_message}"
     ),
     ssl.SSLError: lambda e, _: f"TLS failed: {(e.reason or str(e)).replace('_', ' ').lower()}",
-    ConnectionRefusedError: lambda *_: "the connection was refused",
     http.client.RemoteDisconnected: lambda *_: "the server closed the connection without an answer",
     http.client.LineTooLong: lambda *_: (
         "a line of the response's header or framing is longer than 65536 bytes"

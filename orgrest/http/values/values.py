@@ -198,6 +198,8 @@ class Values:
                 reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
             if not self.parsed.restclient and (names := self.context.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
+            elif not self.parsed.restclient and self.context.env(name) is not None:
+                reason += f"; the environment variable is {{{{$processEnv {name}}}}}"
             raise self.error(offset, reason, "undefined-variable")
         # The value of a definition does not depend on where it is used.
         key: object = found.span.start if isinstance(found, Definition) else name

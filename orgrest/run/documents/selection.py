@@ -74,6 +74,10 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
         suspects += _left_alone(document, languages)
     suspects += _misspelt_arguments(document, inherited, found)
     notices += map(_same_name, namesakes(document, found))
+    problems: tuple[EvaluationError, ...] = ()
+    if not (found or nameless or unclosed or suspects or settings.names or settings.lines):
+        reason = f"no request here: a request is a block like #+begin_src {sorted(languages)[0]}"
+        problems = (EvaluationError(reason, file=file, line=1, code="no-request"),)
     if settings.names or settings.lines:
         found = _wanted(document, found, settings, file)
     else:
@@ -99,7 +103,8 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
             for block in found
         ),
         tuple(notices),
-        suspects=tuple(EvaluationError(why, file=file, line=line) for line, why in suspects),
+        problems,
+        tuple(EvaluationError(why, file=file, line=line) for line, why in suspects),
     )
 
 

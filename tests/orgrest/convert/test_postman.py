@@ -591,6 +591,6 @@ class TestTests:
         with RawServer(answer) as server:
             arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
             done = CliRunner().invoke(
-                program, ["test", *arguments, "--json", str(tmp_path / "r.json")]
+                program, ["test", *arguments, "--report-json", str(tmp_path / "r.json")]
             )
         assert f"{len(held)} passed, {len(fails)} failed" in done.output, done.output

@@ -65,7 +65,7 @@ def checked(orgrest, folder: Path, server: Server) -> Callable[..., list[str]]:
         (folder / "a.http").write_text(
             f"# @openapi api.yaml\n{request.replace('/', server.url + '/v1/', 1)}\n"
         )
-        status, out, _ = orgrest("test", "a.http", "--json", "-", "-q")
+        status, out, _ = orgrest("test", "a.http", "--report-json", "-", "-q")
         (record,) = json.loads(out)["requests"]
         (verdict,) = record["assertions"]
         assert status == (0 if verdict["passed"] else 1)
@@ -200,7 +200,16 @@ def test_the_operations_that_nobody_exercised_are_told(orgrest, folder, server) 
         f"{GET.replace('/', server.url + '/v1/', 1)}\n\n###\nGET {server.url}/v1/orders/1\n"
     )
     status, out, err = orgrest(
-        "test", "a.http", "--openapi", "api.yaml", "--json", "-", "--html", "r.html", "-j", "2"
+        "test",
+        "a.http",
+        "--openapi",
+        "api.yaml",
+        "--report-json",
+        "-",
+        "--html",
+        "r.html",
+        "-j",
+        "2",
     )
     assert status == 1
     assert "api.yaml: 2 of 4 operations exercised" in err
@@ -244,7 +253,7 @@ def test_a_description_counts_for_the_requests_below_its_line(orgrest, folder, s
         f"GET {url}\n\n###\n# @openapi b.json\nGET {url}\n\n###\nGET {url}\n\n###\n"
         f"# @openapi api.yaml\nGET {url}\n"
     )
-    _, out, _ = orgrest("test", "a.http", "--json", "-", "-q")
+    _, out, _ = orgrest("test", "a.http", "--report-json", "-", "-q")
     outcomes = [one["outcome"] for one in json.loads(out)["requests"]]
     assert outcomes == ["passed", "passed", "passed", "failed"]
     assert [len(one["assertions"]) for one in json.loads(out)["requests"]] == [0, 1, 1, 1]
@@ -417,7 +426,7 @@ def test_the_fields_of_a_form_are_checked_and_what_is_not_is_told(orgrest, folde
     form = f"POST {server.url}/form\nContent-Type: application/x-www-form-urlencoded\n\n"
     xml = f"POST {server.url}/form\nContent-Type: application/xml\n\n<a/>\n"
     (folder / "a.http").write_text(f"{form}id=7\n\n###\n{form}id=x\n\n###\n{form}a=1\n\n###\n{xml}")
-    status, out, _ = orgrest("test", "a.http", "--openapi", "api.yaml", "--json", "-", "-q")
+    status, out, _ = orgrest("test", "a.http", "--openapi", "api.yaml", "--report-json", "-", "-q")
     assert status == 1
     records = json.loads(out)["requests"]
     assert [one["assertions"][0].get("reason") or "" for one in records] == [
@@ -458,7 +467,7 @@ def test_a_description_beside_is_about_requests_that_it_may_describe(
         f"GET {other}/else\n\n###\nGET {server.url}/v1/nothing\n\n###\nGET {other}/v1/orders\n"
     )
     (folder / "openapi.json").write_text('{"openapi": "9"}')
-    _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--json", "-")
+    _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--report-json", "-")
     assert [len(one["assertions"]) for one in json.loads(out)["requests"]] == [0, 1, 1]
     assert "OpenAPI 9 is not read here" in err
     assert "no description beside the document describes this request" in err

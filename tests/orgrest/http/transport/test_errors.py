@@ -25,7 +25,7 @@ def test_a_refused_connection_says_so_with_file_and_line(client: Client) -> None
         port = closed.getsockname()[1]
     with pytest.raises(TransportError) as caught:
         client.send(Request("GET", f"http://127.0.0.1:{port}/", file="a.org", line=7, column=3))
-    assert str(caught.value) == "a.org:7:3: the connection was refused"
+    assert str(caught.value) == f"a.org:7:3: the connection to 127.0.0.1:{port} was refused"
 
 
 def test_an_unknown_host_is_named(client: Client) -> None:

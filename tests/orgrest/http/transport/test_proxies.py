@@ -334,7 +334,7 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with Client() as client:
         reason = failure(client, Request("GET", "http://example.org/"))
-    assert reason == "through the proxy: the connection was refused"
+    assert reason == "through the proxy: the connection to 127.0.0.1:1 was refused"
 
 
 @pytest.mark.parametrize(

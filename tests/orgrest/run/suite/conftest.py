@@ -83,7 +83,7 @@ def run(server: RawServer, folder: Path, capfd: pytest.CaptureFixture[str]) -> C
             file.write_text(text.replace("HOST", server.url))
         before = signal.getsignal(signal.SIGINT)
         with pytest.raises(SystemExit) as ended:
-            main(["test", *arguments, "--json", "report.json"])
+            main(["test", *arguments, "--report-json", "report.json"])
         assert signal.getsignal(signal.SIGINT) is before
         told = capfd.readouterr()
         report = folder / "report.json"

@@ -77,7 +77,7 @@ def test_a_long_run_by_many_jobs_is_in_order_and_small(
     text = f"GET {server.url}/json\n?? status == 200\n?? body id == 1\n\n###\n" * each
     for number in range(documents):
         (folder / f"docs/d{number:03}.http").write_text(text)
-    reports = ("--json", "r.json", "--html", "r.html", "--junit", "r.xml", "--har", "r.har")
+    reports = ("--report-json", "r.json", "--html", "r.html", "--junit", "r.xml", "--har", "r.har")
     command = [sys.executable, "-m", "orgrest", "test", "-q", "-j", "32", "docs", *reports]
     # By a small process: what a process has when it starts another counts as the other's memory.
     done = subprocess.run(
@@ -133,7 +133,9 @@ class TestReport:
         run("a.http", "--jsonl", "r.jsonl", a_http="GET HOST/json\n\n###\nGET HOST/short\n")
         lines = (folder / "r.jsonl").read_bytes().splitlines(keepends=True)
         (folder / "cut.jsonl").write_bytes(b"".join(lines[:3])[:-20])
-        done = self.call("cut.jsonl", "--json", "-", "--html", "cut.html", "--junit", "cut.xml")
+        done = self.call(
+            "cut.jsonl", "--report-json", "-", "--html", "cut.html", "--junit", "cut.xml"
+        )
         assert done.returncode == 0
         report = json.loads(done.stdout)
         assert report["summary"]["requests"] == report["summary"]["passed"] == 1
@@ -143,7 +145,7 @@ class TestReport:
     def test_reports_made_later_are_those_of_the_run(self, run, folder: Path) -> None:
         documents = {f"{name}_http": "GET HOST/json\n?? status == 200\n" for name in "abc"}
         report = run("-j", "3", "--repeat", "2", ".", "--jsonl", "r.jsonl", **documents).report
-        later = json.loads(self.call("r.jsonl", "--json", "-").stdout)
+        later = json.loads(self.call("r.jsonl", "--report-json", "-").stdout)
         assert later["summary"]["percentiles"]
         assert [one["order"] for one in later["requests"]] == [
             one["order"] for one in report["requests"]
@@ -155,7 +157,7 @@ class TestReport:
             (("missing.jsonl", "--tap", "-"), "cannot be read"),
             (("a.http", "--tap", "-"), "not a file of"),
             (("a.http",), "which report"),
-            (("a.http", "--tap", "-", "--json", "-"), "only one report"),
+            (("a.http", "--tap", "-", "--report-json", "-"), "only one report"),
         ],
     )
     def test_wrong_usage_is_status_2(self, folder: Path, arguments: tuple[str], why: str) -> None:

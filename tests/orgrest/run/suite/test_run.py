@@ -365,7 +365,7 @@ class TestInterrupted:
             text = "\n\n###\n".join(f"GET {slow.url}/{path}" for path in paths)
             (folder / "a.http").write_text(f"{text}\n\n### teardown\nDELETE {slow.url}/clean\n")
             (folder / "b.http").write_text(f"GET {slow.url}/b")
-            process = _started("a.http", "b.http", "--json", "r.json", "--jsonl", "r.jsonl")
+            process = _started("a.http", "b.http", "--report-json", "r.json", "--jsonl", "r.jsonl")
             wait_until(lambda: b"/slow" in asked)
             process.send_signal(kind)
             _, told = process.communicate(timeout=60)
@@ -398,7 +398,7 @@ class TestInterrupted:
                 f"@oauth2_clientSecret = s\nGET {slow.url}/slow\n\n"
                 f"### teardown\nDELETE {slow.url}/clean\nAuthorization: oauth2 client_credentials\n"
             )
-            process = _started("a.http", "--json", "r.json")
+            process = _started("a.http", "--report-json", "r.json")
             wait_until(lambda: b"/slow" in asked)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
@@ -423,7 +423,7 @@ class TestInterrupted:
                 f"GET {slow.url}/one\n\n### teardown\nDELETE {slow.url}/first\n\n"
                 f"###\n# @tag teardown\n# @sleep 500\nDELETE {slow.url}/second\n"
             )
-            process = _started("a.http", "--json", "r.json")
+            process = _started("a.http", "--report-json", "r.json")
             wait_until(lambda: b"/first" in asked)
             process.send_signal(signal.SIGINT)
             interrupted.set()
@@ -438,7 +438,7 @@ class TestInterrupted:
     ) -> None:
         with RawServer(silent) as slow:
             (folder / "a.http").write_text(f"GET {slow.url}/slow\n")
-            process = _started("a.http", "--json", "r.json")
+            process = _started("a.http", "--report-json", "r.json")
             wait_until(lambda: bool(slow.requests))
             while process.poll() is None:
                 process.send_signal(signal.SIGINT)
@@ -457,7 +457,7 @@ class TestInterrupted:
         with RawServer(stall) as slow:
             text = f"GET {slow.url}/slow\n\n### teardown\nDELETE {slow.url}/clean\n"
             (folder / "a.http").write_text(text)
-            process = _started("a.http", "--json", "r.json")
+            process = _started("a.http", "--report-json", "r.json")
             wait_until(lambda: b"/slow" in asked)
             process.send_signal(signal.SIGINT)
             wait_until(lambda: b"/clean" in asked)

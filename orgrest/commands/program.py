@@ -1,0 +1,142 @@
+"""The command line's style: commands imported on demand, options in sections, errors.
+
+`scriptschema` has the same style, in a module of its own: the two programs share no code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    # None: color on terminals only.
+    "color": False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None,
+}
+"""The context settings of the program and all its commands."""
+
+
+class Context(click.Context):
+    """A context that formats help for narrow terminals, too."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """Return a formatter; click's own uses at least 50 columns."""
+        from shutil import get_terminal_size
+
+        return click.HelpFormatter(width=max(20, min(100, get_terminal_size().columns) - 2))
+
+
+class Option(click.Option):
+    """An option with the section of the help in which it is listed."""
+
+    def __init__(self, *words: Any, section: str, **options: Any) -> None:
+        super().__init__(*words, **options)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command whose help lists its options in sections."""
+
+    context_class = Context
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections."""
+        for title, rows in sections(self, ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class Group(click.Group):
+    """A group of commands whose help has the whole first sentence of each one's help."""
+
+    context_class = Context
+    command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(n, c.get_short_help_str(1000)) for n, c in found if c is not None])
+
+
+class Program(Group):
+    """The program: a group whose commands are imported when they are used.
+
+    `table` maps the name of each command to the module and the name of its definition
+    (`package.module:name`), in the order of the help.
+    """
+
+    def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, the most common ones first."""
+        del ctx
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None if there is none with this name."""
+        del ctx
+        if cmd_name not in self._table:
+            return None
+        module, _, name = self._table[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names; suggest one for a wrong name."""
+        if args[0] not in self._table and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self._table, n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]}{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command line and exit; errors of usage start with the program's name."""
+        options = {**options, "standalone_mode": False, "prog_name": self.name}
+        try:
+            status = super().main(*arguments, **options)
+        except click.ClickException as error:
+            click.echo(f"{self.name}: {error.format_message()}", err=True)
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+            status = error.exit_code
+        except click.Abort:  # Ctrl-C
+            click.echo(f"{self.name}: interrupted", err=True)
+            status = 130
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+command = partial(click.command, cls=Command)
+
+
+def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
+    """Return what decorates a `Command` with an option of a section, as click.option does."""
+    return partial(click.option, cls=Option, section=title)
+
+
+def sections(command: click.Command, context: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """Return the options of a command and their help by section; those without one come last."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    others: list[tuple[str, str]] = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and isinstance(parameter, click.Option):
+            title = parameter.section if isinstance(parameter, Option) else "Options"
+            (others if title == "Options" else found.setdefault(title, [])).append(record)
+    return {**found, "Options": others} if others else found
