@@ -242,7 +242,8 @@ class Request:
     `credentials` are those that become a header only on sending; `certificate` is the client
     certificate for the origin of `url`. A `streamed` request must be answered by server-sent
     events. `secrets` are the values that must not appear in a result: all that the document knew
-    when the request was completed. It is sent only where the `bound` ones may go.
+    when the request was completed. It is sent only where the `bound` ones may go. `held` names the
+    parts that hold a secret, in any encoding: `url`, `body`, headers in lower case.
     """
 
     method: str
@@ -259,6 +260,7 @@ class Request:
     certificate: ClientCertificate | None = None
     streamed: bool = False
     bound: tuple[Bound, ...] = ()
+    held: frozenset[str] = frozenset()
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

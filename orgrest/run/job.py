@@ -104,11 +104,11 @@ class Job:
     """A task being done: its present request, and its results so far.
 
     `parsed` is the request as scripts left it, `context` the one of its turn, `values` are those of
-    its variables, `defined` those of definitions that its scripts saw. `attempts` are those of
-    the request being sent, `asked` the requests of tokens and of scripts that no exchange has yet.
-    The user's secrets from `mark` on were taken for it, its tests begin at `tested`. `resolved`
-    computes what it refers to. `features` are those of the request that stages are for; one that is
-    `declined` is not sent.
+    its variables, `defined` those of definitions that its scripts saw, `held` the parts made by
+    scripts that could read a secret. `attempts` are those of the request being sent, `asked` the
+    requests of tokens and of scripts that no exchange has yet. The user's secrets from `mark` on
+    were taken for it, its tests begin at `tested`. `resolved` computes what it refers to.
+    `features` are those of the request that stages are for; one that is `declined` is not sent.
     """
 
     work: Work
@@ -121,6 +121,7 @@ class Job:
     request: Request | None = None
     response: Response | None = None
     defined: dict[object, str] = attrs.field(factory=dict)
+    held: set[str] = attrs.field(factory=set)
     features: set[str] = attrs.field(factory=set)
     declined: bool = False
     mark: int = 0
@@ -136,6 +137,7 @@ class Job:
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled
+        self.held = set()
         self.features = {name for name, has in self._features() if has} | {""}
 
     def _features(self) -> Iterator[tuple[str, object]]:

@@ -2,12 +2,14 @@
 
 Within an origin (scheme, host and port) everything is sent again. Another origin gets no
 credentials, no client certificate, and only the headers of an allow-list: any other header may
-carry a credential (`X-Api-Key`). One that a secret of the user's may not be sent to gets nothing of
-a request that holds it.
+carry a credential (`X-Api-Key`). What of a request holds a secret is known from how it was made
+(`Request.held`); its bytes are searched as well. An origin that a secret of the user's may not be
+sent to gets nothing of a request that holds it.
 """
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 import attrs
@@ -38,6 +40,7 @@ _TO_ANY_ORIGIN = _ABOUT_BODY | {
     "range",
     "user-agent",
 }
+_SHORTEST = 6  # characters of a part of a URL that is looked for in others
 _OF_ORIGIN = frozenset({"host"})  # replaced, not left out
 
 
@@ -55,6 +58,14 @@ def _may_go(request: Request, url: str) -> bool:
     except TransportError:
         return False
     return True
+
+
+def _parts(url: str) -> set[str]:
+    """Return the segments and values of a URL that may be a secret in another form."""
+    _, _, rest = url.partition("://")
+    _, _, rest = rest.partition("/")
+    found = {part for one in re.split(r"[/?#&=;,]", rest) for part in (one, unquote(one))}
+    return {part for part in found if len(part) >= _SHORTEST}
 
 
 def redirected(
@@ -90,6 +101,7 @@ def redirected(
             for name, value in headers
             if name.lower() in _TO_ANY_ORIGIN
             and not bare
+            and name.lower() not in request.held
             and not any(secret in value for secret in request.secrets)
         )
         left_out += tuple(
@@ -101,15 +113,16 @@ def redirected(
         )
         headers = crossing
         if body is not None and (
-            bare or any(to_bytes(secret) in body for secret in request.secrets)
+            bare
+            or "body" in request.held
+            or any(to_bytes(secret) in body for secret in request.secrets)
         ):
             raise TransportError(
                 f"the server redirects to another origin, {show(new.text)}; "
                 "the body holds a secret and is not sent on"
             )
-        if any(
-            secret in text for secret in request.secrets for text in (new.text, unquote(new.text))
-        ):
+        looked_for = {*request.secrets, *(_parts(request.url) if "url" in request.held else ())}
+        if any(one in text for one in looked_for for text in (new.text, unquote(new.text))):
             raise TransportError(
                 f"the server redirects to another origin, {new.scheme}://{new.netloc}; "
                 "the URL holds a secret and is not asked for"

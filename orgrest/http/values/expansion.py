@@ -172,6 +172,7 @@ class Expansion:
         self._parsed = parsed
         self._values = values
         self._notices = list(parsed.notices)
+        self._held: set[str] = set()  # the parts that hold a secret
         self._credentials = Credentials(values)
 
     def request(self) -> Request:
@@ -200,12 +201,22 @@ class Expansion:
             column=place.column,
             credentials=self._credentials.to_compute,
             certificate=certificate,
+            held=frozenset(self._held),
             streamed=not parsed.restclient and parsed.method in shorthand.EVENTS,
         )
 
+    def _text_of(
+        self, part: str, template: Template, start: int = 0, end: int | None = None
+    ) -> str:
+        """Return the text of a part of the request, noting whether it holds a secret."""
+        text = self._values.text(template, start, end)
+        if self._values.context.secrets.held_in(text):
+            self._held.add(part)
+        return text
+
     def _url(self) -> str:
         template = self._parsed.target
-        url = self._values.text(template).strip()
+        url = self._text_of("url", template).strip()
         if not self._parsed.restclient:
             url = shorthand.absolute_url(url, self._host(), self._base(template))
             url = shorthand.websocket_url(self._parsed.method, url)
@@ -270,7 +281,7 @@ class Expansion:
                 raise self._error(offset, reason, "undefined-variable")
             return self._header_block(self._values.value(item.name, offset), item.name, offset)
         name = self._values.text(item.name)
-        value = self._values.text(item.value)
+        value = self._text_of(name.lower(), item.value)
         if not self._parsed.restclient and name.lower() in COMPUTED:
             given = self._credentials.header(name.lower(), value, item.value.offset(0))
             if given is None:
@@ -313,7 +324,7 @@ class Expansion:
             self._check_boundary(given, whole, body)
             return whole
         if self._parsed.restclient:
-            return to_bytes(self._values.text(body.template))
+            return to_bytes(self._text_of("body", body.template))
         whole = b"".join(self._pieces(body, to_bytes))
         if kind.startswith("application/x-www-form-urlencoded") and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
@@ -324,10 +335,10 @@ class Expansion:
         """Yield the body's texts and the files between them."""
         at = 0
         for file in body.files:
-            yield encode(self._values.text(body.template, at, file.start))
+            yield encode(self._text_of("body", body.template, at, file.start))
             yield self._included(file)
             at = file.end
-        yield encode(self._values.text(body.template, at))
+        yield encode(self._text_of("body", body.template, at))
 
     def _included(self, file: Inclusion) -> bytes:
         data = self._read(file.path)
@@ -342,7 +353,7 @@ class Expansion:
         except (UnicodeDecodeError, LookupError) as error:
             reason = f"{short(file.path.text)} is not text in {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
-        return to_bytes(self._values.text(Template(text, ((0, offset),))))
+        return to_bytes(self._text_of("body", Template(text, ((0, offset),))))
 
     def _graphql(
         self, method: str, headers: Headers, body: bytes | None

@@ -38,12 +38,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
+_SHORTEST = 6  # characters of a text that a script made of a secret
+
+
 class Secrets:
     """The secrets of a document, and those among them that it has taken from its user's."""
 
     def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
         """Begin with `texts`, those of earlier runs; `known` are the user's."""
         self._texts = texts
+        self._tainted: set[str] = set()
+        self.shown = False
+        """Whether a script could read one; it may keep what it read."""
         self._known = known
         self._noted: list[Bound] = []
         self._by_scripts: dict[str, Bound] = {}
@@ -61,6 +67,15 @@ class Secrets:
     def in_use(self) -> bool:
         """Whether any of the user's secrets was taken."""
         return bool(self._noted or self._by_scripts or self.values)
+
+    def taint(self, text: str) -> None:
+        """Note that a text may hold a secret in another form; it is not masked for that."""
+        if len(text) >= _SHORTEST:
+            self._tainted.add(text)
+
+    def held_in(self, text: str) -> bool:
+        """Tell whether a text, before it is encoded, holds a secret or what may hold one."""
+        return any(one in text for ones in (self._texts, self._tainted) for one in ones)
 
     def add(self, text: str) -> str:
         """Return a text, registered as a secret."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from orgrest.http import values
 
 if TYPE_CHECKING:
@@ -23,5 +25,6 @@ def expand(job: Job) -> None:
 
         return verb.expand(job.parsed, job.context)
 
-    job.request = job.resolved(attempt)
+    request = job.resolved(attempt)
+    job.request = attrs.evolve(request, held=request.held | job.held) if job.held else request
     job.notes += (str(warning) for warning in job.request.notices)

@@ -75,7 +75,9 @@ def completed(job: Job) -> None:
                 from orgrest.run.stages.script_changes import resent
 
                 with _located(script, job.parsed):
-                    job.request = resent(request, result.request, job.context.secrets.texts)
+                    found = resent(request, result.request, job.context.secrets.texts)
+                _hold(job, request, found)
+                job.request = attrs.evolve(found, held=request.held | job.held)
     job.declined = job.scripts.cancelled
 
 
@@ -109,10 +111,21 @@ def _change(job: Job, script: Script) -> None:
     """Run a script above a request, which may change it."""
     from orgrest.run.stages.script_changes import as_written, rewritten
 
-    code, result = _run(job, script, as_written(job.parsed), None)
+    before = as_written(job.parsed)
+    code, result = _run(job, script, before, None)
     if result.request is not None:
         with _located(script, job.parsed):
             job.parsed = rewritten(job.parsed, script, code, result.request)
+        _hold(job, before, as_written(job.parsed))
+
+
+def _hold(job: Job, before: Request, after: Request) -> None:
+    """Note which parts a script made, if it could read a secret."""
+    if not job.context.secrets.shown:
+        return
+    job.held |= {name.lower() for name, _ in {*after.headers} - {*before.headers}}
+    job.held |= {"url"} if after.url != before.url else set()
+    job.held |= {"body"} if after.body != before.body else set()
 
 
 @contextlib.contextmanager
@@ -148,6 +161,9 @@ def _run(
     }
     everything.update(variables)
     environment = context.environment.values()
+    read = (*everything.values(), *environment.values(), *context.globals.values.values())
+    secrets.shown |= any(secrets.held_in(text_of_value(one)) for one in read)
+    secrets.shown |= bool(request.held)
     given = scripts.ScriptInput(
         variables=everything,
         globals_=context.globals.values,
@@ -173,6 +189,8 @@ def _run(
     for name, made in result.variables.items():
         if made.text is not None:
             secrets.protect(made.text, *inputs)
+            if secrets.shown:
+                secrets.taint(made.text)
         context.captures[name] = Captured(made.text, None, 0, made)
     for _, value in result.request["headers"] if result.request is not None else ():
         if value not in (one for _, one in request.headers):
@@ -198,6 +216,7 @@ def _sent(job: Job, mark: int, given: dict[str, Any]) -> Response | str:
         secrets=secrets.texts,
         file=parsed.source.file,
         line=parsed.source.position(parsed.target.offset(0)).line,
+        held=frozenset({"url", "body"} if secrets.shown else ()),
     )
     trace = Trace(work.numbers)
     try:

@@ -1,0 +1,125 @@
+"""A secret does not follow a redirect to another origin, whatever its bytes became on the way.
+
+What a request holds is known from how it was made; a second server looks for the secret in common
+encodings.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from components import needs_engine
+from servers import RawServer, response
+
+from orgrest.http.transport import Client
+from orgrest.http.values import Inputs
+from orgrest.run.run import Run
+from orgrest.run.services import Services
+from orgrest.run.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = 's3"cr&t +v\u00e4lue'
+LINES = "first line\nsecond-l1ne"
+WORD = "w\u00f6rd-s3cret"
+HEAD = "@t = {{$processEnv SECRET}}\n@lines = {{$processEnv LINES}}\n@word = {{$processEnv WORD}}\n"
+HEX = "Array.from(String(t)).map(c => c.charCodeAt(0).toString(16)).join('')"
+FORM = "Content-Type: application/x-www-form-urlencoded\n"
+PART = 'Content-Disposition: form-data; name="a"\n\n'
+
+BODIES = {
+    "plain": "POST HOST/\n\n{{t}}\n",
+    "form": f"POST HOST/\n{FORM}\na=1&t={{{{t}}}}\n",
+    "graphql": 'GRAPHQL HOST/\n\nquery { a(t: "{{t}}") }\n',
+    "variables": 'GRAPHQL HOST/\n\nquery q($t: String) { a }\n\n{"t": "{{word}}"}\n',
+    "multipart": "POST HOST/\nContent-Type: multipart/form-data; boundary=b\n\n"
+    f"--b\n{PART}{{{{lines}}}}\n--b--\n",
+}
+SCRIPTS = {
+    "body": f"{{{{\nrequest.body = {HEX}\n}}}}\nPOST HOST/\n\nx\n",
+    "variable": f"{{{{\nexports.h = {HEX}\n}}}}\nPOST HOST/\n\n{{{{h}}}}\n",
+    "url": f"{{{{\nrequest.url = request.url + {HEX}\n}}}}\nPOST HOST/\n",
+    "header": f"{{{{\nrequest.headers.Accept = {HEX}\n}}}}\nPOST HOST/\n",
+    "later": f"{{{{\n$global.h = {HEX}\n}}}}\nGET HOST/one\n###\n"
+    "{{\nrequest.body = $global.h\n}}\nPOST HOST/\n\nx\n",
+}
+
+
+def forms(secret: str) -> set[bytes]:
+    """A secret in common encodings."""
+    data = secret.encode()
+    texts = {
+        secret,
+        quote(secret, safe=""),
+        quote(secret, safe="").replace("%20", "+"),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        json.dumps(json.dumps(secret, ensure_ascii=False)[1:-1], ensure_ascii=False)[1:-1],
+        secret.replace("\n", "\r\n"),
+        data.hex(),
+        "".join(f"{ord(one):x}" for one in secret),
+        base64.b64encode(data).decode(),
+    }
+    return {one.encode() for one in texts}
+
+
+def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
+    """Send a document to a server that redirects; return what leaked, and the errors."""
+    with RawServer(response(b"{}")) as evil:
+
+        def answer(connection, request: bytes) -> None:  # type: ignore[no-untyped-def]  # a socket
+            path = request.split(b" ", 2)[1].decode("latin-1")
+            place = f"Location: {evil.url}{path}"
+            connection.sendall(response(b"", place, status="307 Temporary Redirect"))
+
+        with RawServer(answer) as good, Client() as client:
+            environ = {"SECRET": SECRET, "LINES": LINES, "WORD": WORD}
+            run = Run(
+                (HEAD + text).replace("HOST", good.url),
+                file="a.http",
+                settings=Settings(Inputs(directory=folder, environ=environ)),
+                services=Services(client=client),
+                plain=True,
+            )
+            reasons = [str(one.reason) for one in run.outcomes() if one.reason is not None]
+        assert good.requests
+        sent = b"".join(evil.requests)
+    return [
+        one for secret in (SECRET, LINES, WORD) for one in forms(secret) if one in sent
+    ], reasons
+
+
+@pytest.mark.parametrize("way", BODIES)
+def test_a_body_with_a_secret_does_not_follow_in_any_encoding(way: str, tmp_path: Path) -> None:
+    found, reasons = leaked(BODIES[way], tmp_path)
+    assert found == []
+    assert "holds a secret" in reasons[0]
+
+
+@needs_engine
+@pytest.mark.parametrize("way", SCRIPTS)
+def test_what_a_script_made_of_a_secret_does_not_follow(way: str, tmp_path: Path) -> None:
+    found, _ = leaked(SCRIPTS[way], tmp_path)
+    assert found == []
+
+
+@needs_engine
+def test_what_holds_no_secret_follows(tmp_path: Path) -> None:
+    text = "{{\nrequest.body = 'of a script'\n}}\nPOST HOST/\n\nx\n"
+    with RawServer(response(b"{}")) as other:
+        moved = response(b"", f"Location: {other.url}/", status="307 Temporary Redirect")
+        with RawServer(moved) as good, Client() as client:
+            run = Run(
+                text.replace("HOST", good.url),
+                file="a.http",
+                settings=Settings(Inputs(directory=tmp_path)),
+                services=Services(client=client),
+                plain=True,
+            )
+            assert [one.reason for one in run.outcomes()] == [None]
+        assert other.requests[0].endswith(b"of a script")
