@@ -37,8 +37,8 @@ OPENED = """(progn
   (with-current-buffer (find-file-noselect (car command-line-args-left))
     (when (derived-mode-p 'org-mode)
       (goto-char (point-min))
-      (while (re-search-forward "elisp:?\\|^\\*" nil t)
-        (ignore-errors (org-open-at-point)))))
+      (while (re-search-forward "elisp:?\\\\|^\\\\*" nil t)
+        (save-excursion (ignore-errors (backward-char 2)) (ignore-errors (org-open-at-point))))))
   (princ (if owned "owned" "safe")))"""
 
 
