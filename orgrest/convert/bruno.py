@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
 from orgrest.convert.shared import expectations, texts
-from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -27,12 +27,11 @@ from orgrest.convert.shared.model import (
     Piece,
     Request,
 )
+from orgrest.convert.shared.requests import Draft, Inherited, Pairs, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.convert.shared.variables import Names
 from orgrest.files import decode
 from orgrest.http.assertions.language import Found, find
-from orgrest.http.syntax import is_token
 
 TOP: Final = "bruno.json"
 """The file at the top of a collection."""
@@ -87,16 +86,6 @@ class _Pair:
 
     def __str__(self) -> str:
         return f"{self.key}: {self.value}"
-
-
-@attrs.frozen
-class _Around:
-    """What a request inherits from the folders around it."""
-
-    authorization: Authorization | None = None
-    headers: tuple[_Pair, ...] = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
 
 
 def recognizes(source: Source) -> bool:
@@ -172,12 +161,12 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
         yield _Pair(key.strip(), value, match["off"] is None)
 
 
-class _Reader:
+class _Reader(Reader):
     """The state of reading a collection."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self._folder = folder
-        self._names = Names()
         self._left = _MOST_FILES
 
     def collection(self) -> Collection:
@@ -190,7 +179,7 @@ class _Reader:
         given.ignore("version", "type", "name", "ignore", "size", "filesCount", "presets")
         ignored = top.get("ignore") if isinstance(top, dict) else None
         self._ignored = {"node_modules", ".git", "environments", *map(str, ignored or [])}
-        whole = self._items(self._folder, "collection.bru", _Around(), 0)
+        whole = self._items(self._folder, "collection.bru", Inherited(), 0)
         environments, notes = [], list(given.unread())
         for file in self._files(self._folder / "environments", ".bru"):
             try:
@@ -233,7 +222,7 @@ class _Reader:
         given = self._blocks(path)
         given.ignore("color")
         values = tuple(
-            (self._names.name(one.key), self._text(one.value))
+            (self.names.name(one.key), self._text(one.value))
             for one in given.any("vars") or ()
             if one.enabled
         )
@@ -241,7 +230,7 @@ class _Reader:
             given.note(f"the value of the secret {name} is not in the collection")
         return Environment(path.stem, values), given.unread()
 
-    def _items(self, folder: Path, own_file: str, around: _Around, depth: int) -> Folder:
+    def _items(self, folder: Path, own_file: str, around: Inherited, depth: int) -> Folder:
         """Return a folder with its requests and folders, in Bruno's order."""
         if depth > _DEEPEST:
             raise ConversionError("folders are nested too deep", file=str(folder))
@@ -271,33 +260,21 @@ class _Reader:
         return meta.get("name", ""), float(order) if re.fullmatch(r"\d{1,9}", order) else 0.0
 
     def _inherited(
-        self, given: Fields, around: _Around
-    ) -> tuple[tuple[tuple[str, str], ...], _Around]:
+        self, given: Fields, around: Inherited
+    ) -> tuple[tuple[tuple[str, str], ...], Inherited]:
         """Return the variables of a folder, and what its requests inherit."""
-        values = [
-            (self._names.name(one.key), self._text(one.value))
-            for one in given.any("vars:pre-request") or ()
-            if one.enabled
-        ]
+        values = self._pairs_named(given)
         modes = {one.key: one.value for one in given.any("auth") or ()}
-        authorization = around.authorization
         mode = modes.get("mode", "inherit")
-        if mode not in ("inherit", ""):
-            authorization = self._authorization(given, mode)
-            if authorization.value:
-                name = self._names.free("authorization")
-                values.append((name, authorization.value))
-                authorization = attrs.evolve(authorization, value=f"{{{{{name}}}}}")
-        before, after = self._scripts(given)
-        inner = _Around(
-            authorization,
-            (*around.headers, *(given.any("headers") or ())),
-            (*around.before, *before),
-            (*around.after, *after),
-        )
-        return tuple(values), inner
+        own, variables = self._authorization(given, mode, inherited=True)
+        headers = self._pairs(given.any("headers") or ())
+        return (*values, *variables), around.with_own(own, headers, self._scripts(given))
 
-    def _file(self, path: Path, around: _Around) -> tuple[float, str, Folder | Request]:
+    def _pairs(self, given: Iterable[_Pair]) -> list[tuple[str, str]]:
+        """Return the names and values that are enabled."""
+        return [(self._text(one.key), self._text(one.value)) for one in given if one.enabled]
+
+    def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
         """Return a request, or in its place what is wrong with its file."""
         try:
             given = self._blocks(path)
@@ -305,13 +282,7 @@ class _Reader:
             note = Note(f"{path}:{error.line or 1}", error.reason)
             return 0.0, path.name, Request("", "", name=path.stem, notes=(note,))
         name, order = self._meta(given)
-        try:
-            found = self._request(given, name or path.stem, around)
-            found = attrs.evolve(found, notes=(*found.notes, *given.unread()))
-        except ConversionError as error:
-            notes = (Note(given.place, error.reason), *given.unread())
-            found = Request("", "", name=name or path.stem, notes=notes, place=given.place)
-        return order, path.name, found
+        return order, path.name, self.item(given, name or path.stem, around)
 
     def _text(self, text: str) -> str:
         return texts.translated(text, self._variable)
@@ -319,62 +290,42 @@ class _Reader:
     def _variable(self, name: str) -> Variable:
         if name.startswith("process.env."):
             return Variable(f"$processEnv {name.removeprefix('process.env.')}")
-        return self._names.variable(name)
+        return self.names.variable(name)
 
-    def _request(self, given: Fields, name: str, around: _Around) -> Request:
+    def draft(self, given: Fields, _around: Inherited) -> Draft:
+        """Return a request. Raises ConversionError if it cannot be written."""
         given.ignore("params:query")
         verb = next((one for one in _METHODS if one in given.given), None)
         if verb is None:
             raise ConversionError("this is no HTTP request")
         head = {one.key: one.value for one in given.any(verb)}
-        method = (head.get("method", "GET") if verb == "http" else verb).upper()
-        if not is_token(method) or not head.get("url", "").strip():
+        url = head.get("url", "").strip()
+        if not url:
             raise ConversionError("the request has no URL")
-        url = head["url"].strip()
         for one in given.any("params:path") or ():
             form = rf":{re.escape(one.key)}(?![\w-])"
             url = re.sub(form, one.value.replace("\\", r"\\"), url) if one.key else url
-        url = self._text(url)
-        disabled = [one for one in given.given.get("params:query") or () if not one.enabled]
-        own = given.any("headers") or []
-        names = {one.key.lower() for one in own if one.enabled}
-        every = [one for one in around.headers if one.key.lower() not in names] + own
-        disabled += [one for one in every if not one.enabled]
-        headers = [(self._text(one.key), self._text(one.value)) for one in every if one.enabled]
+        headers = given.any("headers") or []
+        every = (*(given.given.get("params:query") or ()), *headers)
+        disabled = [one for one in every if not one.enabled]
         body, kind = self._body(given, head.get("body", "none"), disabled)
-        if kind and not any(key.lower() == "content-type" for key, _ in headers):
-            headers.append(("Content-Type", kind))
-        mode = head.get("auth", "none")
-        authorization = (
-            around.authorization if mode == "inherit" else self._authorization(given, mode)
-        )
-        if authorization is not None:
-            url, headers = authorization.applied(url, headers)
-        assertions, after = self._after(given, around)
-        before, _ = self._scripts(given)
-        first = (*around.before, *before)
-        definitions = [
-            (self._names.name(one.key), self._text(one.value))
+        own, variables = self._authorization(given, head.get("auth", "none"), inherited=False)
+        scripts = self._scripts(given)
+        assertions = self._after(given, scripts[1])
+        return Draft(
+            (head.get("method", "GET") if verb == "http" else verb).upper(),
+            self._text(url), self._pairs(headers), body, kind, own,
+            (*self._pairs_named(given), *variables), scripts=scripts, assertions=assertions,
+            directives=list(self._directives(given)), described=[given.any("docs") or ""],
+            disabled=map(str, disabled),
+        )  # fmt: skip
+
+    def _pairs_named(self, given: Fields) -> Pairs:
+        """Return the variables of a request or a folder."""
+        return tuple(
+            (self.names.name(one.key), self._text(one.value))
             for one in given.any("vars:pre-request") or ()
             if one.enabled
-        ]
-        described = [given.any("docs") or ""]
-        described += [f"(disabled: {one.key}: {one.value})" for one in disabled]
-        return Request(
-            method,
-            url,
-            name=name,
-            headers=tuple(headers),
-            body=body,
-            directives=tuple(self._directives(given)),
-            assertions=assertions,
-            before=first,
-            after=tuple(after),
-            definitions=tuple(definitions),
-            description="\n".join(filter(None, described)),
-            notes=tuple(expectations.notes_on((*first, *after), given.place)),
-            place=given.place,
-            shorthand=authorization is not None,
         )
 
     def _directives(self, given: Fields) -> Iterator[str]:
@@ -404,9 +355,7 @@ class _Reader:
         disabled += [one for one in found if not one.enabled]
         enabled = [one for one in found if one.enabled]
         if mode == "formUrlEncoded":
-            pairs = [(self._text(one.key), self._text(one.value)) for one in enabled]
-            text = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
-            return (text,), "application/x-www-form-urlencoded"
+            return (pairs_encoded(self._pairs(enabled)),), "application/x-www-form-urlencoded"
         if mode == "multipartForm":
             fields = [field for one in enabled for field in self._field(one)]
             return multipart(fields) if fields else (None, "")
@@ -416,31 +365,27 @@ class _Reader:
                 return (Inclusion(texts.literal(match["path"])),), match["kind"] or ""
         raise ConversionError(f"bodies of the mode {mode} are not known")
 
-    def _field(self, one: _Pair) -> list[tuple[str, str, str, str, bool]]:
+    def _field(self, one: _Pair) -> list[Part]:
         name, match = self._text(one.key), _FILE.fullmatch(one.value)
         if match is None:
             value, _, kind = one.value.partition(" @contentType(")
             return [(name, self._text(value), "", kind.removesuffix(")"), False)]
         kind = match["kind"] or ""
-        return [
-            (name, texts.literal(path), texts.literal(path.rpartition("/")[2]), kind, True)
-            for path in match["path"].split("|")
-        ]
+        return [file_part(name, path, kind) for path in match["path"].split("|")]
 
-    def _authorization(self, given: Fields, mode: str) -> Authorization:
+    def _authorization(
+        self, given: Fields, mode: str, *, inherited: bool
+    ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a mode; those of others are not used."""
         pairs = given.any(f"auth:{mode}") or ()
         given.ignore(*(one for one in given.given if one.startswith("auth:")))
         if mode in ("none", "inherit", ""):
-            return Authorization()
+            return (None if mode == "inherit" else Authorization()), ()
         named = _AUTHENTICATION.get(mode, {})
         parameters = {named.get(one.key, one.key): self._text(one.value) for one in pairs}
         if parameters.get("in") == "queryparams":
             parameters["in"] = "query"
-        found, problem = header_of(mode, parameters)
-        if problem:
-            given.note(f"auth: {problem}")
-        return found
+        return self.credentials(given, mode, parameters, inherited=inherited)
 
     def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
         before = given.any("script:pre-request") or ""
@@ -448,10 +393,9 @@ class _Reader:
         after = [given.any("script:post-response") or "", given.any("tests") or ""]
         return [before] if before.strip() else [], [one for one in after if one.strip()]
 
-    def _after(self, given: Fields, around: _Around) -> tuple[tuple[str, ...], list[str]]:
-        """Return the assertions, and the scripts for the response."""
-        _, own = self._scripts(given)
-        assertions, scripts = expectations.all_translated((*around.after, *own))
+    def _after(self, given: Fields, scripts: list[str]) -> list[str]:
+        """Return the assertions; what sets variables is added to the scripts."""
+        assertions: list[str] = []
         for one in given.any("assert") or ():
             if not one.enabled:
                 continue
@@ -464,9 +408,9 @@ class _Reader:
             if match is None:
                 given.note(f"vars:post-response: {one.key}: {one.value}")
             elif one.enabled:
-                name = json.dumps(self._names.name(one.key))
+                name = json.dumps(self.names.name(one.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
-        return tuple(dict.fromkeys(assertions)), scripts
+        return assertions
 
 
 def _assertions(one: _Pair) -> list[str] | None:

@@ -5,6 +5,7 @@ Sources: Insomnia's documentation, "Import and export" and "Template tags", and 
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -13,23 +14,21 @@ from typing import Any, Final
 import attrs
 
 from orgrest.convert.shared import expectations, texts
-from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
     Environment,
     Folder,
     Inclusion,
-    Note,
     Piece,
     Request,
 )
+from orgrest.convert.shared.requests import Draft, Inherited, Pairs, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.convert.shared.variables import Names
-from orgrest.http.syntax import is_token
 from orgrest.structured import DEEPEST
 
 _TEMPLATE: Final = re.compile(r"\{\{(?P<name>[^{}\n]*)\}\}|\{%(?P<tag>[^%\n]*)%\}")
@@ -42,6 +41,10 @@ _TAGS: Final = (
     (r"timestamp(?:\s+['\"]iso-8601['\"].*)?|now\s+['\"]iso-8601['\"].*", "$isoTimestamp"),
     (r"now\s+['\"]unix['\"].*", "$timestamp"),
 )
+_RESPONSE: Final = re.compile(
+    r"response\s+'(?P<part>\w+)'\s*,\s*'(?P<id>[^']+)'(?:\s*,\s*'(?P<filter>[^']*)')?.*"
+)
+"""The tag for a part of the response to another request."""
 _OF_APP: Final = (
     "_id", "_type", "parentId", "created", "modified", "metaSortKey", "isPrivate", "meta", "_",
     "settingEncodeUrl", "settingRebuildPath", "settingStoreCookies",
@@ -76,23 +79,17 @@ def read(source: Source) -> Collection:
     return _Version5(whole).collection()
 
 
-@attrs.frozen
-class _Around:
-    """What a request inherits from the folders around it."""
-
-    authorization: Authorization | None = None
-    headers: tuple[tuple[str, str], ...] = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
-
-class _Reader:
+class _Reader(Reader):
     """What both versions have in common."""
 
     def __init__(self, whole: Fields) -> None:
+        super().__init__()
         self._whole = whole
-        self._names = Names()
-        self._unknown: dict[str, None] = {}
+        self._called: dict[str, str] = {}
+        used = {match["id"] for one in _tags(whole.given) if (match := _RESPONSE.fullmatch(one))}
+        for key, name in _named(whole.given):
+            if key in used:
+                self._called[key] = self.names.free(texts.name_of(name).replace(".", "_"))
 
     def _text(self, text: str) -> str:
         """Return a template in the notation of request files; what is unknown stays as it is."""
@@ -101,7 +98,7 @@ class _Reader:
         for match in _TEMPLATE.finditer(text):
             found = self._variable(match)
             if found is None:
-                self._unknown[match[0]] = None
+                self.names.unknown[match[0]] = None
                 continue
             pieces += (text[at : match.start()], found)
             at = match.end()
@@ -110,83 +107,55 @@ class _Reader:
     def _variable(self, match: re.Match[str]) -> Variable | None:
         if match["tag"] is not None:
             tag = match["tag"].strip()
+            if response := _RESPONSE.fullmatch(tag):
+                return self._of_response(response)
             return next((Variable(to) for form, to in _TAGS if re.fullmatch(form, tag)), None)
         name = _NAME.fullmatch(match["name"])
-        return self._names.variable(name["plain"] or name["quoted"]) if name else None
+        return self.names.variable(name["plain"] or name["quoted"]) if name else None
+
+    def _of_response(self, match: re.Match[str]) -> Variable | None:
+        """Return the reference to a part of another request's response, None if there is none."""
+        name, wanted = self._called.get(match["id"]), match["filter"] or ""
+        if coded := re.fullmatch(r"b64::(.*)::46b", wanted):
+            try:
+                wanted = base64.b64decode(coded[1], validate=True).decode()
+            except ValueError:
+                return None
+        if name is None or re.search(r"[{}\s]", wanted):
+            return None
+        if match["part"] == "header":
+            return Variable(f"{name}.response.headers.{wanted}") if wanted else None
+        if match["part"] == "raw":
+            return Variable(f"{name}.response.body.*")
+        is_path = match["part"] == "body" and wanted.startswith(("$", "/"))
+        return Variable(f"{name}.response.body.{wanted}") if is_path else None
 
     def _values(self, data: Any) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (self._names.name(key), self._text(value)) for key, value in _flat(data, "", 0)
-        )
+        return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
 
-    def _folder(self, given: Fields, around: _Around) -> tuple[Folder, _Around]:
+    def _folder(self, given: Fields, around: Inherited) -> tuple[Folder, Inherited]:
         """Return a folder without its items, and what these inherit."""
         given.ignore(*_OF_APP)
         name, description = given.text("name"), given.text("description")
         values = self._values(given.any("environment"))
         own, variables = self._authorization(given, inherited=True)
-        before, after = self._scripts(given)
-        headers = tuple(filter(None, (self._pair(one, []) for one in given.objects("headers"))))
-        inner = _Around(
-            around.authorization if own is None else own,
-            (*around.headers, *headers),
-            (*around.before, *before),
-            (*around.after, *after),
-        )
+        headers = filter(None, (self._pair(one, []) for one in given.objects("headers")))
+        inner = around.with_own(own, headers, self._scripts(given))
         return Folder(name, (), (*values, *variables), description), inner
 
-    def _item(self, given: Fields, around: _Around) -> Request:
-        given.ignore(*_OF_APP)
-        self._unknown.clear()
-        name = given.text("name")
-        try:
-            found = self._request(given, name, around)
-        except ConversionError as error:
-            notes = (Note(given.place, error.reason), *given.unread())
-            return Request("", "", name=name, notes=notes, place=given.place)
-        notes = tuple(Note(given.place, f"{one} is not known here") for one in self._unknown)
-        return attrs.evolve(found, notes=(*found.notes, *notes, *given.unread()))
-
-    def _request(self, given: Fields, name: str, around: _Around) -> Request:
-        method = given.text("method").strip() or "GET"
-        if not is_token(method):
-            raise ConversionError(f"not a method: {method[:40]!r}")
+    def draft(self, given: Fields, _around: Inherited) -> Draft:
+        """Return a request. Raises ConversionError if it cannot be written."""
+        given.ignore(*_OF_APP, "name")
         disabled: list[str] = []
-        described = [given.text("description")]
         url = self._url(given, disabled)
-        own = [self._pair(one, disabled) for one in given.objects("headers")]
-        headers = list(filter(None, own))
-        keys = {key.lower() for key, _ in headers}
-        headers = [pair for pair in around.headers if pair[0].lower() not in keys] + headers
+        headers = filter(None, (self._pair(one, disabled) for one in given.objects("headers")))
         body, kind = self._body(given.object("body"), disabled)
-        if kind.startswith("multipart/"):
-            headers = [pair for pair in headers if pair[0].lower() != "content-type"]
-        if kind and not any(key.lower() == "content-type" for key, _ in headers):
-            headers.append(("Content-Type", kind))
-        credentials, variables = self._authorization(given, inherited=False)
-        authorization = around.authorization if credentials is None else credentials
-        if authorization is not None:
-            url, headers = authorization.applied(url, headers)
-        before, after = self._scripts(given)
-        assertions, scripts = expectations.all_translated((*around.after, *after))
-        every = (*around.before, *before)
-        described += [f"(disabled: {one})" for one in disabled]
-        return Request(
-            method,
-            url,
-            name=name,
-            headers=tuple(headers),
-            body=body,
-            directives=tuple(self._directives(given)),
-            assertions=tuple(assertions),
-            before=every,
-            after=tuple(scripts),
-            definitions=variables,
-            description="\n".join(filter(None, described)),
-            notes=tuple(expectations.notes_on((*scripts, *every), given.place)),
-            place=given.place,
-            shorthand=authorization is not None,
-        )
+        own, variables = self._authorization(given, inherited=False)
+        return Draft(
+            given.text("method").strip() or "GET", url, list(headers), body, kind, own, variables,
+            scripts=self._scripts(given), directives=list(self._directives(given)),
+            described=[given.text("description")], disabled=disabled,
+        )  # fmt: skip
 
     def _url(self, given: Fields, disabled: list[str]) -> str:
         url = given.text("url").strip()
@@ -197,12 +166,9 @@ class _Reader:
             key, value = one.text("name"), one.text("value")
             if key:
                 url = re.sub(rf":{re.escape(key)}(?![\w-])", value.replace("\\", r"\\"), url)
-        query = []
-        for one in given.objects("parameters"):
-            pair = self._pair(one, disabled)
-            query += [f"{encoded_form(pair[0])}={encoded_form(pair[1])}"] if pair else []
-        found = self._text(url)
-        return found + (f"{'&' if '?' in found else '?'}{'&'.join(query)}" if query else "")
+        pairs = (self._pair(one, disabled) for one in given.objects("parameters"))
+        query, found = pairs_encoded(filter(None, pairs)), self._text(url)
+        return found + (f"{'&' if '?' in found else '?'}{query}" if query else "")
 
     def _pair(self, given: Fields, disabled: list[str]) -> tuple[str, str] | None:
         given.ignore("id", "description", "type", "multiline", "_", "name", "value", "disabled")
@@ -219,21 +185,20 @@ class _Reader:
         kind, text, file = given.text("mimeType"), given.text("text"), given.text("fileName")
         fields = given.objects("params")
         if kind == "application/x-www-form-urlencoded":
-            pairs = filter(None, (self._pair(one, disabled) for one in fields))
-            form = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
+            form = pairs_encoded(filter(None, (self._pair(one, disabled) for one in fields)))
             return ((form or self._text(text),), kind) if form or text else (None, "")
         if kind.startswith("multipart/"):
             found = [field for one in fields if (field := self._field(one, disabled))]
             return multipart(found, kind) if found else (None, "")
         if file:
-            return (Inclusion(_path(file)),), kind
+            return (Inclusion(file_path(file)),), kind
         if not text:
             return None, ""
         if kind == "application/graphql":
             kind = "application/json"
         return (self._text(text.replace("\r\n", "\n")),), kind
 
-    def _field(self, given: Fields, disabled: list[str]) -> tuple[str, str, str, str, bool] | None:
+    def _field(self, given: Fields, disabled: list[str]) -> Part | None:
         pair = self._pair(given, disabled)
         file = str(given.given.get("fileName") or "")
         if pair is None:
@@ -241,13 +206,13 @@ class _Reader:
         if given.given.get("type") != "file":
             return (*pair, "", "", False)
         if not file:
-            given.note(f"the file of the field {pair[0]} is not named")
+            given.note(f"the file of the field {pair[0]} is not named", blocks=True)
             return None
-        return pair[0], _path(file), texts.literal(file.rpartition("/")[2]), "", True
+        return file_part(pair[0], file)
 
     def _authorization(
         self, given: Fields, *, inherited: bool
-    ) -> tuple[Authorization | None, tuple[tuple[str, str], ...]]:
+    ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables for them."""
         if not given.given.get("authentication"):
             given.ignore("authentication")
@@ -264,17 +229,8 @@ class _Reader:
         }
         if kind == "apikey" and parameters.get("in") == "queryParams":
             parameters["in"] = "query"
-        found, problem = header_of("awsv4" if kind == "iam" else kind, parameters)
-        if kind == "bearer" and parameters.get("prefix"):
-            found = attrs.evolve(
-                found, value=found.value.replace("Bearer", parameters["prefix"], 1)
-            )
-        if problem:
-            given.note(f"authentication: {problem}")
-        if not inherited or not found.value:
-            return found, ()
-        name = self._names.free("authorization")
-        return attrs.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
+        kind = "awsv4" if kind == "iam" else kind
+        return self.credentials(given, kind, parameters, inherited=inherited)
 
     def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
         scripts = given.object("scripts") if isinstance(given.given.get("scripts"), dict) else given
@@ -285,6 +241,9 @@ class _Reader:
 
     def _directives(self, given: Fields) -> Iterator[str]:
         settings = given.object("settings")
+        key = _id(given.given)
+        if key in self._called:
+            yield f"name {self._called[key]}"
         settings.ignore("renderRequestBody", "encodeUrl", "rebuildPath")
         cookies = settings.object("cookies")
         cookies.ignore("store")
@@ -324,11 +283,11 @@ class _Version5(_Reader):
         if str(whole.given.get("type")).startswith("environment."):
             base, below = whole, []
         values, environments = self._environments(base, below)
-        items = self._items(whole.objects("collection"), _Around())
+        items = self._items(whole.objects("collection"), Inherited())
         name = str(whole.given.get("name") or "")
         return Collection(Folder(name, items, values, notes=whole.unread()), environments)
 
-    def _items(self, given: list[Fields], around: _Around) -> tuple[Folder | Request, ...]:
+    def _items(self, given: list[Fields], around: Inherited) -> tuple[Folder | Request, ...]:
         found: list[Folder | Request] = []
         for one in given:
             if isinstance(one.given.get("children"), list):
@@ -336,7 +295,7 @@ class _Version5(_Reader):
                 items = self._items(one.objects("children"), inner)
                 found.append(attrs.evolve(folder, items=items, notes=one.unread()))
             else:
-                found.append(self._item(one, around))
+                found.append(self.item(one, one.text("name"), around))
         return tuple(found)
 
 
@@ -370,7 +329,7 @@ class _Version4(_Reader):
                 below = self._below(str(base.given.get("_id")), "environment")
                 more, others = self._environments(base, below)
                 values, environments = (*values, *more), (*environments, *others)
-            found = self._items(key, _Around(), 0)
+            found = self._items(key, Inherited(), 0)
             name = str(one.given.get("name") or "")
             items += [Folder(name, found)] if len(workspaces) > 1 else found
         name = str(workspaces[0].given.get("name") or "") if len(workspaces) == 1 else ""
@@ -382,18 +341,48 @@ class _Version4(_Reader):
         found = [one for one in self._by_parent.get(parent, []) if one.given.get("_type") in kinds]
         return sorted(found, key=_position)
 
-    def _items(self, parent: str, around: _Around, depth: int) -> tuple[Folder | Request, ...]:
+    def _items(self, parent: str, around: Inherited, depth: int) -> tuple[Folder | Request, ...]:
         if depth > DEEPEST:
             raise ConversionError("folders are nested too deep, or in a circle")
         found: list[Folder | Request] = []
         for one in self._below(parent, "request", "request_group"):
             if one.given.get("_type") == "request":
-                found.append(self._item(one, around))
+                found.append(self.item(one, one.text("name"), around))
                 continue
             folder, inner = self._folder(one, around)
             items = self._items(str(one.given.get("_id")), inner, depth + 1)
             found.append(attrs.evolve(folder, items=items, notes=one.unread()))
         return tuple(found)
+
+
+def _id(given: Mapping[str, Any]) -> str:
+    meta = given.get("meta")
+    return str(given.get("_id") or (meta.get("id") if isinstance(meta, Mapping) else ""))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield a value with all its parts."""
+    left = [value]
+    while left:
+        one = left.pop()
+        yield one
+        if isinstance(one, Mapping):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def _tags(value: Any) -> Iterator[str]:
+    for one in _parts(value):
+        if isinstance(one, str):
+            yield from (match["tag"].strip() for match in _TEMPLATE.finditer(one) if match["tag"])
+
+
+def _named(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the ids and names of requests."""
+    for one in _parts(value):
+        if isinstance(one, Mapping) and "method" in one and _id(one):
+            yield _id(one), str(one.get("name") or "request")
 
 
 def _position(given: Fields) -> float:
@@ -409,9 +398,3 @@ def _flat(data: Any, before: str, depth: int) -> Iterator[tuple[str, str]]:
         else:
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             yield f"{before}{key}", "" if value is None else shown
-
-
-def _path(path: str) -> str:
-    if re.search(r"[\r\n\0]", path):
-        raise ConversionError("the name of a file holds a line break")
-    return texts.literal(path)

@@ -13,22 +13,23 @@ from typing import Any, Final
 
 import attrs
 
-from orgrest.convert.shared import expectations, texts
-from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared import expectations
+from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
     Environment,
     Folder,
+    Inclusion,
     Note,
     Piece,
     Request,
 )
+from orgrest.convert.shared.requests import Draft, Inherited, Pairs, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
-from orgrest.http.syntax import is_token
 from orgrest.http.values.environments import SHARED
 
 _LANGUAGES: Final = {
@@ -55,7 +56,7 @@ def read(source: Source) -> Collection:
     """Return a collection or an environment. Raises ConversionError."""
     if _is_environment(source):
         return _environment(source)
-    return _Reader(Names()).collection(Fields(_collection_in(source) or {}, source.name))
+    return _Reader().collection(Fields(_collection_in(source) or {}, source.name))
 
 
 def _is_environment(source: Source) -> bool:
@@ -111,21 +112,8 @@ def _value(given: Fields) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-@attrs.frozen
-class _Around:
-    """What a request inherits from the folders around it."""
-
-    authorization: Authorization | None = None
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    behavior: Mapping[str, Any] = attrs.field(factory=dict)
-
-
-class _Reader:
-    """The state of reading a collection: the names of its variables."""
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
+class _Reader(Reader):
+    """The state of reading a collection."""
 
     def collection(self, whole: Fields) -> Collection:
         """Return the whole collection."""
@@ -133,52 +121,34 @@ class _Reader:
         info.ignore(*_IDS, "schema", "version")
         title, description = info.text("name"), _description(info)
         whole.ignore(*_IDS)
-        values, secrets = _variables(whole, "variable", self._names)
-        folder = self._folder(whole, title, _Around())
+        values, secrets = _variables(whole, "variable", self.names)
+        folder = self._folder(whole, title, Inherited())
         if description:
             folder = attrs.evolve(folder, description=description)
         shown = tuple(pair for pair in (*values, *folder.variables) if pair[0] not in secrets)
-        unknown = tuple(
-            Note(whole.place, f"{{{{{one}}}}} is not known here") for one in self._names.unknown
-        )
-        folder = attrs.evolve(folder, variables=shown, notes=(*folder.notes, *unknown))
+        folder = attrs.evolve(folder, variables=shown)
         hidden = tuple(pair for pair in values if pair[0] in secrets)
         return Collection(folder, (Environment(SHARED, hidden, secrets),) if hidden else ())
 
-    def _folder(self, given: Fields, name: str, around: _Around) -> Folder:
+    def _folder(self, given: Fields, name: str, around: Inherited) -> Folder:
         given.ignore(*_IDS, "name")
         description = _description(given)
         own, variables = self._authorization(given, inherited=True)
-        before, after = self._scripts(given)
-        behavior = given.any("protocolProfileBehavior") or {}
-        inner = _Around(
-            around.authorization if own is None else own,
-            (*around.before, *before),
-            (*around.after, *after),
-            {**around.behavior, **(behavior if isinstance(behavior, Mapping) else {})},
-        )
+        inner = around.with_own(own, (), self._scripts(given), _behavior(given))
         values: tuple[tuple[str, str], ...] = ()
         if "schema" not in given.object("info").given:
-            values, _ = _variables(given, "variable", self._names)
+            values, _ = _variables(given, "variable", self.names)
         items: list[Folder | Request] = []
         for one in given.objects("item"):
             title = one.text("name")
             if isinstance(one.given.get("item"), list):
                 items.append(self._folder(one, title, inner))
             else:
-                items.append(self._item(one, title, inner))
+                items.append(self.item(one, title, inner))
         return Folder(name, tuple(items), (*values, *variables), description, given.unread())
 
-    def _item(self, given: Fields, name: str, around: _Around) -> Request:
-        """Return a request, or in its place what is wrong with it."""
-        try:
-            found = self._request(given, name, around)
-        except ConversionError as error:
-            notes = (Note(given.place, error.reason), *given.unread())
-            return Request("", "", name=name, notes=notes, place=given.place)
-        return attrs.evolve(found, notes=(*found.notes, *given.unread()))
-
-    def _request(self, item: Fields, name: str, around: _Around) -> Request:
+    def draft(self, item: Fields, around: Inherited) -> Draft:
+        """Return a request. Raises ConversionError if it cannot be written."""
         item.ignore(*_IDS, "name")
         described = [_description(item)]
         saved = item.any("response")
@@ -191,8 +161,6 @@ class _Reader:
             given = item.object("request")
         described.insert(1, _description(given))
         method = given.text("method").strip() or "GET"
-        if not is_token(method):
-            raise ConversionError(f"not a method: {method[:40]!r}")
         disabled: list[str] = []
         target = self._url(given, disabled)
         headers = [] if isinstance(given.given.get("header"), str) else [
@@ -202,7 +170,7 @@ class _Reader:
             given.ignore("header")
             lines = [line.partition(":") for line in text.splitlines() if line.strip()]
             headers = [(self._text(a.strip()), self._text(c.strip())) for a, _, c in lines]
-        behavior = {**around.behavior, **(item.any("protocolProfileBehavior") or {})}
+        behavior = {**around.behavior, **_behavior(item)}
         body, kind = self._body(given.object("body"), disabled)
         pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in _WITHOUT_BODY
         if body is not None and pruned:
@@ -211,37 +179,15 @@ class _Reader:
         disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
         if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
             kind = ""
-        if kind and not any(key.lower() == "content-type" for key, _ in headers):
-            headers.append(("Content-Type", kind))
         own, variables = self._authorization(given, inherited=False)
-        authorization = around.authorization if own is None else own
-        if authorization is not None:
-            target, headers = authorization.applied(target, headers)
-        before, after = self._scripts(item)
-        assertions, scripts = expectations.all_translated((*around.after, *after))
-        every = (*around.before, *before)
-        notes = [Note(item.place, one) for one in _notes_of(behavior)]
-        notes += expectations.notes_on((*scripts, *every), item.place)
-        described += [f"(disabled: {one})" for one in disabled]
-        return Request(
-            method,
-            target,
-            name=name,
-            headers=tuple(headers),
-            body=body,
-            directives=tuple(_directives(behavior)),
-            assertions=tuple(assertions),
-            before=every,
-            after=tuple(scripts),
-            definitions=variables,
-            description="\n".join(filter(None, described)),
-            notes=tuple(notes),
-            place=item.place,
-            shorthand=authorization is not None,
-        )
+        return Draft(
+            method, target, headers, body, kind, own, variables,
+            scripts=self._scripts(item), directives=_directives(behavior), described=described,
+            disabled=disabled, notes=[Note(item.place, one) for one in _notes_of(behavior)],
+        )  # fmt: skip
 
     def _text(self, text: str) -> str:
-        return self._names.text(text)
+        return self.names.text(text)
 
     def _pair(self, given: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
         """Return the name and value of a header or a field, None if it is not sent."""
@@ -316,7 +262,7 @@ class _Reader:
             )
         if mode == "urlencoded":
             pairs = [self._pair(one, disabled, "field") for one in given.objects("urlencoded")]
-            text = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in filter(None, pairs))
+            text = pairs_encoded(filter(None, pairs))
             return ((text,), "application/x-www-form-urlencoded") if text else (None, "")
         if mode == "formdata":
             fields = [
@@ -326,12 +272,13 @@ class _Reader:
         if mode == "file":
             file = given.object("file")
             file.ignore("content")
-            return _file(file.text("src")), ""
+            path = file.text("src")
+            return ((Inclusion(file_path(path)),) if path else None), ""
         if mode == "graphql":
             return self._graphql(given.object("graphql")), "application/json"
         raise ConversionError(f"bodies of the mode {mode} are not known")
 
-    def _field(self, given: Fields, disabled: list[str]) -> list[tuple[str, str, str, str, bool]]:
+    def _field(self, given: Fields, disabled: list[str]) -> list[Part]:
         """Return the parts of a form that a field stands for."""
         is_file, kind = given.text("type") == "file", self._text(given.text("contentType"))
         name = given.text("fileName")
@@ -343,11 +290,8 @@ class _Reader:
             return [(*pair, "", kind, False)]
         paths = [str(one) for one in (source if isinstance(source, list) else [source]) if one]
         if not paths:
-            given.note(f"the file of the field {pair[0]} is not named")
-        return [
-            (pair[0], _path(one), self._text(name or one.rpartition("/")[2]), kind, True)
-            for one in paths
-        ]
+            given.note(f"the file of the field {pair[0]} is not named", blocks=True)
+        return [file_part(pair[0], one, kind, self._text(name)) for one in paths]
 
     def _graphql(self, given: Fields) -> tuple[Piece, ...]:
         """Return the JSON that is sent for a query and its variables."""
@@ -367,7 +311,7 @@ class _Reader:
 
     def _authorization(
         self, given: Fields, *, inherited: bool
-    ) -> tuple[Authorization | None, tuple[tuple[str, str], ...]]:
+    ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables for them.
 
         None if it has none of its own; those of a folder stand in a variable.
@@ -382,13 +326,7 @@ class _Reader:
             return Authorization(), ()
         parameters = {key: self._text(value) for key, value in _parameters(auth, kind).items()}
         auth.ignore(*(key for key in auth.given if key not in ("type", kind)))
-        found, problem = header_of(kind, parameters)
-        if problem:
-            given.note(f"auth: {problem}")
-        if not inherited or not found.value:
-            return found, ()
-        name = self._names.free("authorization")
-        return attrs.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
+        return self.credentials(given, kind, parameters, inherited=inherited)
 
     def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
         """Return the scripts before the request, and those after the response."""
@@ -457,14 +395,6 @@ def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _file(path: str) -> tuple[Piece, ...] | None:
-    from orgrest.convert.shared.model import Inclusion
-
-    return (Inclusion(_path(path)),) if path else None
-
-
-def _path(path: str) -> str:
-    """Return the path of a file as one line, with braces as they are."""
-    if re.search(r"[\r\n\0]", path):
-        raise ConversionError("the name of a file holds a line break")
-    return texts.literal(path)
+def _behavior(given: Fields) -> Mapping[str, Any]:
+    found = given.any("protocolProfileBehavior")
+    return found if isinstance(found, Mapping) else {}

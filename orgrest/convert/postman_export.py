@@ -196,7 +196,7 @@ def _of_assertion(assertion: Assertion) -> str | None:
     if assertion.within is not None or "{{" in expected:
         return None
     made = _check(assertion, expected)
-    name = json.dumps(assertion.text.text, ensure_ascii=False)
+    name = json.dumps(assertion.title or assertion.text.text, ensure_ascii=False)
     return None if made is None else f"pm.test({name}, () => {made});"
 
 

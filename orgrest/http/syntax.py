@@ -177,7 +177,8 @@ class Assertion:
     """`?? status == 200`: an assertion about the response; `text` is what follows the `??`.
 
     `subject`, `path` (or empty) and `operator` are as in `assertions.Found`. `within` is the number
-    of seconds in which it may become true, None if it is checked only once.
+    of seconds in which it may become true, None if it is checked only once. `title` is the comment
+    in the line above, its name in reports.
     """
 
     text: Template
@@ -187,6 +188,7 @@ class Assertion:
     expected: Template
     span: Span = attrs.field(eq=False)
     within: float | None = None
+    title: str = ""
 
 
 @attrs.frozen

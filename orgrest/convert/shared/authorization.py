@@ -13,11 +13,15 @@ from orgrest.convert.shared import texts
 
 @attrs.frozen
 class Authorization:
-    """A header, or with `query` a parameter of the query; none with an empty name."""
+    """A header, or with `query` a parameter of the query; none with an empty name.
+
+    `variables` are what a login needs, without the prefix that the value ends in.
+    """
 
     name: str = ""
     value: str = ""
     query: bool = False
+    variables: tuple[tuple[str, str], ...] = ()
 
     def applied(
         self, url: str, headers: list[tuple[str, str]]
@@ -43,7 +47,11 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
     if kind == "ntlm":
         return _ntlm(given)
     if kind == "bearer":
-        return Authorization("Authorization", f"Bearer {given.get('token', '')}".rstrip()), ""
+        token = given.get("token", "")
+        prefix = given.get("prefix", "").strip() or "Bearer"
+        return (
+            Authorization("Authorization", f"{prefix} {token}") if token else Authorization()
+        ), ""
     if kind == "apikey":
         name = given.get("key", "")
         if not name:
@@ -92,15 +100,60 @@ def _aws(given: Mapping[str, str]) -> tuple[Authorization, str]:
     return Authorization("Authorization", " ".join(words)), ""
 
 
+_FLOWS = {
+    "client_credentials": "client_credentials",
+    "password": "password",
+    "password_credentials": "password",
+    "authorization_code": "authorization_code",
+    "authorization_code_with_pkce": "authorization_code",
+}
+# The variables of a login, and the settings of Postman, Insomnia and Bruno for each.
+_OAUTH2 = {
+    "tokenEndpoint": ("accessTokenUrl", "access_token_url"),
+    "authorizationEndpoint": ("authUrl", "authorizationUrl", "authorization_url"),
+    "clientId": ("clientId", "client_id"),
+    "clientSecret": ("clientSecret", "client_secret"),
+    "username": ("username",),
+    "password": ("password",),
+    "scope": ("scope",),
+    "audience": ("audience",),
+    "resource": ("resource",),
+    "redirectUri": ("redirect_uri", "redirectUrl", "callback_url"),
+}
+_IN_BODY = {"client_authentication": "body", "credentialsInBody": "true",
+            "credentials_placement": "body"}  # fmt: skip
+_IN_QUERY = {"addTokenTo": "queryParams", "token_placement": "url"}
+_PREFIXES = ("headerPrefix", "tokenPrefix", "token_header_prefix")
+_LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\{")
+
+
 def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return a token that is given; how one would be got is not translated."""
+    """Return a token that is given, or how one is requested."""
     token = given.get("accessToken", "")
-    if not token:
-        return Authorization(), (
-            "oauth2 without an access token: write Authorization: oauth2 client_credentials, "
-            "password, authorization_code or device_code, with its variables"
-        )
-    if given.get("addTokenTo") == "queryParams":
+    prefix = next((given[one].strip() for one in _PREFIXES if one in given), "") or "Bearer"
+    in_query = any(given.get(name) == value for name, value in _IN_QUERY.items())
+    if token and in_query:
         return Authorization("access_token", token, query=True), ""
-    prefix = given.get("headerPrefix", "Bearer").strip() or "Bearer"
-    return Authorization("Authorization", f"{prefix} {token}"), ""
+    if token:
+        return Authorization("Authorization", f"{prefix} {token}"), ""
+    wanted = given.get("grant_type", given.get("grantType", "authorization_code"))
+    flow = _FLOWS.get(wanted)
+    if flow is None:
+        return Authorization(), f"the OAuth 2.0 flow {wanted} is not known here"
+    if in_query or prefix != "Bearer":
+        return Authorization(), "an OAuth 2.0 token goes only into a header, after Bearer"
+    found = {}
+    for name, settings in _OAUTH2.items():
+        found[name] = next((given[one] for one in settings if given.get(one)), "")
+    if any("\n" in one for one in found.values()):
+        return Authorization(), "a setting of OAuth 2.0 has several lines"
+    problem = ""
+    if found["redirectUri"] and not _LOOPBACK.match(found["redirectUri"]):
+        problem = f"{found['redirectUri']}: a login leads back to a free port of this machine"
+        del found["redirectUri"]
+    if any(given.get(name) == value for name, value in _IN_BODY.items()):
+        found["useAuthorizationHeader"] = "false"
+    variables = tuple((name, value) for name, value in found.items() if value)
+    if not found["tokenEndpoint"]:
+        return Authorization(), "OAuth 2.0 without the URL of its token endpoint"
+    return Authorization("Authorization", f"oauth2 {flow}", variables=variables), problem

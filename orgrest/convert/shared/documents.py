@@ -123,6 +123,8 @@ class _Writer:
         """Return the lines of a request; those of a comment if it cannot be written."""
         if not request.method:
             return []
+        if any(one.blocks for one in request.notes) and "disabled" not in request.directives:
+            request = attrs.evolve(request, directives=(*request.directives, "disabled"))
         if request.body is not None and any(isinstance(one, bytes) for one in request.body):
             request = self._with_file(request)
         text = _written(request)
@@ -185,8 +187,7 @@ class _Writer:
         found = []
         for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
             shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
-            mark = "- " if re.match(r"[#/\s]*[@+#?]", shown) else ""
-            found.append(f"# {mark}{self._comment(shown)}".rstrip())
+            found.append(f"# {_unmarked(self._comment(shown))}".rstrip())
         return [
             *found,
             *(f"# not translated: {self._comment(_line(note.reason, 400))}" for note in notes),
@@ -235,7 +236,8 @@ class _OrgWriter(_Writer):
     def _block(self, request: Request, depth: int) -> Iterator[str]:
         name = self._unique(without_links(_line(request.name)) or _title(request))
         if request.method:  # a block with a directive is never taken for restclient's
-            directives = (f"name {name}", *request.directives)
+            own = any(one.startswith("name ") for one in request.directives)
+            directives = (*([] if own else [f"name {name}"]), *request.directives)
             lines = self._lines(attrs.evolve(request, directives=directives))
         else:
             lines = []
@@ -267,10 +269,17 @@ def _written(request: Request) -> str:
         lines += ["", "\n".join(body)]
     if request.assertions or request.after:
         lines.append("")
-    lines += [f"?? {one}" for one in request.assertions]
+    for one in request.assertions:
+        title = _line(request.titles.get(one, ""))
+        lines += [*([f"# {_unmarked(title)}"] if title else []), f"?? {one}"]
     for script in request.after:
         lines += ["> {%", script, "%}"]
     return "\n".join(lines)
+
+
+def _unmarked(text: str) -> str:
+    """Return the text of a comment, which is no directive, keyword or assertion."""
+    return f"- {text}" if re.match(r"[#/\s]*[@+#?]", text) else text
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:

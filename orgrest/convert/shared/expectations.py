@@ -35,16 +35,16 @@ _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
 _TEST: Final = re.compile(
-    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?:{_STRING}|`[^`$]*`)\s*,\s*(?:async\s+)?"
+    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?P<name>{_STRING}|`[^`$]*`)\s*,\s*(?:async\s+)?"
     r"(?:function\s*\w*\s*\(\s*\)|\(\s*\)\s*=>)\s*\{(?P<body>.*)\}\s*\)",
     re.DOTALL,
 )
 _BRIEF: Final = re.compile(
-    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?:{_STRING}|`[^`$]*`)\s*,\s*\(\s*\)\s*=>\s*(?P<body>[^{{].*)\)",
+    rf"(?:(?:pm|insomnia)\.)?test\(\s*(?P<name>{_STRING}|`[^`$]*`)\s*,\s*\(\s*\)\s*=>\s*(?P<body>[^{{].*)\)",
     re.DOTALL,
 )
 _OLD: Final = re.compile(
-    rf"tests\[\s*{_STRING}\s*\]\s*=\s*(?P<left>[^=<>!]+?)\s*={{2,3}}\s*(?P<right>{_LITERAL})"
+    rf"tests\[\s*(?P<name>{_STRING})\s*\]\s*=\s*(?P<left>[^=<>!]+?)\s*={{2,3}}\s*(?P<right>{_LITERAL})"
 )
 _JSON: Final = (
     r"(?:(?:pm|insomnia)\.response\.json\(\)|JSON\.parse\(\s*responseBody\s*\)|"
@@ -76,10 +76,6 @@ _COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*
 _ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
-FOREIGN: Final = (
-    "a script is kept as it stands: it has functions of the other tool that are not known here"
-)
-"""What is said of a script that does not run."""
 # Functions of other tools as those of pm, which scripts have.
 _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
@@ -92,10 +88,21 @@ _AS_PM: Final = (
     (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
 )  # fmt: skip
 _FOREIGN: Final = re.compile(
-    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)|vault|require\b)|\brequire\(|"
-    r"\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.|"
-    r"\b(?:CryptoJS|_|xml2Json|cheerio|tv4|ajv|moment)[.(]"
+    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)\w+|vault|require|request\.to)\b"
+    r"|\brequire(?=\()|\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
+    r"|\b(?:CryptoJS|xml2Json|cheerio|tv4|ajv|moment)(?=[.(])|(?<![\w.$])_\.\w+"
 )
+_REQ: Final = {
+    "setHeader": "(key, value) => pm.request.headers.upsert({key, value})",
+    "deleteHeader": "(key) => pm.request.headers.remove(key)",
+    "getHeader": "(key) => pm.request.headers.get(key)",
+    "getHeaders": "() => pm.request.headers.toObject()",
+    "getMethod": "() => pm.request.method",
+    "getUrl": "() => String(pm.request.url)",
+    "getBody": "() => pm.request.body.raw",
+}
+"""Functions of Bruno's `req`."""
+_REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
 """A name of the script's own, which mostly is what pm.sendRequest calls back with, not Bruno's."""
 _STATUS_WORDS: Final = {
@@ -108,10 +115,11 @@ _STATUS_WORDS: Final = {
 
 @attrs.frozen
 class Translated:
-    """The assertions that a script makes, and what of it is left, or ""."""
+    """The assertions that a script makes, what of it is left, or "", and the tests' names."""
 
     assertions: tuple[str, ...]
     script: str
+    titles: dict[str, str] = attrs.field(factory=dict)
 
 
 def translated(script: str) -> Translated:
@@ -125,29 +133,49 @@ def translated(script: str) -> Translated:
             names[match["name"]] = match["json"]
     found: list[str] = []
     left: list[str] = []
+    titles: dict[str, str] = {}
     for one in statements:
         made = _of_statement(one, dict(names))
         if made is None:
             left.append(one)
         else:
             found += made
+            titles = dict.fromkeys(made, _title(one)) | titles
     if all(_ASSIGNED.fullmatch(one) for one in left):
-        return Translated(tuple(found), "")
+        return Translated(tuple(found), "", titles)
     if not found:
         return Translated((), script.strip("\n"))
-    return Translated(tuple(found), ";\n".join(left) + ";")
+    return Translated(tuple(found), ";\n".join(left) + ";", titles)
 
 
-def all_translated(scripts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the assertions of scripts of tests, each once, and the scripts that are left."""
+def _title(statement: str) -> str:
+    """Return the name of the test that a statement is, "" for another."""
+    match = _OLD.fullmatch(statement) or _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
+    return _string(match["name"]) if match else ""
+
+
+def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the assertions of scripts of tests, each with a title, and the scripts left."""
     every = [translated(one) for one in scripts]
-    assertions = dict.fromkeys(one for each in every for one in each.assertions)
-    return [*assertions], [as_pm(each.script) for each in every if each.script]
+    assertions: dict[str, str] = {}
+    for each in every:
+        for one in each.assertions:
+            assertions.setdefault(one, each.titles.get(one, ""))
+    return assertions, [as_pm(each.script) for each in every if each.script]
 
 
-def notes_on(scripts: Iterable[str], place: str) -> list[Note]:
-    """Return what is to be said of the scripts of the request at a place."""
-    return [Note(place, FOREIGN)] if any(map(is_foreign, scripts)) else []
+def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
+    """Return what is to be said of the scripts of the request at a place.
+
+    Without one that runs before it, it would be sent otherwise.
+    """
+    found = []
+    for scripts, blocks in ((before, True), (after, False)):
+        names = dict.fromkeys(name for script in scripts for name in foreign(script))
+        if names:
+            reason = f"a script is kept as it stands: {', '.join(names)}: not known here"
+            found.append(Note(place, reason, blocks))
+    return found
 
 
 def as_pm(script: str) -> str:
@@ -156,13 +184,21 @@ def as_pm(script: str) -> str:
         if pattern.startswith(r"\bres\.") and _OWN.search(script):
             continue
         script = re.sub(pattern, instead, script, flags=re.MULTILINE)
+    used = [one for one in _REQ if re.search(rf"\breq\.{one}\(", script)]
+    if used:
+        script = f"{_REQ_BEGINS}{', '.join(f'{one}: {_REQ[one]}' for one in used)}}};\n{script}"
     return script
 
 
-def is_foreign(script: str) -> bool:
-    """Tell whether a script needs functions that scripts do not have."""
+def foreign(script: str) -> list[str]:
+    """Return the functions that a script needs, and that scripts do not have."""
     own = _OWN.search(script) is not None
-    return any(not (own and one[0] == "res.") for one in _FOREIGN.finditer(script))
+    return [
+        one[0]
+        for one in _FOREIGN.finditer(script)
+        if not (own and one[0].startswith("res."))
+        and not (script.startswith(_REQ_BEGINS) and one[0].partition(".")[2] in _REQ)
+    ]
 
 
 def _statements(script: str) -> list[str]:

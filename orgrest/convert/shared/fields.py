@@ -97,9 +97,9 @@ class Fields:
         self._parts.append(found)
         return found
 
-    def note(self, reason: str) -> None:
+    def note(self, reason: str, *, blocks: bool = False) -> None:
         """Report something of this object that is not translated."""
-        self._notes.append(Note(self.place, reason))
+        self._notes.append(Note(self.place, reason, blocks))
 
     def unread(self) -> tuple[Note, ...]:
         """Return what was reported, and what nobody read; each once."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.model import Inclusion, Piece
+from orgrest.convert.shared.model import ConversionError, Inclusion, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+Part: TypeAlias = "tuple[str, str, str, str, bool]"
+"""A part: its name, its text or a file's path, the file's name, its type, whether it is a file."""
 _BOUNDARY = "orgrest-form-boundary"
 _GIVEN = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
@@ -40,13 +42,28 @@ def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
 
 
-def multipart(
-    fields: Sequence[tuple[str, str, str, str, bool]], kind: str = ""
-) -> tuple[tuple[Piece, ...], str]:
+def pairs_encoded(fields: Iterable[tuple[str, str]]) -> str:
+    """Return the body of a form, or a query, in which what is encoded already stays."""
+    return "&".join(f"{encoded_form(name)}={encoded_form(value)}" for name, value in fields)
+
+
+def file_path(path: str) -> str:
+    """Return the path of a file as one line, with braces as they are. Raises ConversionError."""
+    if re.search(r"[\r\n\0]", path):
+        raise ConversionError("the name of a file holds a line break")
+    return texts.literal(path)
+
+
+def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
+    """Return the part of a form for a file."""
+    shown = filename or texts.literal(path.rpartition("/")[2])
+    return name, file_path(path), shown, kind, True
+
+
+def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...], str]:
     """Return the body of a form, and its Content-Type.
 
-    A field is a name, its text (or a file's path), the file's name, its type, and whether it is a
-    file; a boundary in `kind` is kept.
+    A boundary in `kind` is kept.
     """
     given = _GIVEN.search(kind)
     boundary = (given[1] or given[2]) if given else _BOUNDARY

@@ -13,7 +13,7 @@ import attrs
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from orgrest.model import Headers
 
@@ -24,10 +24,14 @@ class ConversionError(OrgrestError):
 
 @attrs.frozen
 class Note:
-    """Something that was not translated: where it stands in the source, and what it is."""
+    """Something that was not translated: where it stands in the source, and what it is.
+
+    If it `blocks`, the request would be sent otherwise without it: it is written as disabled.
+    """
 
     place: str
     reason: str
+    blocks: bool = False
 
 
 @attrs.frozen
@@ -46,9 +50,9 @@ class Request:
     """A request to write.
 
     The pieces of a `body` stand on lines of their own. `definitions` are variables of this request
-    only. `assertions` are what follows `??`, `before` and `after` are scripts. `place` is where it
-    stands in the source. With `shorthand`, its Authorization is in the notation of request files,
-    from which the header is computed.
+    only. `assertions` are what follows `??`, with `titles`; `before` and `after` are scripts.
+    `place` is where it stands in the source. With `shorthand`, its Authorization is in
+    the notation of request files, from which the header is computed.
     """
 
     method: str
@@ -65,6 +69,7 @@ class Request:
     notes: tuple[Note, ...] = ()
     place: str = ""
     shorthand: bool = False
+    titles: Mapping[str, str] = attrs.field(factory=dict, eq=False)
 
 
 @attrs.frozen

@@ -81,7 +81,10 @@ def _transformed(text: str, request: Request) -> bool:
 def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     """Compare with the completed request, if it needs neither variables nor files."""
     body = request.body or ()
-    if request.shorthand and any(name.lower() == "x-clientcert" for name, _ in request.headers):
+    if request.shorthand and any(
+        name.lower() == "x-clientcert" or value.startswith("oauth2 ")
+        for name, value in request.headers
+    ):
         return "", ""
     parts = [request.url, *(text for pair in request.headers for text in pair)]
     parts += (one for one in body if isinstance(one, str))

@@ -53,7 +53,7 @@ class Names:
         if not given.startswith("$"):
             return Variable(self.name(given))
         if isinstance(find(given), str):
-            self.unknown[given] = None
+            self.unknown[f"{{{{{given}}}}}"] = None
         return Variable(given)
 
     def text(self, text: str) -> str:

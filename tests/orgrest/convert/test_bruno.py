@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from components import needs_engine
 from imports import sent
+from servers import RawServer, response
 
 from orgrest.commands.main import program
 from orgrest.convert import bruno
@@ -229,3 +231,40 @@ def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bruno, "_MOST_FILES", 0)
     with pytest.raises(ConversionError, match="more than 0 files"):
         bruno.read(Source.at(str(top)))
+
+
+@needs_engine
+def test_headers_of_collections_and_folders_and_of_scripts_are_sent(tmp_path: Path) -> None:
+    script = 'script:pre-request {\n  req.setHeader("X-Script", req.getMethod() + "!");\n}\n'
+    own = "headers {\n  X-Folder: own\n}\n\n"
+    collection(tmp_path, **{
+        "collection.bru": "headers {\n  X-All: a\n  ~X-Off: b\n}\n",
+        "Users/folder.bru": "headers {\n  X-Folder: c\n  X-More: {{more}}\n}\n\n"
+                            "vars:pre-request {\n  more: d\n}\n",
+        "Users/One.bru": request(own + script),
+    })  # fmt: skip
+    done = run(tmp_path)
+    assert (done.exit_code, done.stderr) == (0, "")
+    with RawServer(response(b"ok")) as server:
+        path = tmp_path / "out.http"
+        path.write_text(path.read_text().replace("http://h.example", server.url))
+        assert CliRunner().invoke(program, [str(path)]).exit_code == 0
+        (got,) = server.requests
+    lines = got.split(b"\r\n")
+    for line in (b"X-All: a", b"X-Folder: own", b"X-More: d", b"X-Script: POST!"):
+        assert line in lines
+    assert b"X-Off" not in got
+    assert got.count(b"X-Folder") == 1
+
+
+def test_oauth_settings_become_a_login(tmp_path: Path) -> None:
+    auth = ("auth:oauth2 {\n  grant_type: password\n  access_token_url: https://a.example/t\n"
+            "  client_id: me\n  client_secret: {{s}}\n  username: u\n  password: p\n"
+            "  credentials_placement: body\n}\n")  # fmt: skip
+    collection(tmp_path, **{"One.bru": request(auth, "  auth: oauth2\n")})
+    done = run(tmp_path)
+    text = (tmp_path / "out.http").read_text()
+    assert "not translated" not in done.stderr
+    assert "Authorization: oauth2 password login\n" in text
+    assert "@login_useAuthorizationHeader = false\n" in text
+    assert "@login_clientSecret = {{s}}\n" in text

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from imports import imported, sent
+
+from orgrest.commands.main import program
 
 Json = dict[str, Any]
 TREE = """
@@ -110,7 +114,7 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
         ({"type": "iam", "accessKeyId": "a", "secretAccessKey": "s", "region": "r"},
          "Authorization: AWS a s region:r"),
         ({"type": "bearer", "token": "t", "disabled": True}, "POST http://h.example/\n"),
-        ({"type": "hawk"}, "# not translated: authentication: hawk is not known here"),
+        ({"type": "hawk"}, "# not translated: auth: hawk is not known here"),
     ],
 )  # fmt: skip
 def test_credentials_become_a_header(auth: Json, line: str, tmp_path: Path) -> None:
@@ -160,3 +164,49 @@ def test_what_is_malformed_is_an_error(tmp_path: Path) -> None:
     assert "exports of version 3 are not read here" in done.stderr
     circle = {"_id": "wrk_1", "_type": "request_group", "parentId": "wrk_1"}
     assert "in a circle" in imported(tmp_path, export(circle)).stderr
+
+
+def test_a_part_of_another_response_is_referred_to(tmp_path: Path) -> None:
+    path = base64.b64encode(b"$.token").decode()
+    tags = [f"{{% response 'body', 'req_1', 'b64::{path}::46b', 'never', 60 %}}",
+            "{% response 'header', 'req_1', 'X-Id', 'never', 60 %}",
+            "{% response 'body', 'req_9', '$.a' %}"]  # fmt: skip
+    headers = [{"name": f"X-{n}", "value": tag} for n, tag in enumerate(tags[:2])]
+    done = imported(tmp_path, export(
+        request(_id="req_1", name="Log in"), request(_id="req_2", name="Two", headers=headers),
+        request(_id="req_3", name="Three", headers=[{"name": "A", "value": tags[2]}]),
+    ))  # fmt: skip
+    text = (tmp_path / "out.http").read_text()
+    assert "# @name Log_in\n" in text
+    assert "X-0: {{Log_in.response.body.$.token}}\n" in text
+    assert "X-1: {{Log_in.response.headers.X-Id}}\n" in text
+    assert "is not known here" in done.stderr
+    assert [one.url for one in sent(tmp_path)] == ["http://h.example/"] * 2
+
+
+def test_a_request_with_an_unknown_tag_is_never_sent(tmp_path: Path) -> None:
+    imported(tmp_path, export(request(url="http://h.example/{% cookie 'a' %}"), request()))
+    assert (
+        "# @disabled\nPOST http://h.example/{% cookie 'a' %}\n"
+        in (tmp_path / "out.http").read_text()
+    )
+    assert [one.url for one in sent(tmp_path)] == ["http://h.example/"]
+
+
+FLOW = """{type: "collection.insomnia.rest/5.0", name: API, collection: [
+  {name: One, url: "http://h.example/", method: GET}]}"""
+QUOTED = """type: "collection.insomnia.rest/5.0"
+name: API
+collection:
+- {name: One, url: "http://h.example/", method: GET}
+"""
+
+
+@pytest.mark.parametrize("text", [FLOW, QUOTED])
+def test_an_export_is_known_by_its_content_however_it_is_spelled(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "Insomnia.yaml"
+    for content in (text, json.dumps(json.loads(export(request())))):
+        source.write_text(content)
+        done = CliRunner().invoke(program, ["import", str(source)])
+        assert done.exit_code == 0, done.output
+        assert "http://h.example/" in done.stdout

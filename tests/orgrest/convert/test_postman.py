@@ -15,7 +15,7 @@ from imports import imported, parts, sent
 from servers import RawServer, response
 
 from orgrest.commands.main import program
-from orgrest.convert.shared.expectations import as_pm, is_foreign, translated
+from orgrest.convert.shared.expectations import as_pm, foreign, translated
 from orgrest.http.auth.ntlm import NtlmCredentials
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -312,7 +312,10 @@ class TestWhatIsNotTranslated:
         [
             ({"certificate": {"name": "x"}}, 'certificate: {"name": "x"}'),
             ({"auth": {"type": "hawk", "hawk": []}}, "auth: hawk is not known here"),
-            ({"auth": {"type": "oauth2", "oauth2": []}}, "auth: oauth2 without an access token"),
+            (
+                {"auth": {"type": "oauth2", "oauth2": []}},
+                "auth: OAuth 2.0 without the URL of its token endpoint",
+            ),
             ({"auth": {"type": "digest", "digest": values(username="a b")}}, "Digest needs a name"),
             ({"auth": {"type": "awsv4", "awsv4": []}}, "AWS needs an access key"),
             ({"auth": {"type": "apikey", "apikey": []}}, "the API key has no name"),
@@ -495,9 +498,9 @@ class TestTests:
 
     def test_a_callback_is_not_taken_for_another_tools_response(self) -> None:
         sends = "pm.sendRequest('http://h', (err, res) => { use(res.status, res.body) })"
-        assert not is_foreign(sends)
+        assert not foreign(sends)
         assert as_pm(sends) == sends
-        assert is_foreign("use(res.getUrl())")
+        assert foreign("use(res.getUrl())")
 
     def test_a_script_that_cannot_run_is_told(self, tmp_path: Path) -> None:
         event = [
@@ -530,7 +533,7 @@ class TestTests:
     )  # fmt: skip
     def test_scripts_of_other_tools_have_the_functions_of_pm(self, given: str, made: str) -> None:
         assert as_pm(given) == made
-        assert not is_foreign(made)
+        assert not foreign(made)
 
     @needs_engine
     def test_a_kept_script_runs(self, tmp_path: Path) -> None:
@@ -594,3 +597,61 @@ class TestTests:
                 program, ["test", *arguments, "--report-json", str(tmp_path / "r.json")]
             )
         assert f"{len(held)} passed, {len(fails)} failed" in done.output, done.output
+
+
+@pytest.mark.parametrize("bearer", [[], values(token=""), {"token": ""}])
+def test_an_empty_bearer_token_adds_no_header(bearer: Any, tmp_path: Path) -> None:
+    imported(tmp_path, collection(item(auth={"type": "bearer", "bearer": bearer})))
+    (request,) = sent(tmp_path)
+    assert request.header("Authorization") is None
+
+
+def test_oauth_settings_of_a_collection_become_a_login(tmp_path: Path) -> None:
+    oauth = values(grant_type="client_credentials", accessTokenUrl="https://a.example/t",
+                   clientId="me", clientSecret="{{s}}", scope="a b",
+                   redirect_uri="https://oauth.pstmn.io/v1/callback")  # fmt: skip
+    done = imported(
+        tmp_path, collection(item(), auth={"type": "oauth2", "oauth2": oauth}), output="out.http"
+    )
+    text = (tmp_path / "out.http").read_text()
+    assert "@login_tokenEndpoint = https://a.example/t\n" in text
+    assert "@login_scope = a b\n" in text
+    assert "Authorization: oauth2 client_credentials login\n" in text
+    assert "@disabled" not in text
+    assert "a login leads back to a free port of this machine" in done.stderr
+
+
+def test_a_test_keeps_its_name(tmp_path: Path) -> None:
+    script = {"listen": "test", "script": {"exec": [
+        "pm.test('It is there', () => { pm.response.to.have.status(200); });",
+        "pm.test('@disabled # ?? x', () => pm.expect(pm.response.code).to.equal(200));",
+    ]}}  # fmt: skip
+    imported(tmp_path, collection({**item(), "event": [script]}))
+    text = (tmp_path / "out.http").read_text()
+    assert "# It is there\n?? status == 200\n" in text
+    with RawServer(response(b"no", status="404 Not Found")) as server:
+        path = tmp_path / "out.http"
+        path.write_text(text.replace("http://h.example", server.url))
+        done = CliRunner().invoke(program, ["test", str(path)])
+    assert "It is there (status == 200)" in done.output
+    again = CliRunner().invoke(program, ["export", "--to", "postman", str(tmp_path / "out.http")])
+    assert 'pm.test(\\"It is there\\"' in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("listen", "code", "name"),
+    [
+        ("test", "postman.setNextRequest('Two')", "postman.setNextRequest"),
+        ("test", "pm.execution.setNextRequest(null)", "pm.execution.setNextRequest"),
+        ("prerequest", "pm.request.to.have.header('a')", "pm.request.to"),
+        ("prerequest", "const a = _.get(b, 'c'); CryptoJS.MD5('a')", "_.get, CryptoJS"),
+    ],
+)
+def test_a_function_that_is_not_known_is_told_by_its_name(
+    listen: str, code: str, name: str, tmp_path: Path
+) -> None:
+    event = {"listen": listen, "script": {"exec": [code]}}
+    done = imported(tmp_path, collection({**item(), "event": [event]}))
+    assert f"a script is kept as it stands: {name}: not known here" in done.stderr
+    # What a script does before a request may change what is sent.
+    assert ("# @disabled" in (tmp_path / "out.http").read_text()) == (listen == "prerequest")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import attrs
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
+
+_TITLE: Final = re.compile(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S.*?)[ \t]*")
+"""Matches a comment; directly above an assertion it is its title."""
 
 
 class Reader:
@@ -100,7 +104,11 @@ class Reader:
         if isinstance(found, str):
             self.problem(line.start, found, "bad-assertion")
         else:
-            self.region.assertions.append(found)
+            whole = self.source.text
+            above = whole.rfind("\n", 0, max(line.start - 1, 0)) + 1
+            comment = _TITLE.fullmatch(whole, above, max(line.start - 1, above))
+            title = comment[1] if comment else ""
+            self.region.assertions.append(attrs.evolve(found, title=title))
         if self.region.begun:
             self.region.end = line.span.end
 

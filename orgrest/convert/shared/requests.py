@@ -1,0 +1,146 @@
+"""Requests in folders: what they inherit, and how a request is put together from its parts.
+
+Postman, Insomnia and Bruno have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from orgrest.convert.shared import expectations
+from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.model import ConversionError, Note, Piece, Request
+from orgrest.convert.shared.variables import Names
+from orgrest.http.syntax import is_token
+
+if TYPE_CHECKING:
+    from orgrest.convert.shared.fields import Fields
+
+Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
+
+
+@attrs.frozen
+class Inherited:
+    """What a request inherits from the folders around it. `behavior` are settings of Postman's."""
+
+    authorization: Authorization | None = None
+    headers: Pairs = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    behavior: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def with_own(
+        self,
+        authorization: Authorization | None,
+        headers: Iterable[tuple[str, str]],
+        scripts: tuple[list[str], list[str]],
+        behavior: Mapping[str, Any] | None = None,
+    ) -> Inherited:
+        """Return what the items of a folder inherit that has these itself."""
+        return Inherited(
+            self.authorization if authorization is None else authorization,
+            (*self.headers, *headers),
+            (*self.before, *scripts[0]),
+            (*self.after, *scripts[1]),
+            {**self.behavior, **(behavior or {})},
+        )
+
+
+@attrs.define
+class Draft:
+    """A request as its own part of the source has it; `kind` is the type of its body."""
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: tuple[Piece, ...] | None = None
+    kind: str = ""
+    authorization: Authorization | None = None
+    definitions: Pairs = ()
+    scripts: tuple[list[str], list[str]] = attrs.field(factory=lambda: ([], []))
+    directives: Iterable[str] = ()
+    assertions: Iterable[str] = ()
+    described: Iterable[str] = ()
+    disabled: Iterable[str] = ()
+    notes: Iterable[Note] = ()
+
+
+class Reader:
+    """The state of reading a collection: the names of its variables."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+
+    def draft(self, given: Fields, around: Inherited, /) -> Draft:
+        """Return a request. Raises ConversionError if it cannot be written."""
+        raise NotImplementedError
+
+    def item(self, given: Fields, name: str, around: Inherited) -> Request:
+        """Return a request, or in its place what is wrong with it."""
+        self.names.unknown.clear()
+        try:
+            found = self._put_together(self.draft(given, around), given, name, around)
+        except ConversionError as error:
+            notes = (Note(given.place, error.reason), *given.unread())
+            return Request("", "", name=name, notes=notes, place=given.place)
+        unknown = (
+            Note(given.place, f"{one} is not known here", blocks=True) for one in self.names.unknown
+        )
+        return attrs.evolve(found, notes=(*found.notes, *unknown, *given.unread()))
+
+    def _put_together(self, own: Draft, given: Fields, name: str, around: Inherited) -> Request:
+        if not is_token(own.method):
+            raise ConversionError(f"not a method: {own.method[:40]!r}")
+        names = {key.lower() for key, _ in own.headers}
+        headers = [pair for pair in around.headers if pair[0].lower() not in names] + own.headers
+        if own.kind.startswith("multipart/"):
+            headers = [pair for pair in headers if pair[0].lower() != "content-type"]
+        if own.kind and not any(key.lower() == "content-type" for key, _ in headers):
+            headers.append(("Content-Type", own.kind))
+        authorization = around.authorization if own.authorization is None else own.authorization
+        url = own.url
+        if authorization is not None:
+            url, headers = authorization.applied(url, headers)
+        assertions, after = expectations.all_translated((*around.after, *own.scripts[1]))
+        before = (*around.before, *own.scripts[0])
+        notes = [*own.notes, *expectations.notes_on(before, after, given.place)]
+        described = [*own.described, *(f"(disabled: {one})" for one in own.disabled)]
+        return Request(
+            own.method,
+            url,
+            name=name,
+            headers=tuple(headers),
+            body=own.body,
+            directives=tuple(own.directives),
+            assertions=tuple(dict.fromkeys((*assertions, *own.assertions))),
+            titles=assertions,
+            before=before,
+            after=tuple(after),
+            definitions=own.definitions,
+            description="\n".join(filter(None, described)),
+            notes=tuple(notes),
+            place=given.place,
+            shorthand=authorization is not None,
+        )
+
+    def credentials(
+        self, given: Fields, kind: str, parameters: Mapping[str, str], *, inherited: bool
+    ) -> tuple[Authorization, Pairs]:
+        """Return the credentials of a request or a folder, and the variables that they need.
+
+        Those of a folder stand in a variable.
+        """
+        found, problem = header_of(kind, parameters)
+        if problem:
+            given.note(f"auth: {problem}", blocks=not found.name)
+        if found.variables:
+            prefix = self.names.free("login")
+            variables = tuple((f"{prefix}_{name}", value) for name, value in found.variables)
+            return attrs.evolve(found, value=f"{found.value} {prefix}", variables=()), variables
+        if not inherited or not found.value:
+            return found, ()
+        name = self.names.free("authorization")
+        return attrs.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
