@@ -58,8 +58,9 @@ def judge(
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
     """Return a failed verdict with an assertion's name, parts and position."""
     place = source.position(assertion.span.start) if source is not None else None
+    text = assertion.text.text
     return Verdict(
-        assertion.text.text,
+        f"{assertion.title} ({text})" if assertion.title else text,
         False,
         subject=" ".join(filter(None, (assertion.subject, assertion.path))),
         operator=assertion.operator,
