@@ -54,7 +54,7 @@ _TABLE: Final = (
     Rule("tag", "TAG, ...", "Tags the request, so that a run can choose it."),
     Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
     Rule("note", "[QUESTION]", "Asks before the request is sent.", acts=True),
-    Rule("disabled", "[EXPRESSION]", "The request is not sent."),
+    Rule("disabled", "[EXPRESSION]", "The request is not sent, unless an expression is false."),
     Rule("ref", "NAME", "Sends the named request first, once a run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
     Rule(

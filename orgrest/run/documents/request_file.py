@@ -26,7 +26,7 @@ from orgrest.run.stages.elements import MOST_TURNS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from orgrest.http.syntax import Document
+    from orgrest.http.syntax import Directive, Document
     from orgrest.run.document import Running
     from orgrest.run.documents.imports import File
     from orgrest.run.services import Services
@@ -92,15 +92,16 @@ class RequestFile:
         file = parsed.source.file or self._file
         disabled = parsed.directive("disabled")
         step = attrs.evolve(self.names.id_of(parsed), runs=runs)
-        off = disabled is not None and disabled.value.text in ("", "true")
-        if off and not (needed or run.results.has(step)):
-            yield Outcome(line, parsed.name, "skipped", file=file)
-            return
         try:
-            if disabled is not None and not off:
-                raise EvaluationError("@disabled with an expression is not supported")
-            loop = parsed.directive("loop")
             task = self._task(parsed, line, step, run, given)
+            if disabled is not None and not (needed or run.results.has(step)):
+                condition, around = disabled, task.context
+                if condition.value.text:
+                    run.prepare(task)  # its variables may be a script's
+                if run.resolved(lambda: _is_true(condition, parsed, around)):
+                    yield Outcome(line, parsed.name, "skipped", file=file)
+                    return
+            loop = parsed.directive("loop")
             if loop is None:
                 yield task
                 return
@@ -293,6 +294,17 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
+    """Return whether the condition of `@disabled` holds, which it does without an expression.
+
+    In a dry run, one that needs a response does not. Raises one of FAILURES.
+    """
+    code = condition.value.text
+    if code in ("", "true"):
+        return True
+    return Values(parsed, context).value(f"!({code})", condition.span.start) == "false"
 
 
 def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:

@@ -156,6 +156,18 @@ def test_a_disabled_request_is_not_sent(run) -> None:
     assert done.sent == ["/c"]
 
 
+@needs_engine
+def test_a_request_is_disabled_if_its_expression_is_true(run) -> None:
+    text = "@n = 5\n# @disabled n == 5\nGET HOST/a\n###\n# @disabled n == 6\nGET HOST/b\n###\n"
+    text += (
+        "# @name made\nGET HOST/made\n###\n# @disabled madeResponse.statusCode == 200\nGET HOST/c\n"
+    )
+    text += "###\n# @disabled madeResponse.statusCode > 200\nGET HOST/d\n"
+    done = run(text)
+    assert done.states == ["skipped", "done", "done", "skipped", "done"]
+    assert done.sent == ["/b", "/made", "/d"]
+
+
 def test_a_note_asks_before_sending(run) -> None:
     asked: list[str] = []
 
