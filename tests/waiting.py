@@ -9,11 +9,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST = 60
+LONGEST = 120
 
 
 def wait_until(get: Callable[[], T], wanted: Callable[[T], object] = bool) -> T:
-    """Call `get` until its value is `wanted`, which it returns; fail after a minute."""
+    """Call `get` until its value is `wanted`, which it returns; fail after two minutes."""
     deadline = time.monotonic() + LONGEST
     while not wanted(found := get()):
         assert time.monotonic() < deadline, f"not within {LONGEST} seconds: {found!r}"

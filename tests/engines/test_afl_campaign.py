@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from components import require
+from waiting import wait_until
 
 from scriptschema.fuzzing.campaign import finds
 
@@ -109,10 +109,9 @@ def test_ctrl_c_ends_all_instances_and_says_how_to_go_on(harness: Path, tmp_path
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 60
-    while len(running(folder)) < 2 and time.monotonic() < end:
-        time.sleep(0.1)
-    assert len(running(folder)) == 2  # may still be starting: nothing must be left then, either
+    wait_until(
+        lambda: len(running(folder)) == 2
+    )  # may still be starting: nothing must be left then, either
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert "goes on" in said

@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -181,13 +180,13 @@ def test_a_real_browser_comes_back_and_shows_a_page_without_a_complaint(
 
 def until(chromium: Any, condition: str) -> None:
     """Wait until a condition holds, in whatever page is there by then."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+
+    def holds() -> bool:
         with contextlib.suppress(AssertionError):  # between two pages
-            if chromium.ask(condition):
-                return
-        time.sleep(0.05)
-    raise AssertionError(condition)
+            return bool(chromium.ask(condition))
+        return False
+
+    wait_until(holds)
 
 
 def test_nothing_that_is_shown_or_kept_in_records_has_a_code_a_verifier_or_a_token(

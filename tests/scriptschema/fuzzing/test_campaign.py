@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command import run_here
+from waiting import wait_until
 
 from scriptschema import wire
 from scriptschema.files import FileError
@@ -225,8 +226,9 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
     assert kept.name == find.name
     assert finds.source_of(path)
     assert not kept.is_smallest
+    a_slow_target(tmp_path, 0, "grep -q end $1")
     with Campaign(folder, None) as campaign:  # which goes on with the reduction
-        session = Session(campaign, programs=1, finishing=60)
+        session = Session(campaign, programs=1, finishing=600)
         session.run()
     [(path, later)] = [each for each in finds.load_all(folder) if each[1].name == find.name]
     assert later.reduced is not None
@@ -239,10 +241,8 @@ def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> Non
     body = f"grep -q for $1 && echo >> {note}"
     command = fuzz("-t", a_slow_target(tmp_path, 0.3, body), "--size", 1500, "-o", folder)
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(600):
-        if note.exists() and len(note.read_text()) > 7:  # the first test of the reduction
-            break
-        time.sleep(0.05)
+    # The first test of the reduction:
+    wait_until(lambda: note.exists() and len(note.read_text()) > 7)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     [(path, find)] = finds.load_all(folder)
