@@ -58,6 +58,16 @@ def _names(
     return found
 
 
+_OPTIONS = {
+    "variants": "--variant",
+    "seconds": "--timeout",
+    "megabytes": "--memory",
+    "run": "--only-compile",
+    "crash": "--crash",
+    "error": "--error",
+}
+"""The options by the fields of targets that they set."""
+
 _targets = section("Targets")
 _work = section("The campaign")
 _programs = section("Programs")
@@ -89,6 +99,16 @@ _told = section("Output")
 )
 @_targets(
     "--memory", type=click.IntRange(1), metavar="MB", help="The memory limit of a run in megabytes."
+)
+@_targets(
+    "--crash",
+    metavar="REGEX",
+    help="What a command prints is a crash if this matches in it.",
+)
+@_targets(
+    "--error",
+    metavar="REGEX",
+    help="What a command prints is an ordinary error of the program if this matches in it.",
 )
 @_targets(
     "--config",
@@ -433,6 +453,8 @@ def _config(
     timeout: float | None,
     memory: int | None,
     only_compile: bool,
+    crash: str | None,
+    error: str | None,
     known: Path | None,
     **options: Any,
 ) -> Config | None:
@@ -447,9 +469,14 @@ def _config(
     limits |= {} if timeout is None else {"seconds": timeout}
     limits |= {} if memory is None else {"megabytes": memory}
     limits |= {"run": False} if only_compile else {}
+    limits |= {} if crash is None else {"crash": crash}
+    limits |= {} if error is None else {"error": error}
     if config_path is not None:
-        if words or limits:
-            raise click.UsageError("targets stand in the file of --config, or in options")
+        both = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
+        if both:
+            raise click.UsageError(
+                f"{', '.join(both)} cannot be used with --config: its file describes the targets"
+            )
         return _read_config(config_path, given)
     if not words:
         if given or limits or not (folder / "campaign.json").exists():

@@ -419,6 +419,14 @@ static int failed(const char* expression, const char* file, int line, const char
     return 1; // stop
 }
 
+// New code is behind flags that are off in a release.
+static void setFlags()
+{
+    for (auto* flag = Luau::FValue<bool>::list; flag; flag = flag->next)
+        if (!strncmp(flag->name, "Luau", 4))
+            flag->value = true;
+}
+
 int main(int count, char** words)
 {
     bool checks = false;
@@ -432,6 +440,7 @@ int main(int count, char** words)
             path = words[n];
     }
     Luau::assertHandler() = failed;
+    setFlags();
     if (path)
         return harness(path, checks);
     for (std::string line; std::getline(std::cin, line);)

@@ -154,6 +154,7 @@ class Judge:
                     said = normalisation.message(run.outcome.error)
                 detail = " < ".join(frames) if frames else said
                 if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
+                    said = normalisation.undefined(run.outcome.error)
                     detail = f"{frames[0]}: {said}" if frames else said
                 text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
                 return Verdict(Signature(run.outcome.kind, detail), text)

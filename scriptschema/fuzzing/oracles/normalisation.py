@@ -27,6 +27,7 @@ _NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
 _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|[\w./\\-]+):\d+:')
 _MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
+_NOT_FINITE: Final = re.compile(r"-?\b(?:nan|inf)\b")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FOLDERS: Final = re.compile(
     r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
@@ -63,6 +64,11 @@ def message(text: str) -> str:
         first = pattern.sub(instead, first)
     first = " ".join(first.split())
     return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"
+
+
+def undefined(text: str) -> str:
+    """Return a message of UndefinedBehaviorSanitizer without the values that it names."""
+    return message(_NOT_FINITE.sub("0", text))
 
 
 def assertion(text: str) -> str:

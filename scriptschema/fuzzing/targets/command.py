@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from typing import Final
 
 from scriptschema.fuzzing.targets import outcome
@@ -13,11 +15,15 @@ from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
-from scriptschema.fuzzing.targets.reports import bounded, outcome_of
+from scriptschema.fuzzing.targets.processes import Watched, split, start, text_of, watch
+from scriptschema.fuzzing.targets.reports import bounded, outcome_of, uncaught
 
 _FILE: Final = "{file}"
 _VARIANT: Final = "{variant}"
+
+_WRONG: Final = ('error("wrong")', "local nothing print(nothing.field)", "print(1 2", "print(-{})")
+"""Programs that end with an error. A target written in another language may report that by an
+exception that nothing catches: exceptions of such a class are not the target's own bugs."""
 
 
 class CommandTarget:
@@ -36,6 +42,7 @@ class CommandTarget:
         self._path = self._folder.path / "program.luau"
         self._input: bytes = b""
         self._running: tuple[subprocess.Popen[bytes], float] | None = None
+        self._normal: frozenset[str] | None = None
 
     def _words(self, variant: str) -> list[str]:
         words = split(self.description.command)
@@ -103,7 +110,38 @@ class CommandTarget:
         if found.hung:
             message, said = f"no end after {self._seconds:g} s", bounded(errors)
             return Outcome(outcome.HANG, output, message, None, (), found.seconds, said)
-        return outcome_of(found.status, output, errors, found.seconds)
+        return self._judged(found, output, errors)
+
+    def _judged(self, found: Watched, output: str, errors: str) -> Outcome:
+        """Return the outcome of a process that ended by itself."""
+        crash, error = self.description.crash, self.description.error
+        matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
+        if matched is not None:
+            kind, said = outcome.INTERNAL, matched[0].strip()
+            return Outcome(kind, output, said, found.status, (), found.seconds, bounded(errors))
+        if error and re.search(error, errors + output):
+            return Outcome(outcome.ERROR, output, errors[:2000], found.status, (), found.seconds)
+        given = (found.status, output, errors, found.seconds)
+        if uncaught(errors) is None:
+            return outcome_of(*given)
+        if self._normal is None:
+            self._normal = frozenset(self._exceptions())
+        return outcome_of(*given, normal=self._normal)
+
+    def _exceptions(self) -> Iterator[str]:
+        """Yield the classes of exceptions that end the target for programs that are wrong."""
+        before, self._normal = self._input, frozenset()
+        for program in _WRONG:
+            self.submit(Sources(None, program), max(self._seconds, 10))
+            process, began = self._running or self._start(0)
+            self._running = None
+            found = watch(process, began, self._seconds, self.description.output)
+            exception = uncaught(text_of(found.errors))
+            if exception is not None:
+                yield exception[0]
+        self._input = before
+        if self._reads_file:
+            self._path.write_bytes(before)
 
 
 def version_of(words: list[str]) -> str:

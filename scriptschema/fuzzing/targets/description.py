@@ -21,6 +21,7 @@ In TOML, with all options:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -44,7 +45,9 @@ class Description:
 
     `variants` are words that replace `{variant}` in the command or are sent with each program; each
     program runs with all of them. `folder` is where the npm package luau-web is installed. Without
-    `run`, a service is told to compile programs only; of a command it says that it does.
+    `run`, a service is told to compile programs only; of a command it says that it does. What a
+    command prints is a crash if `crash`, a regular expression, matches in it, and an error of the
+    program if `error` does; else its status and its output decide.
     """
 
     kind: str
@@ -55,6 +58,8 @@ class Description:
     output: int = 1_000_000
     folder: str = ""
     run: bool = True
+    crash: str = ""
+    error: str = ""
 
     def __attrs_post_init__(self) -> None:
         """Raise TargetError for invalid values."""
@@ -71,6 +76,14 @@ class Description:
                 raise TargetError(f"{name} of a target must be a number above 0, not {value!r}")
         if not all(isinstance(variant, str) for variant in self.variants):
             raise TargetError("variants of a target must be a list of strings")
+        for name in ("crash", "error"):
+            pattern = getattr(self, name)
+            if pattern and self.kind != "command":
+                raise TargetError(f"{name} is for a target of the kind command, not {self.kind}")
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise TargetError(f"{name} of a target is no regular expression: {error}") from None
         if not self.variants:
             levels = LEVELS if self.kind not in WITH_COMMAND else ("",)
             object.__setattr__(self, "variants", levels)
@@ -97,7 +110,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
     for name, value in table.items():
         if name not in known:
             raise TargetError(f"a target has no {name!r}; it has {', '.join(known)}")
-        if name in ("kind", "command", "folder") and not isinstance(value, str):
+        if name in ("kind", "command", "folder", "crash", "error") and not isinstance(value, str):
             raise TargetError(f"{name} of a target must be a string, not {value!r}")
         if name == "variants" and not isinstance(value, list | tuple):
             raise TargetError(f"variants of a target must be a list, not {value!r}")

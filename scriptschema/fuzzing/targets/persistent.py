@@ -47,8 +47,14 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.fuzzing.targets.processes import kill, start, text_of
-from scriptschema.fuzzing.targets.reports import MOST, bounded, is_about_memory, outcome_of
+from scriptschema.fuzzing.targets.processes import REPORTING, kill, start, text_of
+from scriptschema.fuzzing.targets.reports import (
+    MOST,
+    bounded,
+    has_begun,
+    is_about_memory,
+    outcome_of,
+)
 
 GRACE: Final = 1.0
 """Seconds beyond the limit that a service has to report a hang itself."""
@@ -181,8 +187,12 @@ class PersistentTarget:
         identity = self._requests[number][0]
         began = time.monotonic()
         limit = began + self._seconds + GRACE + (self._starting if self._fresh else 0)
+        waited = False
         while (answer := self._next_answer(identity)) is None:
             left = limit - time.monotonic()
+            if left <= 0 and not waited and has_begun(self._errors.text()):
+                limit, waited = limit + REPORTING, True
+                continue
             if left <= 0 or len(self._received) > _MOST:
                 self._end()
                 seconds = time.monotonic() - began
@@ -222,6 +232,8 @@ class PersistentTarget:
         printed = text_of(self._received)
         fresh = self._fresh
         errors = self._errors.text(GRACE)
+        if has_begun(errors):
+            errors = self._errors.text(REPORTING)
         self._end()
         if status == 0 and not fresh:
             return None

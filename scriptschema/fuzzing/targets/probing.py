@@ -13,7 +13,7 @@ import attrs
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
-from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target, version_of_target
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import NEWER_MEMBERS
@@ -54,6 +54,16 @@ _PROBES: Final = {
 d]==] type"a"; type{1}; type[[]] --e
 """,
 }
+
+_BASIC: Final = {
+    "if": "if 1 then end",
+    "while": "while nil do end",
+    "for": "for i = 1, 1 do end",
+    "function": "local function f() end f()",
+    "a table": "local t = {1}",
+    "a string": "local s = 'a'",
+}
+"""What every version of Luau has."""
 
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
@@ -187,6 +197,12 @@ def _reads(target: Target, description: Description, source: str) -> bool:
 def _missing_syntax(target: Target, description: Description) -> list[str]:
     if _reads(target, description, "\n".join(f"do {source} end" for source in _PROBES.values())):
         return []
+    for name, source in _BASIC.items():
+        if not _reads(target, description, source):
+            raise TargetError(
+                f"{description.name}: every program with {name} fails, such as {source!r}; if that "
+                "is a crash of the target, describe it with --crash REGEX"
+            )
     return [name for name, source in _PROBES.items() if not _reads(target, description, source)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
 import selectors
 import shlex
@@ -21,8 +22,12 @@ import attrs
 from scriptschema.files import reason_of
 from scriptschema.fuzzing.targets import leftovers
 from scriptschema.fuzzing.targets.description import TargetError
+from scriptschema.fuzzing.targets.reports import has_begun
 
 _PIECE: Final = 1 << 16
+REPORTING: Final = 20.0
+"""Seconds that a sanitizer has to finish a report, beyond the limit of the run."""
+
 _GLANCE: Final = 0.1
 """Seconds between checks of a process that writes nothing."""
 
@@ -54,7 +59,7 @@ def start(
     With `halts`, a sanitizer's report ends the process, also where it would go on after it.
     The limit applies from a moment after the start: a process that is fast enough may exceed it.
     """
-    sanitized = _is_sanitized(words[0])
+    sanitized = any(map(_is_sanitized, words))  # it may be behind `env` or a script
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
     limit |= {"halt_on_error": 1} if halts else {}
     environment = {**os.environ, leftovers.OWNER: leftovers.owner_mark()}
@@ -91,16 +96,32 @@ SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
 own options follow them and take precedence."""
 
 _SANITIZED: Final[dict[str, bool]] = {}
+_LONGEST_SCRIPT: Final = 1 << 16
+_WORD: Final = re.compile(r"[^\s'\"();|&<>=`]+")
 
 
 def _is_sanitized(program: str) -> bool:
+    """Return whether a word of a command names a program, or a script of one, with a sanitizer."""
     if program not in _SANITIZED:
         path = shutil.which(program)
-        data = b""
-        with contextlib.suppress(OSError):
-            data = Path(path).read_bytes() if path else b""
-        _SANITIZED[program] = b"__asan_init" in data
+        data = _start_of(path) if path else b""
+        found = b"__asan_init" in data
+        if path and data.startswith(b"#!"):
+            text = text_of(data[:_LONGEST_SCRIPT])
+            names = {name for name in _WORD.findall(text) if "/" in name or "$" not in name}
+            beside = Path(path).resolve().parent
+            files = [shutil.which(name) for name in names]
+            files += [str(beside / name.rpartition("/")[2]) for name in names if "/" in name]
+            found = any(b"__asan_init" in _start_of(each) for each in {*files} if each)
+        _SANITIZED[program] = found
     return _SANITIZED[program]
+
+
+def _start_of(path: str) -> bytes:
+    with contextlib.suppress(OSError):
+        if Path(path).is_file():
+            return Path(path).read_bytes()
+    return b""
 
 
 _RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
@@ -153,11 +174,13 @@ class Watched:
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
     """Read a process's output until it exits or reaches the limit of time or bytes; then kill it.
 
-    The processes that it has started are killed as well.
+    A sanitizer may finish a report that it has begun. The processes that it has started are killed
+    as well.
     """
     found = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}
     size = 0
+    waited = False
     with selectors.DefaultSelector() as selector:
         for stream, name in ((process.stdout, "output"), (process.stderr, "errors")):
             if stream is not None:
@@ -166,6 +189,9 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
             left = began + seconds - time.monotonic()
             ready = selector.select(min(max(left, 0), _GLANCE))
             if not ready and (left <= 0 or process.poll() is not None):
+                if not waited and left <= 0 and has_begun(text_of(b"".join(pieces["errors"]))):
+                    seconds, waited = seconds + REPORTING, True
+                    continue
                 break  # a child of the exited process may keep its output open
             for key, _ in ready:
                 piece = os.read(key.fd, _PIECE)

@@ -1,13 +1,15 @@
 """Parses the messages of abnormal exits: sanitizer reports, assertions, internal errors.
 
 The patterns cover AddressSanitizer and its relatives, UndefinedBehaviorSanitizer, `assert` of glibc
-and macOS, LUAU_ASSERT, Emscripten's abort, and the run-time libraries of C++ and Rust.
+and macOS, LUAU_ASSERT, Emscripten's abort, the run-time libraries of C++ and Rust, and uncaught
+exceptions of Python, Node, Java, Go, Ruby and .NET.
 """
 
 from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Collection
 from typing import Final
 
 from scriptschema.fuzzing.targets import outcome
@@ -37,6 +39,29 @@ _INTERNAL: Final = re.compile(
     r"|terminate called after throwing)[^\n]*",
     re.IGNORECASE,
 )
+_UNCAUGHT: Final = re.compile(
+    r"^Traceback \(most recent call last\):\n(?P<python>(?:[ \t][^\n]*\n)+)"
+    r"(?P<one>[A-Za-z_][\w.]*)(?P<one_said>:[^\n]*)?$"
+    r"|^(?:Uncaught )?(?P<two>[A-Z]\w*(?:Error|Exception)\b)(?P<two_said>[^\n]*)\n"
+    r"(?P<node>(?: +at [^\n]*\n)+)(?=(?:[^\n]*\n){0,40}Node\.js v)"
+    r"|^Exception in thread \"[^\"\n]*\" (?P<three>[\w.$]+)(?P<three_said>[^\n]*)\n"
+    r"(?P<java>(?:\s+at [^\n]*\n?)*)"
+    r"|^Unhandled exception\. (?P<four>[\w.]+)(?P<four_said>[^\n]*)\n(?P<net>(?: +at [^\n]*\n?)*)"
+    r"|^(?P<five>panic|fatal error)(?P<five_said>: [^\n]*)\n(?:[^\n]*\n){0,9}?"
+    r"goroutine \d+[^\n]*\n(?P<go>(?:[^\n]+\n?)*)"
+    r"|^\S+\.rb:\d+:in (?P<ruby>[`'][^'\n]*'): (?P<six_said>[^\n]*) \((?P<six>[A-Z][\w:]*)\)$",
+    re.MULTILINE,
+)
+"""An uncaught exception: its class, its message and its stack, each in the words of a language."""
+
+_FRAMES_OF: Final = {
+    "python": re.compile(r"^  File .*, line \d+, in (?P<name>\S+)", re.MULTILINE),
+    "node": re.compile(r"^ +at (?:async )?(?P<name>[\w.$<>]+) \((?!node:)", re.MULTILINE),
+    "java": re.compile(r"^\s+at (?P<name>[\w.$<>/]+)\(", re.MULTILINE),
+    "net": re.compile(r"^ +at (?P<name>[\w.<>|`]+)\(", re.MULTILINE),
+    "go": re.compile(r"^(?P<name>[\w./*()]+)\([^()\n]*\)$", re.MULTILINE),
+    "ruby": re.compile(r"[`'](?P<name>[^'\n]*)'"),
+}
 _MEMORY: Final = re.compile(
     r"not enough memory|out of memory|bad_alloc|hard rss limit exhausted|allocation-size-too-big"
     r"|cannot allocate memory|cannot enlarge memory|failed to allocate|memory allocation of"
@@ -80,8 +105,37 @@ def is_about_memory(text: str) -> bool:
     return _MEMORY.search(text) is not None
 
 
-def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome:
-    """Return the outcome of a process by its output and status, which is negative for a signal."""
+def has_begun(errors: str) -> bool:
+    """Return whether a sanitizer has begun a report, which may take it a while to finish."""
+    return bool(_SANITIZER.search(errors) or _UNDEFINED.search(errors))
+
+
+def uncaught(errors: str) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return an uncaught exception's class, its line, and the functions on the stack, if any.
+
+    The innermost function comes first.
+    """
+    matches = [*_UNCAUGHT.finditer(bounded(errors))]
+    if not matches:
+        return None
+    found = matches[-1]  # exceptions that were handled may come before
+    group = next(name for name in ("one", "two", "three", "four", "five", "six") if found[name])
+    language = next((name for name in _FRAMES_OF if found[name]), "")
+    frames: tuple[str, ...] = ()
+    if language:
+        frames = tuple(each["name"] for each in _FRAMES_OF[language].finditer(found[language]))
+    said = (found[f"{group}_said"] or "").strip().removeprefix(":").strip()
+    line = f"{found[group]}: {said}" if said else found[group]
+    return found[group], line, frames[::-1] if language == "python" else frames
+
+
+def outcome_of(
+    status: int, output: str, errors: str, seconds: float, *, normal: Collection[str] = ()
+) -> Outcome:
+    """Return the outcome of a process by its output and status, which is negative for a signal.
+
+    `normal` are the classes of uncaught exceptions by which it reports errors of programs.
+    """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
         report = "" if kind in outcome.ORDINARY else bounded(errors)
@@ -113,6 +167,9 @@ def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome
         return made(outcome.CRASH, _signal_name(status), frames_of(errors))
     if status == 0:
         return made(outcome.OK, "")
+    exception = uncaught(errors)
+    if exception is not None and exception[0] not in normal:
+        return made(outcome.INTERNAL, exception[1], exception[2])
     kind = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
     return made(kind, errors[:2000])
 

@@ -6,6 +6,7 @@ The build is `sanitized.c`, by clang with AddressSanitizer and UBSan.
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.luau.parse import parse
 from scriptschema.messages import ModuleSet
 
@@ -144,3 +146,71 @@ def test_what_users_tell_their_sanitizers_counts_more(
     assert "AddressSanitizer" not in found.report
     found = judged(run(builds[0], "luau_assert()"))
     assert found.signature == Signature("assertion", "lvm.cpp: n > N")
+
+
+CASTS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **arguments) {
+    char text[100] = "";
+    FILE *file = fopen(arguments[1], "r");
+    fgets(text, sizeof text, file);
+    volatile double value = strtod(text, 0);
+    volatile int whole = (int)value;
+    return whole == 1;
+}
+"""
+
+
+def test_the_values_that_a_report_names_do_not_make_another_bug(tmp_path: Path) -> None:
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not on PATH: apt install clang")
+    (tmp_path / "casts.c").write_text(CASTS)
+    flags = ["-g", "-fsanitize=undefined,float-cast-overflow"]
+    subprocess.run(["clang", *flags, "casts.c", "-o", "casts"], cwd=tmp_path, check=True)
+    target = Description("command", f"{tmp_path / 'casts'} {{file}}")
+    runs = [run(target, value) for value in ("nan", "-nan", "inf", "-inf", "1e300", "-3000000000")]
+    assert {found.outcome.kind for found in runs} == {"undefined behaviour"}
+    assert "inf" in "".join(found.outcome.error for found in runs)
+    [signature] = {judged(found).signature for found in runs}
+    assert "casts.c:9" in signature.detail
+
+
+SLOW = """
+import sys, time
+sys.stdin.readline()
+print("lvm.cpp:1:2: runtime error: shift exponent 64 is too large", file=sys.stderr, flush=True)
+time.sleep(2)
+print("    #0 0x1 in luaV_shift lvm.cpp:1:2", file=sys.stderr)
+sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("kind", ["command", "persistent"])
+def test_a_report_that_has_begun_is_waited_for_beyond_the_time_limit(
+    kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = f"{sys.executable} {tmp_path / 'slow.py'}"
+    opened = open_target(Description(kind, command))
+    if isinstance(opened, PersistentTarget):
+        opened._starting = 0  # as if it had been started before
+    try:
+        opened.submit(Sources(None, "print(1)"), 0.5)
+        [found] = opened.collect()
+    finally:
+        opened.close()
+    assert found.kind == "undefined behaviour"
+    assert found.frames == ("lvm.cpp:1:2", "luaV_shift")
+
+
+def test_the_memory_of_a_service_behind_a_script_or_env_is_the_sanitizers_own(
+    builds: tuple[Description, Description], tmp_path: Path
+) -> None:
+    program = builds[0].command.removesuffix(" {file}")
+    script = tmp_path / "service.sh"
+    script.write_text(f'#!/bin/sh\nexec "{program}" --serve\n')
+    script.chmod(0o755)
+    for command in (f"env X=1 {program} --serve", str(script)):
+        service = Description("persistent", command, megabytes=1)
+        assert run(service, "print(1)").outcome.kind == "ok", command
