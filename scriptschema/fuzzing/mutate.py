@@ -107,9 +107,8 @@ def mutate(
 
     With `programs`, the default for a tree in which `check` finds nothing, it finds nothing in the
     mutant either, and what is put in is made for the kinds and the scope at its place: a program
-    that ran to its end mostly still does. `programs=True` skips the check: the tree must be a valid
-    program. With False, the mutant is valid by the schema. What is generated for it is for the
-    version `luau`, as in `program`.
+    that ran to its end mostly still does. Without, the mutant is valid by the schema. What is
+    generated for it is for the version `luau`, as in `program`.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -226,11 +225,12 @@ class Mutator:
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
         """The mutant as a program, see `repaired`."""
         index = mutation.index
-        if mutation.safe and _is_far_from_limits(index):
-            return mutation.result, mutation.number
-        is_large = 2 * len(index) + max(mutation.room, 0) > _LARGE
-        if self.max_depth <= MAX_DEPTH and not is_large:
-            return repaired(index, mutation.result, mutation.number)
+        if index.is_program:
+            if mutation.safe and _is_far_from_limits(index):
+                return mutation.result, mutation.number
+            is_large = 2 * len(index) + max(mutation.room, 0) > _LARGE
+            if self.max_depth <= MAX_DEPTH and not is_large:
+                return repaired(index, mutation.result, mutation.number)
         mutant = repair(mutation.result)
         return None if mutant == index.tree else (mutant, None)
 

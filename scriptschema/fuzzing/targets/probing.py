@@ -13,7 +13,7 @@ import attrs
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
-from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import open_target, version_of_target
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import NEWER_MEMBERS
@@ -75,7 +75,8 @@ class Probed:
 
     `runs` says that it runs programs, and does not only read them. `luau` is the newest version of
     Luau of which it has all (see `versions.Version`), None for one without what the seed's schema
-    lacks. What is newer than that is not among what is missing.
+    lacks. What is newer than that is not among what is missing. `fails` has what every version of
+    Luau has, but every program with it fails.
     """
 
     target: str
@@ -83,11 +84,17 @@ class Probed:
     missing: tuple[str, ...] = ()
     runs: bool = False
     luau: Version | None = None
+    fails: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
         luau = None if self.luau is None else str(self.luau)
-        return {**attrs.asdict(self), "missing": [*self.missing], "luau": luau}
+        return {
+            **attrs.asdict(self),
+            "missing": [*self.missing],
+            "luau": luau,
+            "fails": [*self.fails],
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
@@ -99,6 +106,7 @@ class Probed:
             tuple(value["missing"]),
             bool(value.get("runs", False)),
             None if luau is None else Version(int(luau.partition(".")[2])),
+            tuple(value.get("fails", ())),
         )
 
     def __str__(self) -> str:
@@ -108,7 +116,13 @@ class Probed:
         whole = [name for name in self.missing if name in DEFAULT.libraries]
         rest = [name for name in self.missing if name.partition(".")[0] not in whole]
         lacks = ", ".join([*whole, *rest])
-        return f"{known}: lacks {lacks}" if lacks else known
+        known = f"{known}: lacks {lacks}" if lacks else known
+        if not self.fails:
+            return known
+        failing = ", or ".join(self.fails)
+        return (
+            f"{known}; every program with {failing} fails: if that is a crash, give --crash REGEX"
+        )
 
 
 def probe(description: Description) -> Probed:
@@ -121,6 +135,9 @@ def probe(description: Description) -> Probed:
         printed = _printed(target, description)
         lacked = _missing_names(printed)
         lacks = _missing_syntax(target, description)
+        fails = _failing(target, description) if lacks else []
+        if "if" in fails:
+            lacks = [name for name in lacks if name != "ExprIfElse"]  # which proves nothing then
         missing = dict.fromkeys([*lacked, *lacks])
         # What only reads programs may take anything, and then proves nothing of a version.
         runs, luau = None not in printed, None
@@ -130,7 +147,7 @@ def probe(description: Description) -> Probed:
         target.close()
     version = version_of_target(description)
     older = tuple(name for name in missing if name not in _SPANS)
-    return Probed(description.name, version, older, runs, luau)
+    return Probed(description.name, version, older, runs, luau, tuple(fails))
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
@@ -197,13 +214,12 @@ def _reads(target: Target, description: Description, source: str) -> bool:
 def _missing_syntax(target: Target, description: Description) -> list[str]:
     if _reads(target, description, "\n".join(f"do {source} end" for source in _PROBES.values())):
         return []
-    for name, source in _BASIC.items():
-        if not _reads(target, description, source):
-            raise TargetError(
-                f"{description.name}: every program with {name} fails, such as {source!r}; if that "
-                "is a crash of the target, describe it with --crash REGEX"
-            )
     return [name for name, source in _PROBES.items() if not _reads(target, description, source)]
+
+
+def _failing(target: Target, description: Description) -> list[str]:
+    """Return what every version of Luau has, and this target refuses."""
+    return [name for name, source in _BASIC.items() if not _reads(target, description, source)]
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:

@@ -48,7 +48,10 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
         (["-o", "none", "-t", "command:cat", "--for", "soon"], "is not a duration"),
         (["-o", "none", "-t", "command:cat", "--for", "0m"], "is not a duration"),
         (["-o", "none", "--config", "no.toml"], "No such file"),
-        (["-o", "none", "--config", "no.toml", "-t", "command:cat"], "stand in the file"),
+        (
+            ["-o", "none", "--config", "no.toml", "-t", "command:cat"],
+            "--target cannot be used with --config",
+        ),
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.fuzzing.targets.probing import probe
+from scriptschema.fuzzing.targets.probing import Probed, probe
 from scriptschema.fuzzing.targets.reports import outcome_of
 
 PYTHON = """
@@ -219,6 +219,10 @@ def test_a_target_on_which_every_if_fails_is_told_so_and_not_taken_for_an_old_lu
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "target.sh"
-    path.write_text("if grep -q 'if ' ; then exit 1; fi\n")
-    with pytest.raises(TargetError, match="every program with if fails, such as 'if 1 then end'"):
-        probe(Description("command", f"sh {path}"))
+    path.write_text("if grep -qw if ; then exit 1; fi\n")
+    found = probe(Description("command", f"sh {path}"))
+    assert found.fails == ("if",)
+    assert "ExprIfElse" not in found.missing
+    assert "every program with if fails" in str(found)
+    assert Probed.from_json(found.as_json()) == found
+    assert not probe(Description("command", "cat")).fails

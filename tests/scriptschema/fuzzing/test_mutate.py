@@ -98,6 +98,12 @@ def test_a_mutant_repaired_along_its_changed_path_is_the_one_repaired_as_a_whole
 
 @settings(max_examples=40)
 @given(strategies.module_sets(), SEEDS)
+def test_with_programs_a_mutant_of_any_tree_is_a_program(tree: ModuleSet, seed: int) -> None:
+    assert check(mutate(tree, RandomChoices(seed), programs=True)) == []
+
+
+@settings(max_examples=40)
+@given(strategies.module_sets(), SEEDS)
 def test_a_mutant_of_any_tree_is_valid_by_the_schema(tree: ModuleSet, seed: int) -> None:
     mutant = mutate(tree, RandomChoices(seed), programs=False)
     assert wire.decode(ModuleSet, wire.encode(mutant)) == mutant
