@@ -33,7 +33,12 @@ VALIDATION_TIMEOUT: Final = 10.0
 
 
 class ScriptError(OrgrestError):
-    """A script that cannot be run, fails, or does not terminate; `line` is that of the script."""
+    """A script that cannot be run, fails, or does not terminate; `line` is that of the script.
+
+    `result` is what it did until it failed, if that is known.
+    """
+
+    result: Result | None = None
 
 
 @attrs.frozen
@@ -117,16 +122,23 @@ class Engine:
         an error.
 
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
-        takes too long or too much memory, or returns too much.
+        takes too long or too much memory, or returns too much. The error has the `result` so far of
+        a script that throws.
         """
         answer = self._answer(_job(code, host, given, request, response), "script", wait, send)
-        if answer["error"] is not None:
-            raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
+        failed = answer["error"]
         try:
-            return _result(answer, about_status=_STATUS.search(code) is not None)
+            result = _result(answer, about_status=_STATUS.search(code) is not None)
         except (AttributeError, KeyError, TypeError):
+            if failed is not None:
+                raise ScriptError(f"script: {failed['message']}", line=failed["line"]) from None
             reason = "script: it changed JavaScript itself, and its results cannot be read"
             raise ScriptError(reason) from None
+        if failed is not None:
+            error = ScriptError(f"script: {failed['message']}", line=failed["line"])
+            error.result = result
+            raise error
+        return result
 
     def evaluate(self, code: str, given: ScriptInput) -> tuple[str, Any]:
         """Return the text and the value of an expression, in which the variables are constants.

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _SHORTEST = 6  # characters of a text that a script made of a secret
 
+_ORIGIN = re.compile(r"(?:https?|wss?)://[\w.-]+(?::\d+)?/?")
+
 
 class Secrets:
     """The secrets of a document, and those among them that it has taken from its user's."""
@@ -78,8 +80,8 @@ class Secrets:
         return any(one in text for ones in (self._texts, self._tainted) for one in ones)
 
     def add(self, text: str) -> str:
-        """Return a text, registered as a secret."""
-        if text.strip():
+        """Return a text, registered as a secret; the URL of a host alone is none."""
+        if text.strip() and not _ORIGIN.fullmatch(text):
             self._texts.add(text)
         return text
 

@@ -31,7 +31,9 @@ _ASKED = re.compile(
     r"(?:\s*\$value:\s*(?P<default>.*))?"
 )
 _SETTING = re.compile(
-    r"""(?:client\.global|client\.variables\.\w+|request\.variables)\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
+    r"""(?:client\.global|client\.variables\.\w+|request\.variables"""
+    r"""|pm\.(?:environment|globals|collectionVariables|variables))\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
+    r"""|postman\.set(?:Environment|Global)Variable\(\s*["'`]([^"'`]+)["'`]"""
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
 CAPTURED = "a response or a script"

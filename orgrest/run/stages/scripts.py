@@ -182,7 +182,18 @@ def _run(
             code, script.host, given, request, response, job.work.sleep, send
         )
     except scripts.ScriptError as error:
+        if error.result is not None:
+            _take(job, script, request, error.result, variables)
         raise _at_line(error, script, parsed, offset) from None
+    _take(job, script, request, result, variables)
+    return code, result
+
+
+def _take(
+    job: Job, script: Script, request: Request, result: Result, variables: dict[str, Any]
+) -> None:
+    """Take the variables, output and tests of a script, also of one that failed then."""
+    context, secrets = job.context, job.context.secrets
     inputs = [text_of_value(one) for one in variables.values()]
     for name in result.removed:
         context.captures.pop(name, None)
@@ -196,8 +207,7 @@ def _run(
         if value not in (one for _, one in request.headers):
             secrets.protect(value, *inputs)
     context.globals.replace(result.globals_, secrets.texts, keep=not secrets.seen_by_scripts)
-    _keep(result, script, parsed, job.scripts)
-    return code, result
+    _keep(result, script, job.parsed, job.scripts)
 
 
 def _sent(job: Job, mark: int, given: dict[str, Any]) -> Response | str:

@@ -655,3 +655,50 @@ def test_a_function_that_is_not_known_is_told_by_its_name(
     assert f"a script is kept as it stands: {name}: not known here" in done.stderr
     # What a script does before a request may change what is sent.
     assert ("# @disabled" in (tmp_path / "out.http").read_text()) == (listen == "prerequest")
+
+
+@needs_engine
+def test_what_a_script_set_before_it_failed_stays_set(tmp_path: Path) -> None:
+    event = {"listen": "test", "script": {"exec": [
+        "pm.environment.set('a', 5);",
+        "postman.setEnvironmentVariable('b', {toString: () => 'text'});",
+        "pm.test('kept', () => pm.expect(typeof pm.environment.get('b')).to.equal('string'));",
+        "throw new Error('too late');",
+    ]}}  # fmt: skip
+    two = item("Two", header=[{"key": "X", "value": "{{a}}-{{b}}"}])
+    imported(tmp_path, collection({**item(), "event": [event]}, two))
+    with RawServer(response(b"{}")) as server:
+        path = tmp_path / "out.http"
+        path.write_text(path.read_text().replace("http://h.example", server.url))
+        done = CliRunner().invoke(program, ["test", str(path)])
+    assert b"\r\nX: 5-text\r\n" in server.requests[1]
+    assert "too late" in done.output
+    assert done.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "pm.environment.set('session', 1)",
+        'pm.collectionVariables.set("session", 1)',
+        "postman.setGlobalVariable('session', 1)",
+    ],
+)
+def test_a_dry_run_names_what_an_earlier_script_sets(code: str, tmp_path: Path) -> None:
+    event = {"listen": "test", "script": {"exec": [code]}}
+    two = item("Two", header=[{"key": "X", "value": "{{session}}"}])
+    imported(tmp_path, collection({**item(), "event": [event]}, two))
+    done = CliRunner().invoke(program, ["--dry-run", str(tmp_path / "out.http")])
+    assert done.exit_code == 0, done.output
+    assert "X: <session>\n" in done.output
+
+
+def test_a_dry_run_shows_the_host_of_a_private_environment(tmp_path: Path) -> None:
+    given = [{"key": "base", "value": "http://h.example", "type": "secret"},
+             {"key": "key", "value": "s3cr3t", "type": "secret"}]  # fmt: skip
+    header = [{"key": "X", "value": "{{key}}"}]
+    one = {"name": "One", "request": {"url": "{{base}}/a", "method": "GET", "header": header}}
+    imported(tmp_path, collection(one, variable=given))
+    done = CliRunner().invoke(program, ["--dry-run", str(tmp_path / "out.http")])
+    assert "GET http://h.example/a\n" in done.output
+    assert "X: ***\n" in done.output

@@ -772,8 +772,8 @@ tests["body"] = responseBody.has('"id"') && JSON.parse(responseBody).id === 41;
 tests["header"] = postman.getResponseHeader("x-ID") === "9" && responseHeaders["X-Id"] === "9";
 tests["fails"] = responseTime < 0;
 postman.setEnvironmentVariable("id", JSON.parse(responseBody).id);
-tests["variable"] = environment.id === 41 && postman.getEnvironmentVariable("id") === 41;
-for (const name of ["a", "b"]) tests["loop " + name] = globals.id === 41;
+tests["variable"] = environment.id === "41" && postman.getEnvironmentVariable("id") === "41";
+for (const name of ["a", "b"]) tests["loop " + name] = globals.id === "41";
 postman.clearGlobalVariable("gone");
 tests["gone"] = !("gone" in environment) && iteration === 0 && data.x === undefined;
 """

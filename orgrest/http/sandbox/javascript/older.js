@@ -17,7 +17,10 @@ return () => {
     ),
   });
   const of = (word, values) => ({
-    [`set${word}Variable`]: (name, value) => values.set(name, value),
+    // Values are texts, but 0, null, "" and undefined stay, as in Postman's sandbox.
+    [`set${word}Variable`]: (name, value) => values.set(
+      name, (value === false || value) && typeof value.toString === "function" ? `${value}` : value
+    ),
     [`get${word}Variable`]: (name) => values.get(name),
     [`clear${word}Variable`]: (name) => values.unset(name),
     [`clear${word}Variables`]: () => values.clear(),
