@@ -93,7 +93,7 @@ def json_lines(
         "file": file,
         "line": outcome.line,
         "name": outcome.name,
-        "state": "failed" if failed else outcome.state,
+        "outcome": "failed" if failed and outcome.verdict == "passed" else outcome.verdict,
     }
     exchanges: tuple[Exchange | None, ...] = outcome.exchanges or (None,)
     for exchange in exchanges:

@@ -171,6 +171,15 @@ class Outcome:
     needed: tuple[Outcome, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
+    @property
+    def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
+        """The outcome in the words of all reports; ``failed`` is that of an assertion."""
+        if self.state == "failed":
+            return "error"
+        if not any(one.response is not None for one in self.exchanges):
+            return "skipped"  # as in a dry run
+        return "passed" if all(test.held for test in self.tests) else "failed"
+
     def with_test(self, verdict: Verdict) -> Outcome:
         """Return the outcome with one more verdict, about the last of the exchanges."""
         exchanges = self.exchanges

@@ -67,7 +67,7 @@ def of_outcome(
         "name": hide(outcome.name or "") or None,
         "part": step.part if step else "request",
         "tags": sorted(step.tags) if step else [],
-        "outcome": _verdict(outcome, bad=bad),
+        "outcome": "failed" if bad and outcome.verdict == "passed" else outcome.verdict,
         "reason": reason,
         "started": _time(started),
         "duration": round(duration, 6),
@@ -113,15 +113,6 @@ def without_request(
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-
-
-def _verdict(outcome: Outcome, *, bad: list[str]) -> str:
-    """Return ``passed``, ``failed`` (an assertion, a `bad` status), ``error`` or ``skipped``."""
-    if outcome.state == "failed":
-        return "error"
-    if outcome.state == "skipped":
-        return "skipped"
-    return "passed" if all(test.held for test in outcome.tests) and not bad else "failed"
 
 
 def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:

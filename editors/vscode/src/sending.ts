@@ -15,7 +15,7 @@ export interface Target {
 export type Sending = "orgrest.send" | "orgrest.sendAllAbove";
 
 interface Result {
-  state: "done" | "failed" | "skipped" | "cached" | "cancelled";
+  outcome: "passed" | "failed" | "error" | "skipped";
   message: string;
 }
 
@@ -105,10 +105,10 @@ export class Sender implements vscode.Disposable {
 
   /** Say what no view of a response says. */
   private tell(result: Result, { uri }: Target): void {
-    if (result.state === "cancelled") vscode.window.setStatusBarMessage("Request cancelled", 5000);
-    else if (result.state === "skipped") void vscode.window.showWarningMessage(`Not sent: ${result.message}`);
+    if (result.outcome === "skipped" && result.message === "cancelled") vscode.window.setStatusBarMessage("Request cancelled", 5000);
+    else if (result.outcome === "skipped") void vscode.window.showWarningMessage(`Not sent: ${result.message}`);
     else if (!uri.endsWith(".org")) return;
-    else if (result.state === "failed") void vscode.window.showErrorMessage(result.message);
+    else if (result.outcome === "error") void vscode.window.showErrorMessage(result.message);
     else vscode.window.setStatusBarMessage(result.message, 10_000);
   }
 }

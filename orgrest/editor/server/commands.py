@@ -6,7 +6,7 @@ Each takes one argument, `{"uri": ..., "line": N}` (lines count from 0; a `posit
 - ``orgrest.send`` sends the request at that line. In a request file the response is shown in a
   separate document, and the command returns `{"text", "language", "status", "duration", "uri",
   ...}`; in an Org file the result is inserted below the block, and the command returns
-  `{"line", "state", "message", ...}`.
+  `{"line", "outcome", "message", ...}`.
 - ``orgrest.sendAllAbove`` sends all requests from the top to that line; `results` lists the result
   of each.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
@@ -47,7 +47,7 @@ async def _send(server: Server, document: Document, line: int, token: Token) -> 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
     settings = Settings(server.inputs(document), languages=ALL_LANGUAGES, lines=(number,))
     found = await send(server, document, settings, token)
-    return {"line": line, **(found[0] if found else {"state": "skipped", "message": "nothing"})}
+    return {"line": line, **(found[0] if found else {"outcome": "skipped", "message": "nothing"})}
 
 
 async def _send_all_above(
@@ -57,7 +57,7 @@ async def _send_all_above(
     settings = Settings(server.inputs(document), until=number)
     found = await send(server, document, settings, token)
     texts = [one["text"] for one in found if "text" in one]
-    last = found[-1] if found else {"state": "skipped", "message": "no request above"}
+    last = found[-1] if found else {"outcome": "skipped", "message": "no request above"}
     whole = {"text": "\n".join(texts)} if texts else {}
     return {"line": line, **last, **whole, "results": found}
 

@@ -93,11 +93,11 @@ class _Sending:
                 progress.report(result["message"])
                 found.append(result)
         except CancelledRunError:
-            found.append({"state": "cancelled", "message": "cancelled"})
+            found.append({"outcome": "skipped", "message": "cancelled"})
         except OrgrestError as error:
             reason = visible(mask(error.reason, document.secrets))
             server.show_message(reason)
-            found.append({"state": "failed", "message": reason})
+            found.append({"outcome": "error", "message": reason})
         finally:
             run.stop()
             history.close()
@@ -146,7 +146,7 @@ class _Sending:
         start = Source(self.snapshot.text).offset(outcome.line)
         result: dict[str, Any] = {
             "line": self.snapshot.place(start).line,
-            "state": outcome.state,
+            "outcome": outcome.verdict,
             "message": safe(_summary(outcome)),
         }
         for exchange in outcome.exchanges:
@@ -163,10 +163,10 @@ class _Sending:
             trouble = await self._put(outcome.placing)
             if trouble is not None:
                 self.responses.add(result, outcome)
-                result |= {"state": "failed", "message": safe(trouble)}
+                result |= {"outcome": "error", "message": safe(trouble)}
         elif document.kind == "http":
             self.responses.add(result, outcome)
-        if result["state"] == "failed" and not server.shows_responses:
+        if result["outcome"] == "error" and not server.shows_responses:
             server.show_message(result["message"])
         for note in outcome.notes:
             server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)
@@ -254,4 +254,4 @@ def _summary(outcome: Outcome) -> str:
         for e in outcome.exchanges
         if e.response is not None
     ]
-    return "; ".join(lines) or outcome.state
+    return "; ".join(lines) or outcome.verdict

@@ -137,7 +137,7 @@ class TestOrgFiles:
             "file": "notes.org",
             "line": 2,
             "name": "n",
-            "state": "done",
+            "outcome": "passed",
             "method": "GET",
             "url": f"{server.url}/json",
             "status": 200,
@@ -145,7 +145,7 @@ class TestOrgFiles:
             "bytes": 7,
             "changed": True,
         }
-        assert (second["state"], second["line"]) == ("failed", 5)
+        assert (second["outcome"], second["line"]) == ("error", 5)
         assert "refused" in second["error"]
         assert called.status == 1
 

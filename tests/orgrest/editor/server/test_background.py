@@ -29,12 +29,14 @@ def test_a_server_that_never_answers_blocks_nothing(
             types.CompletionParams(slow.identifier, slow.at("PO|")),
         ).items
         assert "POST" in [item.label for item in items]
-        assert notes.command("orgrest.send", 1)["state"] == "done"  # a second document meanwhile
+        assert (
+            notes.command("orgrest.send", 1)["outcome"] == "passed"
+        )  # a second document meanwhile
         again = editor.start_run("orgrest.send", notes.uri, 1)
-        assert plain(again.result(TIMEOUT))["state"] == "done"
+        assert plain(again.result(TIMEOUT))["outcome"] == "passed"
         assert not sent.done()
         gate.opened.set()
-        assert plain(sent.result(TIMEOUT))["state"] == "done"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "passed"
 
 
 def test_a_run_is_cancelled_by_its_progress_button(
@@ -48,7 +50,7 @@ def test_a_run_is_cancelled_by_its_progress_button(
         editor.notify(
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL, types.WorkDoneProgressCancelParams(token)
         )
-        assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "skipped"
         reports = editor.client.progress_reports[token]
         editor.wait_for(
             lambda: [type(one).__name__ for one in reports][-1] == "WorkDoneProgressEnd"
@@ -69,7 +71,7 @@ def test_a_run_is_cancelled_with_its_request(
             sent.result(TIMEOUT)
         assert error.value.code == types.LSPErrorCodes.RequestCancelled
         gate.opened.set()
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert buffer.text.count("#+RESULTS") == 1
 
 
@@ -119,7 +121,7 @@ def test_a_question_can_be_cancelled_too_and_none_follows(
         editor.notify(
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL, types.WorkDoneProgressCancelParams("mine")
         )
-        assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "skipped"
         done.set()
         buffer.settle()
         assert not asked.acquire(timeout=0.1)

@@ -31,7 +31,7 @@ def test_an_editor_that_can_do_little_is_served_all_the_same(
     )
     with Editor("utf-8", without=without) as editor:
         buffer = editor.open(folder / "a.org", f"😀\n{BLOCK.format(server.url)}", "org")
-        assert buffer.command("orgrest.send", 1)["state"] == "done"
+        assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
         assert buffer.text == f"😀\n{BLOCK.format(server.url)}{RESULT}"
         symbols = buffer.ask(
             types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, types.DocumentSymbolParams(buffer.identifier)
@@ -48,7 +48,7 @@ def test_an_editor_that_takes_no_edits_is_shown_results(server: RawServer, folde
     with Editor(without=("workspace.apply_edit",)) as editor:
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
         found = buffer.command("orgrest.send", 1)
-        assert (found["state"], found["status"]) == ("done", 200)
+        assert (found["outcome"], found["status"]) == ("passed", 200)
         assert "takes no edits" in found["message"]
         assert editor.messages == []
         assert '"a": 1' in found["text"]
@@ -61,7 +61,7 @@ def test_a_client_is_served_over_tcp_on_this_machine_only(server: RawServer, fol
     process, port = serve_tcp("0")
     with process, Editor(port=port) as editor:
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
-        assert buffer.command("orgrest.send", 1)["state"] == "done"
+        assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT)
     assert process.wait(TIMEOUT) == 0

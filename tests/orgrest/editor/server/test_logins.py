@@ -60,7 +60,7 @@ def test_the_editor_opens_the_page_and_the_login_serves_its_session(
     sent = editor.start_run("orgrest.send", buffer.uri, 5)
     assert sign_in(opened(editor)).status_code == 200
     result = plain(sent.result(TIMEOUT))
-    assert (result["state"], result["status"]) == ("done", 200)
+    assert (result["outcome"], result["status"]) == ("passed", 200)
     [question] = editor.questions
     assert f"a.http wants you to sign in at {provider.url}" in question
     assert buffer.command("orgrest.send", 5)["status"] == 200
@@ -76,7 +76,7 @@ def test_a_question_that_is_dismissed_signs_nobody_in(
     editor.answer = None
     buffer = editor.open(tmp_path / "a.http", text(provider, "code"), "http")
     result = buffer.command("orgrest.send", 5)
-    assert result["state"] == "failed"
+    assert result["outcome"] == "error"
     assert "you said no" in result["message"]
     assert provider.authorizations == []
 
@@ -101,7 +101,7 @@ def test_a_cancelled_login_listens_no_more(
     uri, _ = callback(opened(editor))
     assert requests.get(uri, timeout=TIMEOUT).status_code == 400
     assert buffer.command("orgrest.cancel", 5) == 1
-    assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+    assert plain(sent.result(TIMEOUT))["outcome"] == "skipped"
 
     def listens() -> bool:
         try:

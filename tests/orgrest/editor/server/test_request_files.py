@@ -29,7 +29,7 @@ def test_the_response_to_a_request_file_is_shown_in_a_document(
     assert path.read_text() == found["text"]
     assert path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0
     found = buffer.command("orgrest.send", 0)
-    assert (found["status"], found["state"], found["language"]) == (404, "done", "plaintext")
+    assert (found["status"], found["outcome"], found["language"]) == (404, "passed", "plaintext")
 
 
 def test_all_above_in_a_request_file_are_shown_together(
@@ -38,13 +38,13 @@ def test_all_above_in_a_request_file_are_shown_together(
     text = f"GET {server.url}/snow\n###\nGET {server.url}/{{{{x}}}}\n###\nGET {server.url}/json\n"
     buffer = editor.open(folder / "a.rest", text)
     found = buffer.command("orgrest.sendAllAbove", 4)
-    assert [one["state"] for one in found["results"]] == ["done", "failed", "done"]
+    assert [one["outcome"] for one in found["results"]] == ["passed", "error", "passed"]
     assert "☃😀" in found["text"]
     assert '"a": 1' in found["text"]
     assert buffer.command("orgrest.sendAllAbove", 1)["status"] == 200
     assert editor.open(folder / "b.http", "\n", "http").command("orgrest.sendAllAbove")[
-        "state"
-    ] in ("failed", "skipped")
+        "outcome"
+    ] in ("error", "skipped")
 
 
 def test_the_document_with_the_responses_holds_all_of_a_run_and_is_shown_once(
@@ -102,7 +102,7 @@ def test_captures_and_cookies_last_as_long_as_the_document_is_open(
     )
     buffer = editor.open(folder / "a.http", text, "http")
     assert "t is not defined" in buffer.command("orgrest.send", 3)["message"]
-    assert buffer.command("orgrest.send", 0)["state"] == "done"
+    assert buffer.command("orgrest.send", 0)["outcome"] == "passed"
     assert buffer.command("orgrest.send", 3)["text"].startswith("new")
     assert b"X: t-1" in server.requests[-1]
     assert buffer.command("orgrest.send", 3)["text"].startswith("known")
@@ -134,8 +134,8 @@ GET {server.url}/echo?a={{{{a}}}}&b={{{{b}}}}
     with GATE:
         slow = editor.start_run("orgrest.send", buffer.uri, 1)
         GATE.wait()
-        assert buffer.command("orgrest.send", 5)["state"] == "done"
-    assert plain(slow.result(TIMEOUT))["state"] == "done"
+        assert buffer.command("orgrest.send", 5)["outcome"] == "passed"
+    assert plain(slow.result(TIMEOUT))["outcome"] == "passed"
     assert "?a=1&b=t-1 " in buffer.command("orgrest.send", 9)["message"]
 
 
@@ -178,7 +178,7 @@ A: {{{{nowhere}}}}
 #+end_src
 """
     buffer = editor.open(folder / "notes.org", text, "org")
-    assert buffer.command("orgrest.send", 2)["state"] == "done"
+    assert buffer.command("orgrest.send", 2)["outcome"] == "passed"
     for marked in ("jq-set-var :|a", "?x=:|a", "|GET", "/ec|ho"):
         position = buffer.at(marked)
         found = buffer.ask(
@@ -192,7 +192,7 @@ A: {{{{nowhere}}}}
     assert SECRET not in str(refused.value)
     buffer.replace("A: {{nowhere}}\n", "")
     found = buffer.command("orgrest.send", buffer.line("/echo"))
-    assert found["state"] == "done"
+    assert found["outcome"] == "passed"
     assert "***" in found["message"]
     client = editor.client
     shown = [found, buffer.text, client.messages, client.log_messages, client.progress_reports]

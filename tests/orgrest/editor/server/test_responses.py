@@ -287,7 +287,7 @@ def test_a_request_whose_question_is_dismissed_is_not_sent(
     buffer = editor.open(tmp_path / "dismissed.http", text, "http")
     editor.typed = None
     count = len(server.requests)
-    assert buffer.command("orgrest.send", 1)["state"] == "failed"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "error"
     [found] = told(editor)
     assert found["record"]["exchanges"] == []
     assert "user" in found["record"]["reason"]

@@ -19,14 +19,14 @@ def test_a_response_stands_under_its_block(editor: Editor, server: RawServer, fo
     buffer = editor.open(folder / "notes.org", text, "org")
     found = buffer.command("orgrest.send", 8)
     assert buffer.text == text.replace("#+end_src\nrest", f"#+end_src\n{RESULT}\nrest")
-    assert found["state"] == "done"
+    assert found["outcome"] == "passed"
     assert found["line"] == 6
     assert found["status"] == 200
     assert found["duration"] > 0
     assert found["message"].startswith(f"GET {server.url}/json 200 OK")
     assert editor.messages == []
     again = buffer.text
-    assert buffer.command("orgrest.send", 7)["state"] == "done"
+    assert buffer.command("orgrest.send", 7)["outcome"] == "passed"
     assert buffer.text == again
 
 
@@ -37,7 +37,7 @@ def test_the_text_in_the_editor_counts_not_the_file(
     path.write_text("something else")
     buffer = editor.open(path, BLOCK.format("http://127.0.0.1:1"), "org")
     buffer.replace("http://127.0.0.1:1", server.url)
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert path.read_text() == "something else"
 
 
@@ -47,7 +47,7 @@ def test_a_result_has_the_line_ends_of_its_document(
 ) -> None:
     text = f"😀 é\n{BLOCK.format(server.url)}".replace("\n", line_end)
     buffer = editor.open(folder / "notes.org", text, "org")
-    assert buffer.command("orgrest.send", 2)["state"] == "done"
+    assert buffer.command("orgrest.send", 2)["outcome"] == "passed"
     assert buffer.text == text + RESULT.replace("\n", line_end)
 
 
@@ -67,7 +67,7 @@ def test_a_result_lands_below_its_block_wherever_that_is_by_then(
         typed = buffer.text
         buffer.settle()
         gate.opened.set()
-        assert plain(sent.result(TIMEOUT))["state"] == "done"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "passed"
     assert buffer.text == typed.replace("#+end_src\n", f"#+end_src\n{RESULT}\n")
 
 
@@ -86,11 +86,11 @@ def test_two_results_on_their_way_land_below_their_blocks(
         buffer.edit(0, 0, "new\n")
         buffer.settle()
         gate.opened.set()
-        assert plain(second.result(TIMEOUT))["state"] == "done"
+        assert plain(second.result(TIMEOUT))["outcome"] == "passed"
         buffer.edit(0, 0, "newer\n")
         buffer.settle()
         other.opened.set()
-        assert plain(first.result(TIMEOUT))["state"] == "done"
+        assert plain(first.result(TIMEOUT))["outcome"] == "passed"
     expected = text.replace("#+end_src\n\n*", f"#+end_src\n{RESULT}\n*") + RESULT
     assert buffer.text == f"newer\nnew\n{expected}"
 
@@ -99,7 +99,10 @@ def test_what_an_editor_sends_is_in_the_history(
     editor: Editor, server: RawServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     buffer = editor.open(folder / "kept.http", f"### kept\nGET {server.url}/json\n", "http")
-    assert plain(editor.start_run("orgrest.send", buffer.uri, 1).result(TIMEOUT))["state"] == "done"
+    assert (
+        plain(editor.start_run("orgrest.send", buffer.uri, 1).result(TIMEOUT))["outcome"]
+        == "passed"
+    )
     with pytest.raises(SystemExit):
         main(["history", "show", "--name", "kept", "--json"])
     record = json.loads(capsys.readouterr().out)
@@ -127,7 +130,7 @@ def test_a_result_lands_right_in_a_text_that_was_sent_whole(
         typed = buffer.text
         buffer.settle()
         gate.opened.set()
-        assert plain(sent.result(TIMEOUT))["state"] == "done"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "passed"
     assert buffer.text.count("#+RESULTS") == 1
     assert buffer.text.replace(RESULT, "").replace("\n", "") == typed.replace("\n", "")
 
@@ -146,7 +149,7 @@ def test_a_result_whose_block_is_gone_is_shown_instead(
         gate.opened.set()
         found = plain(sent.result(TIMEOUT))
     assert buffer.text == f"* A\n{other}"
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "not there any more" in found["message"]
     assert '"a": 1' in found["text"]
     assert any("not there any more" in message for message in editor.messages)
@@ -165,7 +168,7 @@ def test_a_named_block_that_was_written_anew_gets_its_result(
         buffer.edit(0, 0, f"new\n{block}")
         buffer.settle()
         gate.opened.set()
-        assert plain(sent.result(TIMEOUT))["state"] == "done"
+        assert plain(sent.result(TIMEOUT))["outcome"] == "passed"
     assert "#+RESULTS: it\n" in buffer.text
 
 
@@ -181,7 +184,7 @@ def test_typing_while_the_result_is_put_in_only_delays_it(
         return None
 
     editor.applying = type_on
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert buffer.text == f"b\na\n{BLOCK.format(server.url)}{RESULT}"
 
 
@@ -191,7 +194,7 @@ def test_an_editor_that_refuses_a_result_is_shown_it(
     buffer = editor.open(folder / "notes.org", BLOCK.format(server.url), "org")
     editor.applying = lambda _: "read-only"
     found = buffer.command("orgrest.send", 1)
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "read-only" in found["message"]
     assert '"a": 1' in found["text"]
 
@@ -206,7 +209,7 @@ def test_an_editor_that_fails_to_put_a_result_in_is_shown_it(
 
     editor.applying = fail
     found = buffer.command("orgrest.send", 1)
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "out of order" in found["message"]
     assert '"a": 1' in found["text"]
 
@@ -225,7 +228,7 @@ def test_a_result_that_would_close_what_was_opened_meanwhile_is_shown(
         gate.opened.set()
         found = plain(sent.result(TIMEOUT))
     assert buffer.text == typed
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "would close" in found["message"]
     assert '"a": 1' in found["text"]
 
@@ -234,7 +237,7 @@ def test_what_is_odd_about_a_request_goes_to_the_log(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
     buffer = editor.open(folder / "a.http", f"GET {server.url}/json\nA: :b\n", "http")
-    assert buffer.command("orgrest.send")["state"] == "done"
+    assert buffer.command("orgrest.send")["outcome"] == "passed"
     (found,) = editor.wait_for(lambda: editor.client.log_messages)
     assert "no variable b is defined" in found.message
 
@@ -264,7 +267,7 @@ def test_a_document_that_was_closed_meanwhile_is_left_alone(
         buffer.diagnostics(lambda found: not found)
         gate.opened.set()
         found = plain(sent.result(TIMEOUT))
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "closed" in found["message"]
 
 
@@ -278,7 +281,7 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
     )
     buffer = editor.open(folder / "notes.org", text, "org")
     found = buffer.command("orgrest.sendAllAbove", 5)
-    assert [one["state"] for one in found["results"]] == ["done", "done"]
+    assert [one["outcome"] for one in found["results"]] == ["passed", "passed"]
     assert "X-Token: t-1" in buffer.text
     assert buffer.text.count("#+RESULTS:") == 2
     assert len(buffer.command("orgrest.sendAllAbove", 99)["results"]) == 3
@@ -304,7 +307,7 @@ def test_a_syntax_error_elsewhere_breaks_nothing(
     bad = '#+begin_src restclient :jq "x\nGET nowhere\nno header\n#+end_src\n'
     buffer = editor.open(folder / "n.org", f"{bad}\n{BLOCK.format(server.url)}\n{bad}", "org")
     line = buffer.line("GET http")
-    assert buffer.command("orgrest.send", line)["state"] == "done"
+    assert buffer.command("orgrest.send", line)["outcome"] == "passed"
     assert buffer.text == f"{bad}\n{BLOCK.format(server.url)}{RESULT}\n{bad}"
     hover = buffer.ask(
         types.TEXT_DOCUMENT_HOVER,
@@ -317,20 +320,20 @@ def test_a_syntax_error_elsewhere_breaks_nothing(
 def test_a_place_without_a_request_is_said(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "notes.org", "text\n", "org")
     found = buffer.command("orgrest.send", 0)
-    assert found == {"line": 0, "state": "failed", "message": "no request block here"}
+    assert found == {"line": 0, "outcome": "error", "message": "no request block here"}
     assert editor.messages == ["orgrest: no request block here"]
 
 
-@pytest.mark.parametrize(("answer", "state"), [("Evaluate", "done"), (None, "skipped")])
+@pytest.mark.parametrize(("answer", "outcome"), [("Evaluate", "passed"), (None, "skipped")])
 def test_a_block_that_wants_a_question_asks_it(
-    editor: Editor, server: RawServer, folder: Path, answer: str | None, state: str
+    editor: Editor, server: RawServer, folder: Path, answer: str | None, outcome: str
 ) -> None:
     text = BLOCK.format(server.url).replace(":noheaders", ":noheaders :eval query")
     buffer = editor.open(folder / "notes.org", text, "org")
     editor.answer = answer
-    assert buffer.command("orgrest.send", 1)["state"] == state
+    assert buffer.command("orgrest.send", 1)["outcome"] == outcome
     assert len(editor.questions) == 1
-    assert ("RESULTS" in buffer.text) == (state == "done")
+    assert ("RESULTS" in buffer.text) == (outcome == "passed")
 
 
 def test_a_result_may_go_to_a_file_in_the_documents_folder_only(
@@ -340,11 +343,11 @@ def test_a_result_may_go_to_a_file_in_the_documents_folder_only(
         f"#+begin_src http :results file :file notes-o/a.json\nGET {server.url}/json\n#+end_src\n"
     )
     buffer = editor.open(folder / "notes.org", text, "org")
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert (folder / "notes-o" / "a.json").read_text() == '{"a":1}'
     assert "[[file:notes-o/a.json]]" in buffer.text
     outside = editor.open(folder / "b.org", text.replace("notes-o/a", "../a"), "org")
-    assert outside.command("orgrest.send", 1)["state"] == "failed"
+    assert outside.command("orgrest.send", 1)["outcome"] == "error"
     assert not (folder.parent / "a.json").exists()
 
 
@@ -356,6 +359,6 @@ def test_a_document_cannot_have_files_elsewhere_sent(
     buffer = editor.open(folder / "a.http", text, "http")
     before = len(server.requests)
     found = buffer.command("orgrest.send", 0)
-    assert found["state"] == "failed"
+    assert found["outcome"] == "error"
     assert "outside the document's folder" in found["message"]
     assert len(server.requests) == before

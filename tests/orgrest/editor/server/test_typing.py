@@ -121,7 +121,7 @@ def test_half_a_character_breaks_nothing(editor: Editor, server: RawServer, fold
     (found,) = buffer.diagnostics()
     assert buffer.shown(found.range) == "{{x}}"
     buffer.replace("{{x}}", "y")
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert b"\xef\xbf\xbdy" in server.requests[-1]
 
 
@@ -189,7 +189,7 @@ def test_a_pasted_curl_command_becomes_a_request(
     (one,) = [one for one in actions if one.title == "Turn the curl command into a request"]
     editor.make(one.edit)
     assert buffer.text == f"### a\r\nGET {server.url}/pasted\r\nX-A: b\r\n"
-    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert b"X-A: b" in server.requests[-1]
 
 
@@ -258,7 +258,7 @@ def test_a_document_without_a_file_has_no_folder(editor: Editor, server: RawServ
     buffer.uri = "untitled:Untitled-1"
     item = types.TextDocumentItem(buffer.uri, "http", 1, buffer.text)
     editor.notify(types.TEXT_DOCUMENT_DID_OPEN, types.DidOpenTextDocumentParams(item))
-    assert buffer.command("orgrest.send")["state"] == "failed"
+    assert buffer.command("orgrest.send")["outcome"] == "error"
     editor.buffers[buffer.uri] = buffer
     buffer.replace("< pyproject.toml", "x")
     assert buffer.command("orgrest.send")["status"] == 200

@@ -169,14 +169,14 @@ def test_what_a_script_sets_for_all_requests_lasts_until_it_is_cleared(
     )
     buffer = editor.open(tmp_path / "script.http", text, "http")
     identifier = {"uri": buffer.uri}
-    assert buffer.command("orgrest.send", 0)["state"] == "done"
+    assert buffer.command("orgrest.send", 0)["outcome"] == "passed"
     found = ask(editor, "session", textDocument=identifier)["variables"]
     assert found == [{"name": "token", "value": "t1"}]
     buffer.command("orgrest.send", 5)
     assert server.requests[-1].startswith(b"GET /png?t1 ")
     assert ask(editor, "session", textDocument=identifier, clear="variables")["variables"] == []
     count = len(server.requests)
-    assert buffer.command("orgrest.send", 5)["state"] == "failed"
+    assert buffer.command("orgrest.send", 5)["outcome"] == "error"
     assert len(server.requests) == count
 
 

@@ -86,7 +86,7 @@ def test_a_variable_added_to_a_file_is_defined_after_a_send_for_who_watches_no_f
         buffer = editor.open(tmp_path / "a.http", text, "http")
         assert buffer.diagnostics()
         (tmp_path / ".env").write_text("host=x.example")
-        assert buffer.command("orgrest.send")["state"] == "done"
+        assert buffer.command("orgrest.send")["outcome"] == "passed"
         assert buffer.diagnostics(lambda found: not found) == []
         assert editor.watched == []
 
