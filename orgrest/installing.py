@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +14,10 @@ def install_command(package: str) -> str:
     That is pipx's or uv's where one of them installed the running program, else pip's, or uv's for
     an environment without pip.
     """
+    import shlex
+    import subprocess
+    import tomllib
+
     prefix = Path(sys.prefix)
     receipt = prefix / "uv-receipt.toml"
     if prefix.parent.name == "venvs" and (prefix / "pipx_metadata.json").exists():

@@ -19,7 +19,7 @@ from orgrest.http.syntax import (
     Template,
     is_token,
 )
-from orgrest.http.values import environments, shorthand
+from orgrest.http.values import shorthand
 from orgrest.http.values.javascript import UNKNOWN
 from orgrest.http.values.references import short
 from orgrest.http.values.values import Values
@@ -103,12 +103,14 @@ class Credentials:
         None means the document's folder. Raises `OrgrestError` for unreadable settings that might
         have one.
         """
+        from orgrest.http.values.environments import mentions
+
         environment = self._context.environment
         for unread in environment.every.unread:
-            if environments.mentions(unread.file, host):
+            if mentions(unread.file, host):
                 raise unread.error.with_traceback(None)
         for broken in environment.every.broken if environment.chosen else ():
-            if environments.mentions(broken.file, _SSL):
+            if mentions(broken.file, _SSL):
                 raise broken.error.with_traceback(None)
         for settings, base in environment.every.certificates:
             found = certificates.for_host(settings, host)
