@@ -104,7 +104,7 @@ def test_what_an_editor_sends_is_in_the_history(
         == "passed"
     )
     with pytest.raises(SystemExit):
-        main(["history", "show", "--name", "kept", "--json"])
+        main(["history", "show", "--all", "--name", "kept", "--json"])
     record = json.loads(capsys.readouterr().out)
     assert record["document"] == str((folder / "kept.http").resolve())
     assert record["exchanges"][0]["response"]["body"]["text"] == '{"a":1}'
@@ -298,7 +298,7 @@ def test_what_is_odd_about_the_choice_is_said_when_all_above_are_sent(
     buffer = editor.open(folder / "notes.org", text, "org")
     assert len(buffer.command("orgrest.sendAllAbove", 99)["results"]) == 1
     (said,) = [one.message for one in editor.client.messages if "left alone" in one.message]
-    assert "notes.org: 1 block in http left alone in a restclient document" in said
+    assert "notes.org: line 4: 1 block in http left alone in a restclient document" in said
 
 
 def test_a_syntax_error_elsewhere_breaks_nothing(
