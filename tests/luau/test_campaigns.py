@@ -286,3 +286,25 @@ def test_programs_for_compilers_alone_compile_and_need_not_end() -> None:
         kinds[running.collect()[0].kind] += 1
     running.close()
     assert 0 < kinds["ok"] < 0.8 * kinds.total()
+
+
+@pytest.mark.parametrize(
+    "caught", ["pcall(down)", "coroutine.resume(coroutine.create(down))", "xpcall(down, type)"]
+)
+def test_how_deep_a_recursion_goes_until_it_overflows_is_no_difference(
+    caught: str,
+) -> None:
+    source = (
+        "local n = 0 local function call(f) return (f()) end "
+        f"local function down() n += 1 return (call(down)) end {caught} print(n)"
+    )
+    missing = what_is_missing()
+    if missing:
+        pytest.skip(missing)
+    runner = Runner(Config(targets=(WEB,)), full_limits=True)
+    try:
+        printed = {run.outcome.output for run in runner.run(Sources(None, source))}
+        assert len(printed) == 2  # it is another depth where the function is inlined
+        assert runner.verdict(parse(source).tree)[0] is None
+    finally:
+        runner.close()

@@ -224,6 +224,14 @@ def test_assertions_are_told_apart_by_their_file_and_by_the_text_beside_a_condit
     assert found.signature == Signature("assertion", detail)
 
 
+def test_a_program_that_takes_long_where_it_ends_does_not_hang_elsewhere() -> None:
+    hang = Outcome("hang", seconds=6)
+    assert judged([Outcome("ok", seconds=2), hang]) is None
+    found = judged([Outcome("ok", seconds=0.1), hang])
+    assert found is not None
+    assert found.signature.kind == "hang"
+
+
 def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
     hang, memory = Outcome("hang"), Outcome("memory")
     for outcomes in ([ok(""), hang], [hang]):
