@@ -1,6 +1,7 @@
 """A pytest plugin: with `--orgrest`, documents with requests are collected as tests.
 
-Every pytest run in an environment with this package loads this module, so it imports nothing.
+Every pytest run in an environment with this package loads this module, so it imports only the
+table of options.
 """
 
 from __future__ import annotations
@@ -23,20 +24,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="collect the requests of .org, .http and .rest files as tests",
     )
-    group.addoption(
-        "--orgrest-env",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="take the variables of this environment",
-    )
-    group.addoption(
-        "--orgrest-var",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a variable of the documents",
-    )
+    from orgrest.options import PYTEST, options_of
+
+    for row in options_of(PYTEST):
+        group.addoption(
+            f"--orgrest-{row.flags.lstrip('-')}",
+            action="append",
+            default=[],
+            metavar=row.metavar,
+            help=row.help,
+        )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Document | None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from orgrest.commands.program import section
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from orgrest.http.values import Inputs
     from orgrest.http.values.global_variables import GlobalVariables
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
@@ -113,128 +111,6 @@ def safe(text: str, secrets: frozenset[str]) -> str:
     from orgrest.rendering.sanitize import visible
 
     return visible(mask(text, secrets))
-
-
-def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
-        found[name.removeprefix(":")] = value
-    return found
-
-
-def _as_proxy(given: str, parameter: click.Parameter) -> str:
-    from orgrest.http.transport.proxies import read_proxy
-
-    try:
-        return read_proxy(given)
-    except OrgrestError as error:
-        raise click.BadParameter(error.reason, param=parameter) from None
-
-
-def with_proxies(
-    allowed: Callable[..., Callable[[_Command], _Command]],
-) -> Callable[[_Command], _Command]:
-    """Return what decorates a command with the options for proxies, in a section.
-
-    They are `proxy`, None if it is not given, and `proxies`, those that documents may choose.
-    """
-    through = allowed(
-        "--proxy",
-        callback=lambda _, parameter, given: None if given is None else _as_proxy(given, parameter),
-        metavar="URL",
-        help="Send through this proxy instead of the environment's.",
-    )
-    choice = allowed(
-        "--allow-proxy",
-        "proxies",
-        multiple=True,
-        callback=lambda _, parameter, given: tuple(_as_proxy(one, parameter) for one in given),
-        metavar="URL",
-        help="Let documents send through this proxy (# @proxy URL).",
-    )
-    return lambda command: through(choice(command))
-
-
-def with_values(command: _Command) -> _Command:
-    """Decorate a command with the options for the sources of values.
-
-    Their parameters are `variables`, `env_file`, `environments` and `seed`.
-    """
-    value = section("Values")
-    for option in (
-        value(
-            "--seed",
-            type=int,
-            metavar="N",
-            help="Make {{$uuid}} and other random values repeatable.",
-        ),
-        value(
-            "--env",
-            "environments",
-            multiple=True,
-            metavar="NAME",
-            help=(
-                "Use the variables of this environment; with several, the last one takes "
-                "precedence."
-            ),
-        ),
-        value(
-            "--env-file",
-            multiple=True,
-            type=click.Path(path_type=Path),
-            help="A .env file with values for env().",
-        ),
-        value(
-            "--var",
-            "variables",
-            multiple=True,
-            callback=_pairs,
-            metavar="NAME=VALUE",
-            help="Set a variable.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def description(_: object, parameter: click.Parameter, given: str | None) -> Path | str | None:
-    """Return the file of a description that an option names; `auto` stays what it is."""
-    if given is None or given == "auto":
-        return given
-    if not Path(given).is_file():
-        raise click.BadParameter(f"there is no file {given}", param=parameter)
-    return Path(given)
-
-
-def inputs_of(
-    directory: Path,
-    *,
-    variables: dict[str, str],
-    env_file: Iterable[Path],
-    environments: tuple[str, ...],
-    seed: int | None,
-    **more: Any,
-) -> Inputs:
-    """Return the sources of values for a document in a folder, by the options of `with_values`.
-
-    Raises OrgrestError if an env file cannot be read.
-    """
-    from orgrest.http.values import Inputs, read_env_file
-
-    values: dict[str, str] = {}
-    for path in env_file:  # later files override earlier ones
-        values.update(read_env_file(path))
-    return Inputs.of_user(
-        directory,
-        overrides=variables,
-        env_file=values,
-        environments=environments,
-        seed=seed,
-        **more,
-    )
 
 
 def globals_in(file: Path) -> GlobalVariables:

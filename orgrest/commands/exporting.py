@@ -5,22 +5,17 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import (
-    complain,
-    inputs_of,
-    require_environments,
-    safe,
-    text_of,
-    with_values,
-)
+from orgrest.commands.console import complain, require_environments, safe, text_of
+from orgrest.commands.options import inputs_of, settings_of, with_options
 from orgrest.files import FileError, is_request_file, write, write_new, write_private
 from orgrest.model import OrgrestError
+from orgrest.options import EXPORT
 
 if TYPE_CHECKING:
     from orgrest.convert.formats import Write
@@ -62,29 +57,15 @@ def _writers() -> dict[str, Write]:
     metavar="FILE",
     help="Write here: a new file.",
 )
-@click.option("--name", "names", multiple=True, metavar="NAME", help="The request with this name.")
-@click.option("--line", "lines", multiple=True, type=int, metavar="N", help="The one at this line.")
-@with_values
-@click.option(
-    "--stdin-name",
-    type=click.Path(path_type=Path),
-    metavar="NAME",
-    help="With the FILE -, take standard input for the text of the file NAME.",
-)
+@with_options(EXPORT)
 @click.option("--strict", is_flag=True, help="Status 1 if something is not in the export.")
 def export(
     file: str,
     *,
     target: str,
     output: Path | None,
-    names: tuple[str, ...],
-    lines: tuple[int, ...],
-    variables: dict[str, str],
-    env_file: tuple[Path, ...],
-    environments: tuple[str, ...],
-    seed: int | None,
-    stdin_name: Path | None,
     strict: bool,
+    **given: Any,
 ) -> None:
     """Write requests for another tool.
 
@@ -97,25 +78,18 @@ def export(
     orgrest export --to curl api.http
     """
     from orgrest.convert.shared.completing import read
-    from orgrest.run.settings import Settings
 
     try:
         if output is not None and output.exists():
             raise FileError("this file exists: name a new one", file=str(output))
-        path, text = text_of(file, stdin_name)
-        require_environments(environments, [path.resolve().parent])
-        inputs = inputs_of(
-            path.resolve().parent,
-            variables=variables,
-            env_file=env_file,
-            environments=environments,
-            seed=seed,
-        )
+        path, text = text_of(file, given["stdin_name"])
+        folder = path.resolve().parent
+        require_environments(given["environments"], [folder])
         found = read(
             text,
             file=str(path),
             plain=is_request_file(path),
-            settings=Settings(inputs, names=names, lines=lines),
+            settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
         )
         beside = None if output is None else f"{output.stem}-bodies"
         written = _writers()[target](found, beside=beside)

@@ -13,8 +13,9 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.console import complain
-from orgrest.commands.program import section
+from orgrest.commands.options import with_options
 from orgrest.model import OrgrestError
+from orgrest.options import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,24 +32,6 @@ _REPORTS = {
     "har": "orgrest.reports.har",
 }
 """The module of each report; its function `pieces` yields the report's bytes."""
-_HELP = {
-    "junit": "Write a report as JUnit's XML.",
-    "html": "Write a report as one page to read.",
-    "tap": "Write a report in the Test Anything Protocol.",
-    "report-json": "Write a report as JSON.",
-    "har": "Write the exchanges as an HTTP Archive 1.2.",
-}
-REPORTS = "Reports"
-"""The section of their options."""
-_PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
-
-
-def with_reports(command: _Command) -> _Command:
-    """Decorate a command with the options for the files of reports."""
-    for name in reversed(_REPORTS):
-        option = section(REPORTS)(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
-        command = option(command)
-    return command
 
 
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
@@ -86,7 +69,7 @@ def write_all(
 
 @program.command()
 @click.argument("run", type=click.Path(path_type=Path), metavar="FILE")
-@with_reports
+@with_options(REPORT)
 def report(run: Path, **given: Any) -> None:
     """Make reports of an earlier run of `orgrest test`.
 

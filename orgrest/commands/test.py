@@ -11,29 +11,27 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from orgrest import __version__
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import (
-    complain,
-    description,
-    globals_in,
+from orgrest.commands.console import complain, globals_in, require_environments
+from orgrest.commands.options import (
+    budget_of,
+    client_of,
     inputs_of,
-    require_environments,
-    with_proxies,
-    with_values,
+    settings_of,
+    with_options,
 )
-from orgrest.commands.program import section
-from orgrest.commands.reports import REPORTS, chosen, with_reports, write_all
+from orgrest.commands.reports import chosen, write_all
 from orgrest.files import FileError, write_private
 from orgrest.model import OrgrestError
+from orgrest.options import TEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,158 +47,16 @@ if TYPE_CHECKING:
 
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
-_FILE = click.Path(path_type=Path, dir_okay=False)
 _GRACE = 1.5
 """Seconds after `--max-time` until requests in progress are abandoned and reports written."""
 _MOST_LEFT = 20  # operations not exercised that are listed
-_SECONDS = click.FloatRange(0, min_open=True)
-
-
-@attrs.frozen
-class Asked:
-    """The command-line options of one run."""
-
-    files: tuple[str, ...]
-    names: tuple[str, ...]
-    tags: tuple[str, ...]
-    variables: dict[str, str]
-    env_file: tuple[Path, ...]
-    environments: tuple[str, ...]
-    seed: int | None
-    data: Path | None
-    repeat: int
-    jobs: int
-    bail: bool
-    retry: int
-    retry_delay: float
-    timeout: float | None
-    max_time: float | None
-    max_requests: int
-    wait_for: tuple[str, ...]
-    wait_timeout: float
-    openapi: Path | str | None
-    write: bool
-    allow_read: tuple[Path, ...]
-    allow_write: tuple[Path, ...]
-    ca: Path | None
-    insecure: bool
-    allow_private: bool
-    proxy: str | None
-    proxies: tuple[str, ...]
-    jsonl: Path | None
-    globals_file: Path | None
-    quiet: bool
-    reports: dict[str, Path] = attrs.field(factory=dict)
-
-
-_which = section("Which requests")
-_runs = section("How they are run")
-_allowed = section("What a run may do")
-_written = section(REPORTS)
 
 
 @program.command()
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=documents
 )
-@_which(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Run only requests with this name (*? match any text).",
-)
-@_which("--tag", "tags", multiple=True, metavar="TAG", help="Run only requests with this tag.")
-@with_values
-@_runs("--data", type=_FILE, metavar="FILE", help="Run once for each row of this CSV or JSON file.")
-@_runs("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times.")
-@_runs(
-    "-j",
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=1,
-    metavar="N",
-    help="Run N documents at once.",
-)
-@_runs(
-    "--globals",
-    "globals_file",
-    type=_FILE,
-    metavar="FILE",
-    help="Keep the global variables of scripts in FILE between runs.",
-)
-@_runs("--bail", is_flag=True, help="End the run at the first failure.")
-@_runs(
-    "--openapi",
-    callback=description,
-    metavar="FILE|auto",
-    help="Check requests and responses against this OpenAPI description, or one found beside them.",
-)
-@_runs(
-    "--retry",
-    type=click.IntRange(0, 1000),
-    default=0,
-    metavar="N",
-    help=(
-        "Repeat requests without an answer or with status 408, 425, 429, 502, 503 or 504 up to N "
-        "times, where that is safe."
-    ),
-)
-@_runs(
-    "--retry-delay",
-    type=click.FloatRange(0),
-    default=1.0,
-    metavar="SECONDS",
-    help="The delay before a repetition (1), unless the server sends Retry-After.",
-)
-@_allowed("--timeout", type=_SECONDS, metavar="SECONDS", help="Cancel a request after this time.")
-@_allowed(
-    "--max-requests",
-    type=click.IntRange(1),
-    default=100_000,
-    metavar="N",
-    help="End the run after this many requests (100000).",
-)
-@_allowed("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
-@_runs(
-    "--wait-for",
-    multiple=True,
-    metavar="URL",
-    help="Wait until this URL answers with a status below 500.",
-)
-@_runs(
-    "--wait-timeout",
-    type=_SECONDS,
-    default=60.0,
-    metavar="SECONDS",
-    help="The longest wait for --wait-for (60).",
-)
-@_written("--write", is_flag=True, help="Write the results into the documents.")
-@_allowed(
-    "--allow-read",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="Also allow requests to read files in DIR.",
-)
-@_allowed(
-    "--allow-write",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="Allow documents to write files of any name in DIR.",
-)
-@_allowed("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
-@_allowed(
-    "--allow-private",
-    is_flag=True,
-    help="Follow redirects of public servers to private addresses.",
-)
-@_allowed("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@with_proxies(_allowed)
-@with_reports
-@_written("--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request.")
-@_written("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
+@with_options(TEST)
 def test(**given: Any) -> None:
     """Run documents as tests.
 
@@ -213,10 +69,10 @@ def test(**given: Any) -> None:
     orgrest test api.http --env dev --junit report.xml
     orgrest test tests/ -j 4 --html report.html
     """
-    asked = Asked(reports=chosen(given), **given)
+    asked = SimpleNamespace(reports=chosen(given), given=given, **given)
     if asked.write and (asked.repeat > 1 or asked.data):
         raise click.UsageError("--write keeps one result, so not with --repeat or --data")
-    if asked.globals_file is not None and asked.jobs > 1:
+    if asked.globals is not None and asked.jobs > 1:
         raise click.UsageError("--globals takes what one document after the other sets: no --jobs")
     try:
         status = _test(asked)
@@ -226,8 +82,7 @@ def test(**given: Any) -> None:
     sys.exit(status)
 
 
-def _test(asked: Asked) -> int:
-    from orgrest.http.transport import Budget, Client
+def _test(asked: SimpleNamespace) -> int:
     from orgrest.run.history import History
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.waiting import wait_for
@@ -237,14 +92,7 @@ def _test(asked: Asked) -> int:
     settings = _settings(asked)
     services = _services(asked, settings.inputs, history)
 
-    client = partial(
-        Client,
-        ca=asked.ca,
-        insecure=asked.insecure,
-        allow_private=asked.allow_private,
-        proxy=asked.proxy,
-    )
-
+    client = client_of(TEST, asked.given)
     with client() as waiting:
         for warning in waiting.warnings:
             complain(f"warning: {warning}")
@@ -256,7 +104,7 @@ def _test(asked: Asked) -> int:
             return 1
         except KeyboardInterrupt:
             return 130
-    control = Control(client, Budget(asked.max_requests, seconds=asked.max_time))
+    control = Control(client, budget_of(TEST, asked.given))
     try:
         services.client = control.client
         return _run(asked, plan, settings, services, control)
@@ -274,7 +122,7 @@ def _keep(file: Path | None, services: Services) -> None:
         write_private(file, services.globals_.written())
 
 
-def _plan(asked: Asked) -> list[Unit]:
+def _plan(asked: SimpleNamespace) -> list[Unit]:
     from orgrest.run.suite import finding
     from orgrest.run.suite.unit import Unit
 
@@ -293,40 +141,18 @@ def _plan(asked: Asked) -> list[Unit]:
     return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
 
 
-def _settings(asked: Asked) -> Settings:
-    from orgrest.run.plan import Choice
-    from orgrest.run.retry_policy import RetryPolicy
-    from orgrest.run.settings import Settings
-
-    inputs = inputs_of(
-        Path(),
-        variables=asked.variables,
-        env_file=asked.env_file,
-        environments=asked.environments,
-        seed=asked.seed,
-        allow_read=asked.allow_read,
-    )
-    return Settings(
-        inputs,
-        timeout=asked.timeout,
-        allow_write=asked.allow_write,
-        insecure=asked.insecure,
-        proxies=(*asked.proxies, *filter(None, (asked.proxy,))),
-        choice=Choice(asked.names, frozenset(asked.tags)),
-        retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
-        bail=asked.bail,
-        write=asked.write,
-    )
+def _settings(asked: SimpleNamespace) -> Settings:
+    return settings_of(TEST, asked.given, inputs_of(TEST, asked.given, Path()))
 
 
-def _services(asked: Asked, inputs: Inputs, history: History) -> Services:
+def _services(asked: SimpleNamespace, inputs: Inputs, history: History) -> Services:
     from orgrest.run.descriptions import Descriptions
     from orgrest.run.logins import Logins
     from orgrest.run.services import Services
     from orgrest.run.writable_files import write
 
     return Services.of_user(
-        globals_=None if asked.globals_file is None else globals_in(asked.globals_file),
+        globals_=None if asked.globals is None else globals_in(asked.globals),
         logins=Logins(),
         history=history,
         descriptions=Descriptions(asked.openapi, inputs),
@@ -335,7 +161,7 @@ def _services(asked: Asked, inputs: Inputs, history: History) -> Services:
 
 
 def _run(
-    asked: Asked,
+    asked: SimpleNamespace,
     plan: Sequence[Unit],
     settings: Settings,
     services: Services,
@@ -372,7 +198,7 @@ def _run(
             spool.write({"summary": summary})
             if not write_all(asked.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
-        _keep(asked.globals_file, services)
+        _keep(asked.globals, services)
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -387,7 +213,7 @@ def _head() -> dict[str, Any]:
     return {"orgrest": __version__, "started": started}
 
 
-def _status(asked: Asked, run: SuiteRun, control: Control) -> int:
+def _status(asked: SimpleNamespace, run: SuiteRun, control: Control) -> int:
     if control.interrupted:
         return 130
     if run.unreadable:
@@ -500,7 +326,9 @@ def _tell_coverage(description: dict[str, Any]) -> None:
             click.echo(f"        {what}: {len(every) - _MOST_LEFT} more", err=True)
 
 
-def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:
+def _with_progress(
+    briefs: Iterable[Brief], plan: Sequence[Unit], asked: SimpleNamespace
+) -> Iterator[Brief]:
     """Show the progress of the run on a terminal."""
     if len(plan) < 2 or asked.quiet or not sys.stderr.isatty():
         yield from briefs

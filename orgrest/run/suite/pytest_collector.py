@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.model import OrgrestError
+from orgrest.options import pair
 from orgrest.run.logins import Logins
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
@@ -89,12 +90,10 @@ class Document(pytest.File):
         from orgrest.http.values import Inputs
 
         option = self.config.getoption
-        variables = {}
-        for text in option("orgrest_var"):
-            name, equals, value = text.partition("=")
-            if not equals or not name:
-                raise pytest.UsageError(f"--orgrest-var: {text!r} is not NAME=VALUE")
-            variables[name] = value
+        try:
+            variables = dict(map(pair, option("orgrest_var")))
+        except ValueError as error:
+            raise pytest.UsageError(f"--orgrest-var: {error}") from None
         folder = self.path.parent
         inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
         self._control = Control(Client)

@@ -1,0 +1,166 @@
+"""The options of `orgrest.options` on the command line: their types, and what they set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from orgrest.commands import program
+from orgrest.options import options_of, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from orgrest.http.transport import Client
+    from orgrest.http.values import Inputs
+    from orgrest.options import Option
+    from orgrest.run.settings import Settings
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:
+    _Type = click.ParamType  # which is generic only in newer versions
+
+
+class _Converted(_Type):
+    """A type whose values a function converts; its ValueErrors and OrgrestErrors are reported."""
+
+    def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
+        self.name = name
+        self._convert = convert
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert a text; a value that is none was converted before."""
+        from orgrest.model import OrgrestError
+
+        try:
+            return self._convert(value) if isinstance(value, str) else value
+        except OrgrestError as error:
+            self.fail(error.reason, param, ctx)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _size(text: str) -> int:
+    from orgrest.rendering.results import parse_size
+
+    return parse_size(text)
+
+
+def _proxy(text: str) -> str:
+    from orgrest.http.transport.proxies import read_proxy
+
+    return read_proxy(text)
+
+
+def _description(text: str) -> Path | str:
+    if text != "auto" and not Path(text).is_file():
+        raise ValueError(f"there is no file {text}")
+    return text if text == "auto" else Path(text)
+
+
+KINDS: Mapping[str, click.ParamType[Any]] = {
+    "text": click.STRING,
+    "integer": click.INT,
+    "count": click.IntRange(1),
+    "jobs": click.IntRange(1, 256),
+    "retries": click.IntRange(0, 1000),
+    "seconds": click.FloatRange(0, min_open=True),
+    "delay": click.FloatRange(0),
+    "path": click.Path(path_type=Path),
+    "file": click.Path(path_type=Path, dir_okay=False),
+    "report": click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    "folder": click.Path(path_type=Path, exists=True, file_okay=False),
+    "language": click.Choice(["restclient", "http", "rest", "verb"]),
+    "moment": click.Choice(["each", "end"]),
+    "pairs": _Converted("pair", pair),
+    "size": _Converted("size", _size),
+    "proxy": _Converted("proxy", _proxy),
+    "description": _Converted("description", _description),
+}
+"""The types of the kinds of options; `flag` is none of them."""
+
+
+def with_options(command: str) -> Callable[[_Command], _Command]:
+    """Return what decorates a command with the options that the table has for it."""
+
+    def decorate(function: _Command) -> _Command:
+        for row in reversed(options_of(command)):
+            function = _decorator(row)(function)
+        return function
+
+    return decorate
+
+
+def _decorator(row: Option) -> Callable[[_Command], _Command]:
+    option = partial(program.section(row.section), *row.flags.split(), row.name, help=row.help)
+    if row.kind == "flag":
+        return option(is_flag=True)
+    default = {} if row.default is None else {"default": row.default}
+    return option(type=KINDS[row.kind], metavar=row.metavar, multiple=row.many, **default)
+
+
+def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the values of a command's options by what they set: "" (Settings), `inputs` ..."""
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for row in options_of(command):
+        for field in row.field.split():
+            part, _, name = field.rpartition(".")
+            value = given[row.name]
+            found[part][name] = frozenset(value) if name in ("languages", "tags") else value
+    return found
+
+
+def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
+    """Return the sources of values for a document in a folder, by a command's options.
+
+    Raises OrgrestError if an env file cannot be read.
+    """
+    from orgrest.http.values import Inputs, read_env_file
+
+    values = _parts(command, given)["inputs"]
+    env_file: dict[str, str] = {}
+    for path in values["env_file"]:  # later files override earlier ones
+        env_file.update(read_env_file(path))
+    values |= {"env_file": env_file, "overrides": dict(values["overrides"])}
+    return Inputs.of_user(directory, **values, **more)
+
+
+def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Settings:
+    """Return the settings of a run, by a command's options."""
+    from orgrest.run.plan import Choice
+    from orgrest.run.retry_policy import RetryPolicy
+    from orgrest.run.settings import Settings
+
+    parts = _parts(command, given)
+    proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
+    values = parts[""]
+    if "proxies" in values:  # who chooses a proxy for the run allows it to documents
+        values["proxies"] = (*values["proxies"], *proxies)
+    return Settings(
+        inputs,
+        choice=Choice(**parts["choice"]),
+        retry_policy=RetryPolicy(**parts["retry_policy"]),
+        **values,
+    )
+
+
+def client_of(command: str, given: Mapping[str, Any]) -> partial[Client]:
+    """Return a function that makes clients, by a command's options."""
+    from orgrest.http.transport import Client
+
+    return partial(Client, **_parts(command, given)["client"])
+
+
+def budget_of(command: str, given: Mapping[str, Any]) -> Any:
+    """Return the budget of a run, by a command's options."""
+    from orgrest.http.transport import Budget
+
+    return Budget(**_parts(command, given)["budget"])

@@ -1,0 +1,405 @@
+"""The options of runs, one row each: the command line, pytest and editors derive theirs from it.
+
+This module imports nothing, because shell completion and every run of pytest load it. To add an
+option: a row here, the field that it sets, and the place that uses the field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+RUN, TEST, EXPORT, REPORT, PYTEST = "orgrest", "test", "export", "report", "pytest"
+"""Who has an option: `orgrest FILE`, its commands, and the pytest plugin."""
+_ALL = (RUN, TEST, EXPORT)
+_SENDING = (RUN, TEST)
+
+_WHICH = "Which requests"
+_VALUES = "Values"
+_HOW = "How requests are sent"
+_LIMITS = "What a run may do"
+_OUTPUT = "Output"
+_KEPT = "What is kept between runs"
+REPORTS = "Reports"
+
+
+class Option(NamedTuple):
+    """An option: `flags` as they are typed, and the `commands` that have it.
+
+    `field` is what it sets: a field of Settings, of its parts (`inputs.seed`), or of the `client`
+    and the `budget`, which are created from it; several are separated by blanks. Without a field,
+    the command alone uses it, by the name of the last flag. `kind` is a key of
+    `commands.options.KINDS`. `setting` is the name in the settings of editors.
+    """
+
+    flags: str
+    section: str
+    commands: tuple[str, ...]
+    help: str
+    kind: str = "text"
+    field: str = ""
+    metavar: str | None = None
+    default: Any = None
+    many: bool = False
+    setting: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its value: that of the field, or of the last flag."""
+        last = self.field.split()[0] if self.field else self.flags.split()[-1].lstrip("-")
+        return last.rpartition(".")[2].replace("-", "_")
+
+
+OPTIONS: Final = (
+    Option(
+        "--name",
+        _WHICH,
+        (RUN, EXPORT),
+        "Take only the request with this name.",
+        field="names",
+        metavar="NAME",
+        many=True,
+    ),
+    Option(
+        "--name",
+        _WHICH,
+        (TEST,),
+        "Run only requests with this name (*? match any text).",
+        field="choice.names",
+        metavar="NAME",
+        many=True,
+    ),
+    Option(
+        "--tag",
+        _WHICH,
+        (TEST,),
+        "Run only requests with this tag.",
+        field="choice.tags",
+        metavar="TAG",
+        many=True,
+    ),
+    Option(
+        "--line",
+        _WHICH,
+        (RUN, EXPORT),
+        "Take only the request at this line.",
+        "integer",
+        field="lines",
+        metavar="N",
+        many=True,
+    ),
+    Option(
+        "--lang",
+        _WHICH,
+        (RUN,),
+        "Run only blocks in this language.",
+        "language",
+        field="languages",
+        many=True,
+    ),
+    Option(
+        "--stdin-name",
+        _WHICH,
+        (RUN, EXPORT),
+        "Treat standard input as the text of FILE: its type and folder apply.",
+        "path",
+        metavar="FILE",
+    ),
+    Option(
+        "--var",
+        _VALUES,
+        (*_ALL, PYTEST),
+        "Set a variable.",
+        "pairs",
+        field="inputs.overrides",
+        metavar="NAME=VALUE",
+        many=True,
+        setting="variables",
+    ),
+    Option(
+        "--env",
+        _VALUES,
+        (*_ALL, PYTEST),
+        "Use the variables of this environment; with several, the last one takes precedence.",
+        field="inputs.environments",
+        metavar="NAME",
+        many=True,
+        setting="environments",
+    ),
+    Option(
+        "--env-file",
+        _VALUES,
+        _ALL,
+        "A .env file with values for env().",
+        "path",
+        field="inputs.env_file",
+        metavar="FILE",
+        many=True,
+    ),
+    Option(
+        "--seed",
+        _VALUES,
+        _ALL,
+        "Make {{$uuid}} and other random values repeatable.",
+        "integer",
+        field="inputs.seed",
+        metavar="N",
+    ),
+    Option(
+        "--data",
+        _HOW,
+        (TEST,),
+        "Run once for each row of this CSV or JSON file.",
+        "file",
+        metavar="FILE",
+    ),
+    Option("--repeat", _HOW, (TEST,), "Run everything N times.", "count", metavar="N", default=1),
+    Option("-j --jobs", _HOW, (TEST,), "Run N documents at once.", "jobs", metavar="N", default=1),
+    Option("--bail", _HOW, (TEST,), "End the run at the first failure.", "flag", field="bail"),
+    Option("--fail", _HOW, (RUN,), "Treat a status of 400 or above as a failure.", "flag", "fail"),
+    Option(
+        "--openapi",
+        _HOW,
+        _SENDING,
+        "Check requests and responses against this OpenAPI description, or one found beside them.",
+        "description",
+        metavar="FILE|auto",
+        setting="openapi",
+    ),
+    Option(
+        "--retry",
+        _HOW,
+        (TEST,),
+        "Repeat requests without an answer or with status 408, 425, 429, 502, 503 or 504 up to N "
+        "times, where that is safe.",
+        "retries",
+        field="retry_policy.retries",
+        metavar="N",
+        default=0,
+    ),
+    Option(
+        "--retry-delay",
+        _HOW,
+        (TEST,),
+        "The delay before a repetition (1), unless the server sends Retry-After.",
+        "delay",
+        field="retry_policy.delay",
+        metavar="SECONDS",
+        default=1.0,
+    ),
+    Option(
+        "--wait-for",
+        _HOW,
+        (TEST,),
+        "Wait until this URL answers with a status below 500.",
+        metavar="URL",
+        many=True,
+    ),
+    Option(
+        "--wait-timeout",
+        _HOW,
+        (TEST,),
+        "The longest wait for --wait-for (60).",
+        "seconds",
+        metavar="SECONDS",
+        default=60.0,
+    ),
+    Option(
+        "--ca",
+        _HOW,
+        _SENDING,
+        "Certificates to trust instead of the system's.",
+        "file",
+        field="client.ca",
+        metavar="FILE",
+    ),
+    Option(
+        "--proxy",
+        _HOW,
+        _SENDING,
+        "Send through this proxy instead of the environment's.",
+        "proxy",
+        field="client.proxy",
+        metavar="URL",
+    ),
+    Option(
+        "--watch",
+        _HOW,
+        (RUN,),
+        "Run again whenever a FILE, or a file that it reads, changes.",
+        "flag",
+    ),
+    Option(
+        "--timeout",
+        _LIMITS,
+        _SENDING,
+        "Cancel a request after this time.",
+        "seconds",
+        field="timeout",
+        metavar="SECONDS",
+    ),
+    Option(
+        "--max-requests",
+        _LIMITS,
+        _SENDING,
+        "End the run after this many requests (100000).",
+        "count",
+        field="budget.requests",
+        metavar="N",
+        default=100_000,
+    ),
+    Option(
+        "--max-time",
+        _LIMITS,
+        (TEST,),
+        "End the run after this time.",
+        "seconds",
+        field="budget.seconds",
+        metavar="SECONDS",
+    ),
+    Option(
+        "--insecure",
+        _LIMITS,
+        _SENDING,
+        "Do not verify TLS certificates.",
+        "flag",
+        field="insecure client.insecure",
+    ),
+    Option(
+        "--allow-private",
+        _LIMITS,
+        _SENDING,
+        "Follow redirects of public servers to private addresses.",
+        "flag",
+        field="client.allow_private",
+    ),
+    Option(
+        "--allow-proxy",
+        _LIMITS,
+        _SENDING,
+        "Let documents send through this proxy (# @proxy URL).",
+        "proxy",
+        field="proxies",
+        metavar="URL",
+        many=True,
+    ),
+    Option(
+        "--allow-read",
+        _LIMITS,
+        _SENDING,
+        "Also allow requests to read files in DIR.",
+        "folder",
+        field="inputs.allow_read",
+        metavar="DIR",
+        many=True,
+    ),
+    Option(
+        "--allow-write",
+        _LIMITS,
+        _SENDING,
+        "Allow documents to write files of any name in DIR.",
+        "folder",
+        field="allow_write",
+        metavar="DIR",
+        many=True,
+    ),
+    Option(
+        "--dry-run",
+        _OUTPUT,
+        (RUN,),
+        "Print the requests instead of sending them.",
+        "flag",
+        field="dry_run",
+    ),
+    Option(
+        "--explain",
+        _OUTPUT,
+        (RUN,),
+        "With --dry-run: also print where each variable's value comes from.",
+        "flag",
+    ),
+    Option("--stdout", _OUTPUT, (RUN,), "Print the document instead of writing it.", "flag"),
+    Option("--diff", _OUTPUT, (RUN,), "Print what would change instead of writing it.", "flag"),
+    Option(
+        "--check",
+        _OUTPUT,
+        (RUN,),
+        "Write nothing, and exit with status 1 if a result would change.",
+        "flag",
+    ),
+    Option(
+        "--volatile",
+        _OUTPUT,
+        (RUN,),
+        "A response header that --check ignores, such as Date.",
+        metavar="HEADER",
+        many=True,
+    ),
+    Option(
+        "--limit",
+        _OUTPUT,
+        (RUN,),
+        "How much of a body is shown (1M); a longer one is saved to a file.",
+        "size",
+        field="limit",
+        metavar="SIZE",
+    ),
+    Option(
+        "--save",
+        _OUTPUT,
+        (RUN,),
+        "When to save the document: after each request, or at the end.",
+        "moment",
+    ),
+    Option("--write", _OUTPUT, (TEST,), "Write the results into the documents.", "flag", "write"),
+    Option("--list-envs", _OUTPUT, (RUN,), "Print the environments of each FILE.", "flag"),
+    Option("-q --quiet", _OUTPUT, (RUN,), "Print errors only.", "flag"),
+    Option("-q --quiet", _OUTPUT, (TEST,), "Print only failures and the summary.", "flag"),
+    Option("--json", _OUTPUT, (RUN,), "Print a line of JSON for each request.", "flag"),
+    Option(
+        "--cookies",
+        _KEPT,
+        (RUN,),
+        "Keep cookies in FILE between runs (Netscape's format, as curl's).",
+        "file",
+        metavar="FILE",
+    ),
+    Option(
+        "--globals",
+        _KEPT,
+        _SENDING,
+        "Keep the global variables of scripts in FILE between runs.",
+        "file",
+        metavar="FILE",
+    ),
+    *(
+        Option(f"--{flag}", REPORTS, (TEST, REPORT), text, "report", metavar="FILE")
+        for flag, text in (
+            ("junit", "Write a report as JUnit's XML."),
+            ("html", "Write a report as one page to read."),
+            ("tap", "Write a report in the Test Anything Protocol."),
+            ("report-json", "Write a report as JSON."),
+            ("har", "Write the exchanges as an HTTP Archive 1.2."),
+        )
+    ),
+    Option(
+        "--jsonl",
+        REPORTS,
+        (TEST,),
+        "Write a line of JSON after each request.",
+        "file",
+        metavar="FILE",
+    ),
+)
+
+
+def options_of(command: str) -> tuple[Option, ...]:
+    """Return the options of a command, or of the pytest plugin."""
+    return tuple(one for one in OPTIONS if command in one.commands)
+
+
+def pair(text: str) -> tuple[str, str]:
+    """Return the name and the value in `NAME=VALUE`. Raises ValueError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"{text!r} is not NAME=VALUE")
+    return name.removeprefix(":"), value
