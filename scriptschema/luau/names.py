@@ -244,6 +244,9 @@ class _Reader:
         self.index = {text: index for index, text in enumerate(table)}
         self.newer = newer
 
+    def __contains__(self, text: str) -> bool:
+        return text in self.index or text in self.newer
+
     def __call__(self, text: str) -> int:
         newer = self.newer.get(text)
         return self.index.setdefault(text, len(self.index)) if newer is None else newer

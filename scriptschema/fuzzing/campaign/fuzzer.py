@@ -33,6 +33,7 @@ from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
@@ -103,7 +104,9 @@ class Batch:
 
 
 class Fuzzer:
-    """See the module. `seed` differs for each fuzzer of a campaign; `corpus` has encoded trees.
+    """See the module. `seed` differs for each fuzzer of a campaign.
+
+    `corpus` has encoded trees, which are repaired: they may come from somebody else.
 
     `programs` makes the programs, if it is not `ProgramSource(config, seed)`.
 
@@ -131,7 +134,7 @@ class Fuzzer:
         self.runner = Runner(config)
         self._novelty = Novelty(self.runner.judge.targets)
         for data in corpus:
-            self.add(data)
+            self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
 
     def add(self, data: bytes) -> None:
         """Add a tree to the corpus: its features are no longer new, and it may be mutated."""

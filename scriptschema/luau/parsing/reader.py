@@ -114,9 +114,9 @@ class Reader:
         self.scopes: list[list[str]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.aliases = {  # Luau lets a type be used before its declaration
-            text
-            for word, kind, text in zip(self.texts, self.kinds[1:], self.texts[1:], strict=False)
-            if word == "type" and kind == "name"
+            self.texts[number + 1 + (self.kinds[number + 1] == "function")]
+            for number, word in enumerate(self.texts[:-2])
+            if word == "type" and self.kinds[number + 1] in ("name", "function")
         }
         self.identifiers = set(self.texts)
         for start, comment in tokens.comments:

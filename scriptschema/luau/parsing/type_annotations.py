@@ -102,7 +102,7 @@ def _read_named_type(r: Reader) -> Reading:
             return m.Type(literal=literal)
     elif declared:
         pass
-    elif text in r.names.primitive.index or text in _MORE_PRIMITIVES:
+    elif text in r.names.primitive or text in _MORE_PRIMITIVES:
         return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive(text)))
     else:
         return m.Type(class_=m.TypeClass(kind=r.names.class_(text)))

@@ -11,7 +11,9 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 from scriptschema.luau.validation.type_annotations import (
     distinct,
     generics,
+    join_lists,
     pack_of,
+    trim_types,
     types_of,
     visit_pack_name,
 )
@@ -36,6 +38,8 @@ def visit_function_body(
         node.vararg_pack = None
     has_type = node.vararg and node.vararg_pack is None
     shorten(v, node, "types", len(node.args) + has_type, path, "types")
+    trim_types(v, node, path)
+    join_lists(v, node, "rettypes", "rettail", path, may_be_empty=True)
     tail = [] if node.rettail is None else pack_of(node.rettail, path, "rettail", depth + 1)
     v.push(
         *types_of(node.types, path, "types", depth + 1, omitted=len(node.args)),

@@ -33,6 +33,7 @@ from scriptschema.luau.validation.traversal import (
 from scriptschema.luau.validation.type_annotations import (
     generics,
     own_name,
+    trim_types,
     types_of,
     visit_defaults,
     visit_type,
@@ -239,6 +240,7 @@ def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Place, depth: 
     _not_empty(v, node.vars, m.Local(name=0), path, "vars")
     shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
     shorten(v, node, "types", len(node.vars), path, "types")
+    trim_types(v, node, path)
     registers = v.scope.function.registers
     room = max(MAX_REGISTERS - registers - len(node.vars), len(node.vars))
     shorten(v, node, "values", room, path, "registers")
@@ -273,6 +275,7 @@ def _visit_for_in(v: Traversal, node: m.StatForIn, path: Place, depth: int) -> N
     registers = v.scope.function.registers
     shorten(v, node, "values", MAX_REGISTERS - registers, path, "registers")
     shorten(v, node, "types", len(node.vars), path, "types")
+    trim_types(v, node, path)
     v.push(
         *types_of(node.types, path, "types", depth + 1, omitted=len(node.types)),
         *expressions(node.values, path, "values", depth + 1, registers),

@@ -15,7 +15,7 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 
 RULES: Final = {
     "type": "a type that is named is in scope",
-    "pack": "a pack in parentheses has no type or several",
+    "pack": "a pack in parentheses has no type or several, and does not end in another one",
     "default": "generics with defaults are the last ones",
     "indexer": "an indexer stands among the properties",
     "duplicate": "parameters have different names, and so have generics",
@@ -38,9 +38,32 @@ def types_of(
     ]
 
 
+def trim_types(v: Traversal, node: Any, path: Place) -> None:
+    """Remove the omitted types at the end of a list, which print as nothing."""
+    while node.types and node.types[-1].which == "omitted":
+        v.note((path, "types", len(node.types) - 1), "types", "the last type is omitted")
+        node.types = node.types[:-1]
+
+
 def pack_of(pack: x.TypePack, path: Place, name: str, depth: int) -> list[Task]:
     """Tasks for what ends a list of types, the field `name`."""
     return [(_visit_pack, pack, (path, name, None), depth)]
+
+
+def join_lists(
+    v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
+) -> None:
+    """Move the types of a list at the end of a list of types, which prints alike, into that one.
+
+    With `may_be_empty`, an empty list after no types stays: the results of `(): ()`.
+    """
+    while (pack := getattr(node, tail)) is not None and pack.which == "list":
+        end: x.TypeList = pack.alternative
+        if may_be_empty and not getattr(node, types) and not end.types and end.tail is None:
+            return
+        v.note((path, tail, None), "pack", "a list of types does not end in another one")
+        setattr(node, types, [*getattr(node, types), *pack.alternative.types])
+        setattr(node, tail, pack.alternative.tail)
 
 
 def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
@@ -68,6 +91,7 @@ def _visit_pack(v: Traversal, node: x.TypePack, path: Place, depth: int) -> None
     if node.which == "variadic":
         v.push((visit_type, inner, (path, "variadic", None), depth + 1))
     elif node.which == "list":
+        join_lists(v, inner, "types", "tail", (path, "list", None))
         here = (path, "list", None)
         v.push(*types_of(inner.types, here, "types", depth + 2))
         if inner.tail is not None:
@@ -82,16 +106,43 @@ def visit_type_arguments(v: Traversal, node: x.TypeArguments, path: Place, depth
     """What stands for generics."""
     for index, argument in enumerate(node.items):
         here = (path, "items", index)
-        if argument.which is None:
-            v.note(here, "unset", "neither a type nor a pack is set")
-            argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
-        inner: Any = argument.alternative
-        packed = inner.alternative if argument.which == "pack" else None
-        if packed.__class__ is x.TypeList and len(packed.types) == 1 and packed.tail is None:
-            v.note(here, "pack", "a type in parentheses is no pack")
-            argument.type = packed.types[0]
+        _settle_argument(v, argument, here)
         handler = visit_type if argument.which == "type" else _visit_pack
         v.push((handler, argument.alternative, (here, argument.which or "", None), depth + 2))
+
+
+def _settle_argument(v: Traversal, argument: x.TypeArgument, path: Place) -> None:
+    """Make an argument a type or a pack, and a list of one type that type."""
+    if argument.which is None:
+        v.note(path, "unset", "neither a type nor a pack is set")
+        argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
+    inner: Any = argument.alternative
+    packed = inner.alternative if argument.which == "pack" else None
+    if packed.__class__ is x.TypeList:
+        join_lists(v, packed, "types", "tail", ((path, "pack", None), "list", None))
+        if len(packed.types) == 1 and packed.tail is None:
+            v.note(path, "pack", "a type in parentheses is no pack")
+            argument.type = packed.types[0]
+
+
+def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
+    """Move types and then generic packs, which begin the arguments, to the fields for these."""
+    items = node.arguments.items if node.arguments is not None else []
+    for index, argument in enumerate(items):
+        _settle_argument(v, argument, ((path, "arguments", None), "items", index))
+        inner: Any = argument.alternative
+        if argument.which == "type" and not node.genericpacks:
+            node.generics = [*node.generics, inner]
+        elif inner.which == "generic" and visit_pack_name(v, inner.alternative, path):
+            node.genericpacks = [*node.genericpacks, inner.alternative]
+        else:
+            break
+    else:
+        index = len(items)
+    if index:
+        v.note(path, "pack", "the first types and generic packs are no other arguments")
+        rest = items[index:]
+        node.arguments = x.TypeArguments(items=rest) if rest else None
 
 
 def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> list[Task]:
@@ -107,6 +158,9 @@ def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int)
         v.note(here, "default", "what stands behind a generic with a default has one")
         missing = len(node.genericpacks) - len(defaults.packs)
         defaults.packs = [x.TypePack(list=x.TypeList()) for _ in range(missing)] + defaults.packs
+    if not (defaults.types or defaults.packs):
+        v.note(here, "default", "there are no defaults in it")
+        node.defaults = None
     return [
         *types_of(defaults.types, here, "types", depth + 1),
         *(
@@ -202,6 +256,12 @@ def _visit_type_literal(
         packs.append(pack)
     if len(packs) < len(inner.genericpacks):
         inner.genericpacks = packs
+    if inner.arguments is not None and inner.arguments.items:
+        _split_arguments(v, inner, path)
+    if is_luaus and not (inner.generics or inner.genericpacks or inner.arguments):
+        v.note(path, "type", "Luau's own functions of types have arguments")
+        v.simplify(node)
+        return
     if inner.arguments is not None:
         v.push((visit_type_arguments, inner.arguments, (path, "arguments", None), depth + 1))
     v.push(*types_of(inner.generics, path, "generics", depth + 1))
@@ -241,9 +301,13 @@ def _visit_type_table(v: Traversal, node: m.TypeTable, path: Place, depth: int) 
 def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Place, depth: int) -> None:
     if node.key_string is None:
         visit_name(v, node.key, (path, "key", None))
-    elif "\0" in node.key_string:
-        v.note(path, "string", "a property's name cannot hold a zero byte")
-        node.key_string = node.key_string.replace("\0", "")
+    else:
+        if node.key.which is not None:
+            v.note(path, "string", "a property has one name: key_string or key")
+            node.key = m.Name()
+        if "\0" in node.key_string:
+            v.note(path, "string", "a property's name cannot hold a zero byte")
+            node.key_string = node.key_string.replace("\0", "")
     v.push((visit_type, node.type, (path, "type", None), depth + 1))
 
 
@@ -257,6 +321,8 @@ def _visit_type_indexer(v: Traversal, node: m.TypeTableIndexer, path: Place, dep
 def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Place, depth: int) -> None:
     v.scope.open()
     generics(v, node, path)
+    join_lists(v, node, "args", "argtail", path)
+    join_lists(v, node, "rets", "rettail", path)
     tails = ((node.argtail, "argtail"), (node.rettail, "rettail"))
     if node.argnames:
         shorten(v, node, "argnames", len(node.args), path, "types")
