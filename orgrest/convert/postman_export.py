@@ -20,6 +20,7 @@ from orgrest.http.transport import wire_url
 
 _SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REFERENCE: Final = re.compile(r"\{\{[^{}\n]+\}\}")
+_GLOBAL: Final = re.compile(r"(?:globals\.set|setGlobalVariable)\(\s*[\"'`]([^\"'`]+)[\"'`]")
 _WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _CLASSES: Final = {"2xx": "success", "3xx": "redirection", "4xx": "clientError",
                    "5xx": "serverError"}  # fmt: skip
@@ -35,12 +36,13 @@ def write(export: Export, *, beside: str | None) -> Written:
     writer = _Writer(beside)
     items = [writer.item(call) for call in export.calls if writer.is_known(call)]
     whole: dict[str, Any] = {"info": {"name": export.title, "schema": _SCHEMA}, "item": items}
-    if export.variables:
+    # A variable of the collection would hide the global one that a script sets.
+    variables = [one for one in export.variables if one.name not in writer.global_]
+    if variables:
         whole["variable"] = [
-            {"key": one.name, "value": one.value or "", "type": "string"}
-            for one in export.variables
+            {"key": one.name, "value": one.value or "", "type": "string"} for one in variables
         ]
-    for one in export.variables:
+    for one in variables:
         writer.check(one.value or "", one.name)
     text = json.dumps(whole, indent="\t", ensure_ascii=False) + "\n"
     return Written(text, writer.files, tuple(writer.notes))
@@ -52,6 +54,8 @@ class _Writer:
     def __init__(self, beside: str | None) -> None:
         self.files: dict[str, bytes] = {}
         self.notes: list[Note] = []
+        self.global_: set[str] = set()
+        """The global variables that scripts set."""
         self._beside = beside
 
     def is_known(self, call: Call) -> bool:
@@ -69,6 +73,10 @@ class _Writer:
     def item(self, call: Call) -> dict[str, Any]:
         """Return a request as an item."""
         request = call.request
+        scripts = _events(call, self.notes)
+        prerequest = any(one["listen"] == "prerequest" for one in scripts)
+        for one in scripts:
+            self.global_ |= set(_GLOBAL.findall("\n".join(one["script"]["exec"])))
         for name, value in request.headers:
             if not value.isascii():
                 why = f"{name} is not ASCII: Postman sends Latin-1, and nothing beyond it"
@@ -76,7 +84,9 @@ class _Writer:
         found: dict[str, Any] = {
             "method": request.method,
             "header": [
-                {"key": name, "value": self._text(call, value)} for name, value in request.headers
+                {"key": name, "value": self._text(call, value)}
+                for name, value in request.headers
+                if not (prerequest and name.lower() in call.added)
             ],
             "url": self._text(call, wire_url(request)),
         }
@@ -99,7 +109,6 @@ class _Writer:
                                                "name"))  # fmt: skip
         item: dict[str, Any] = {"name": call.name, "request": found, "response": []}
         item["protocolProfileBehavior"] = behavior
-        scripts = _events(call, self.notes)
         return {**item, "event": scripts} if scripts else item
 
     def _body(self, call: Call) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from orgrest.convert.shared import kept
 from orgrest.convert.shared.exports import Call, Export, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.http.parsing.directives import rule_of
-from orgrest.http.syntax import ParsedRequest
+from orgrest.http.syntax import HeaderLine, ParsedRequest
 from orgrest.http.values import UNKNOWN, Context, Origin, names_in, value_of
 from orgrest.model import Request
 from orgrest.run.outcomes import Exchange, Outcome, Task
@@ -145,10 +145,17 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
                 {table[one]: variables[one, own.get(one)] for one in used},
                 (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                 tuple(notes),
+                _added(item.parsed, found.request),
             )
         )
     title = Path(file).stem or "requests"
     return Export(title, tuple(calls), tuple(variables.values()), tuple(failed), secrets)
+
+
+def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
+    """Return the names of the headers that a request does not have as written."""
+    written = {one.name.text.lower() for one in parsed.headers if isinstance(one, HeaderLine)}
+    return frozenset(name.lower() for name, _ in request.headers) - written
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:

@@ -61,7 +61,7 @@ class Call:
 
     In the texts of `request`, a key of `kept` stands for its variable. It `follows` redirects, and
     has a `timeout` in seconds or none. `tests` are its scripts and assertions, and `lost` is what
-    no format says of it.
+    no format says of it. `added` are the names of headers that it does not have as written.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Call:
     kept: Mapping[str, Variable] = attrs.field(factory=dict)
     tests: tuple[Script | Assertion, ...] = ()
     lost: tuple[Note, ...] = ()
+    added: frozenset[str] = frozenset()
 
     def told(self, test: Script | Assertion) -> Note:
         """Return what is said of one of its tests where it is left out."""

@@ -94,3 +94,16 @@ def test_scripts_for_pm_stay_and_others_are_told(tmp_path: Path) -> None:
         ("test", ["pm.test('x', () => pm.response.to.have.status(200));"]),
     ]
     assert done.stderr.count("a script for its response") == 1
+
+
+def test_what_a_kept_script_sets_is_not_exported_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text(
+        "< {%\npm.request.headers.add({key: 'X-Made', value: '1'});\npm.globals.set('g', 1);\n%}\n"
+        "GET http://h/{{g}}\nX-Own: 2\n"
+    )
+    words = ["export", "--to", "postman", str(tmp_path / "a.http")]
+    whole = json.loads(CliRunner().invoke(program, words).stdout)
+    (item,) = whole["item"]
+    assert [one["key"] for one in item["request"]["header"]] == ["X-Own"]
+    assert item["event"][0]["listen"] == "prerequest"
+    assert not whole.get("variable")
