@@ -20,7 +20,7 @@ PAGES = [
 LEFT_OUT = {ROOT / "docs/releasing.md"}
 
 _INSTALLS = re.compile(
-    r"(?:\S*/)?(?:pip|pip3) install (?!-e`)|python\S* -m pip install |pipx (?:install|inject|run) |"
+    r"(?:\S*/)?(?:pip|pip3) install (?!-e$)|python\S* -m pip install |pipx (?:install|inject|run) |"
     r"uv (?:tool|pip) install |uvx |git submodule add "
 )
 _CODE = re.compile(r"^( *)```\w*[^\n]*\n(.*?)^\1```|`([^`]+)`", re.DOTALL | re.MULTILINE)
@@ -35,6 +35,7 @@ def commands(page: Path) -> list[tuple[str, ...]]:
         pieces = [block or " ".join(inline.split()) for _, block, inline in _CODE.findall(text)]
     found = []
     for piece in pieces:
+        piece = re.sub(r"sh '([^']+)'", r"\1", piece)  # of Jenkins
         steps = re.split(r"\n|&&", piece.replace("\\\n", " ").replace("&&\n", "&& "))
         kept = [step for step in map(_command, steps) if step]
         if any(_INSTALLS.match(step) for step in kept):
@@ -44,9 +45,8 @@ def commands(page: Path) -> list[tuple[str, ...]]:
 
 def _command(step: str) -> str:
     """Return what a line of a block runs, if it installs something or prepares that; else ""."""
-    step = re.sub(r"^\W*(?:(?:run|script): |sh ')|'$", "", step.strip())
-    step = step.removeprefix("- ").strip()
-    prepares = step.startswith(("echo ", "python3 -m venv ", "mkdir ")) or "activate" in step
+    step = re.sub(r"^(?:- )?(?:(?:run|script): )?", "", step.strip())
+    prepares = step.startswith(("echo ", "python3 -m venv ")) or "activate" in step
     return step if _INSTALLS.match(step) or prepares else ""
 
 
