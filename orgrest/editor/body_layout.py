@@ -16,7 +16,7 @@ from orgrest.http import syntax
 from orgrest.http.parsing import request_file, restclient
 from orgrest.http.values.shorthand import is_graphql
 from orgrest.org.text import Edit
-from orgrest.rendering.pretty import xml_text
+from orgrest.rendering.pretty import STRING, VARIABLE, json_template, xml_text
 
 if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
@@ -25,18 +25,9 @@ TITLE = "Pretty-print the body (changes the bytes that are sent)"
 
 _LONGEST = 2**18  # characters: this is looked at whenever the cursor moves
 _DEEPEST = 200
-_VARIABLE = r"\{\{[^{}\n]*\}\}"
-_STRING = rf'"(?>(?:{_VARIABLE}|[^"\\\n]|\\.)*)"'  # what a {{ begins is tried in one way only
-_JSON = re.compile(
-    rf"""\s*+(?:(?P<string>{_STRING})
-      | (?P<atom>(?::(?=[\w-]))?(?>(?:{_VARIABLE}|[^\s\[\]{{}},:"])+))
-      | (?P<mark>[\[\]{{}},:])
-      )""",
-    re.VERBOSE,
-)
 _GRAPHQL = re.compile(
     rf'''(?P<comma>[\s,]*+)(?:
-        (?P<word>"""(?>(?:\\"""|(?!""").)*)"""|{_STRING}|{_VARIABLE}|-?\d[\w.]*(?:(?<=[eE])[-+]\d+)?|\w+)
+        (?P<word>"""(?>(?:\\"""|(?!""").)*)"""|{STRING}|{VARIABLE}|-?\d[\w.]*(?:(?<=[eE])[-+]\d+)?|\w+)
       | (?P<mark>\.\.\.|[!$&():=@\[\]{{|}}])
       )''',
     re.VERBOSE | re.DOTALL,
@@ -114,7 +105,7 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 def laid_out(text: str, kind: Kind | None) -> str | None:
     """Return a body with one item a line; None if it is not well-formed in its language."""
     if kind == "json":
-        return _json(text)
+        return json_template(text)
     if kind == "xml":
         found = None if _MIXED.search(text) else xml_text(text).strip()
         return found if found is not None and _packed(found) == _packed(text) else None
@@ -123,58 +114,13 @@ def laid_out(text: str, kind: Kind | None) -> str | None:
     for match in _VARIABLES.finditer(text):
         query = _graphql(text[: match.start()])
         if query is not None:
-            variables = _json(text[match.end() :])
+            variables = json_template(text[match.end() :])
             return None if variables is None else f"{query}\n\n{variables}"
     return _graphql(text)
 
 
 def _packed(text: str) -> str:
     return re.sub(r"\s+", "", text)
-
-
-def _json(text: str) -> str | None:
-    out: list[str] = []
-    closers: list[str] = []
-    state = "value"  # then "key", "colon", "after"
-    opened = False  # the last token was an opening bracket
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        token = _JSON.match(text, at)
-        if token is None:
-            return None
-        at = token.end()
-        mark, word = token["mark"], token["string"] or token["atom"]
-        if state == "colon" and token["atom"] and word.startswith(":"):  # "a"::b is "a" : :b
-            mark, word, at = ":", None, token.start("atom") + 1
-        line = "\n" + "  " * len(closers) if opened or out[-1:] == [","] else ""
-        opened = False
-        if word and state in ("value", "key"):
-            out.append(line + word)
-            state = "after" if state == "value" else "colon"
-        elif mark in ("[", "{") and state == "value":
-            out += [line, mark]
-            closers.append("]" if mark == "[" else "}")
-            state, opened = ("value" if mark == "[" else "key"), True
-        elif mark == ":" and state == "colon":
-            out.append(": ")
-            state = "value"
-        elif mark == "," and state == "after" and closers:
-            out.append(mark)
-            state = "value" if closers[-1] == "]" else "key"
-        elif (
-            mark
-            and closers
-            and mark == closers[-1]
-            and (state == "after" or (line and out[-1] in "[{"))
-        ):
-            closers.pop()
-            out.append(mark if out[-1] in "[{" else "\n" + "  " * len(closers) + mark)
-            state = "after"
-        else:
-            return None
-        if len(closers) > _DEEPEST:
-            return None
-    return "".join(out) if state == "after" and not closers else None
 
 
 def _graphql(text: str) -> str | None:

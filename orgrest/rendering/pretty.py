@@ -19,6 +19,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -79,6 +81,40 @@ def _same(text: str) -> str:
     return text
 
 
+@attrs.frozen
+class _Tokens:
+    """How tokens are read where a value may begin, and elsewhere; and how strings are spelled."""
+
+    value: re.Pattern[str]
+    other: re.Pattern[str]
+    spelled: Callable[[str, Callable[[str], str]], str]
+
+
+def _json_string(token: str, change: Callable[[str], str]) -> str:
+    try:
+        value = json.loads(token) if "\\" in token else token[1:-1]
+    except ValueError:
+        raise _NotUnderstoodError from None
+    return f'"{_NEEDS_ESCAPE.sub(_json_escape, change(value))}"'
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return _SHORT_ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}")
+
+
+VARIABLE = r"\{\{[^{}\n]*\}\}"
+STRING = rf'"(?>(?:{VARIABLE}|[^"\\\n]|\\.)*)"'  # what a {{{{ begins is tried in one way only
+_ATOM = rf"""(?>(?:{VARIABLE}|[^\s\[\]{{}},:"])+)"""
+_PLAIN = _Tokens(_JSON, _JSON, _json_string)
+_TEMPLATE = _Tokens(
+    re.compile(
+        rf"\s*+(?:((?!{VARIABLE})[\[\]{{}},])|({STRING}|(?::(?=[\w-]))?{_ATOM})|((?!))|((?!)))"
+    ),
+    re.compile(rf"\s*+(?:((?!{VARIABLE})[\[\]{{}},:])|({STRING}|{_ATOM})|((?!))|((?!)))"),
+    lambda token, _: token,
+)
+
+
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
     """Pretty-print the JSON values of `text`; text that is not JSON is returned unchanged.
 
@@ -103,8 +139,26 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
     return "".join(out) + text[at:]
 
 
+def json_template(text: str) -> str | None:
+    """Pretty-print a JSON value with variables in it, of its own tokens; None if it is none.
+
+    Numbers, strings and escapes stay as they are written; `{{name}}` and `:name` may be anywhere.
+    """
+    try:
+        value, end = _json_value(text, 0, _same, _GROWTH * len(text) + 2**16, tokens=_TEMPLATE)
+    except _NotUnderstoodError:
+        return None
+    return None if text[end:].strip() else value
+
+
 def _json_value(
-    text: str, at: int, change: Callable[[str], str], budget: int, *, cut: bool
+    text: str,
+    at: int,
+    change: Callable[[str], str],
+    budget: int,
+    *,
+    cut: bool = False,
+    tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
     """Return a value's layout and its end; of a truncated one, the end of its last token."""
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
@@ -114,7 +168,7 @@ def _json_value(
     state, may_close = "value", False
     size, last = 0, ""
     while True:
-        token = _JSON.match(text, at)
+        token = (tokens.value if state == "value" else tokens.other).match(text, at)
         if token is None:
             if cut and size and _CUT_TOKEN.fullmatch(text, at):
                 return out.getvalue(), at
@@ -123,7 +177,7 @@ def _json_value(
         mark, string, number, word = token.groups()
         piece = ""
         if string and state in ("value", "key"):
-            piece = _json_string(string, change)
+            piece = tokens.spelled(string, change)
             state = "colon" if state == "key" else "after"
         elif (number or word) and state == "value":
             piece, state = change(number) if number else word, "after"
@@ -155,18 +209,6 @@ def _json_value(
 def _depth_of(closers: list[str], mark: str | None) -> int:
     """Return the depth of the token just read; a bracket is one level above its contents."""
     return len(closers) - (1 if mark in ("[", "{") else 0)
-
-
-def _json_string(token: str, change: Callable[[str], str]) -> str:
-    try:
-        value = json.loads(token) if "\\" in token else token[1:-1]
-    except ValueError:
-        raise _NotUnderstoodError from None
-    return f'"{_NEEDS_ESCAPE.sub(_json_escape, change(value))}"'
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    return _SHORT_ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}")
 
 
 def xml_text(text: str) -> str:

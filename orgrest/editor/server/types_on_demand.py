@@ -3,8 +3,10 @@
 lsprotocol declares 554 classes with `attrs.define`, which writes and compiles methods for each, and
 resolves the annotations of all before the first message; a client needs about a hundred of them.
 `load` imports its module with a decorator that waits until a class is instantiated, or asked for
-its fields. Should another release declare its types otherwise, all of them are made at once, as
-without this.
+its fields. The import, with the converter that reads messages, takes 0.12 s of CPU time instead of
+0.43 s (Python 3.11). Nothing less than replacing `attrs.define` meanwhile does it: the module calls
+it by that name while it is imported. Should another release declare its types otherwise, all of
+them are made when it is imported, as without this.
 """
 
 from __future__ import annotations

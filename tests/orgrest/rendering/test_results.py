@@ -1158,7 +1158,7 @@ def test_a_capture_that_fails_keeps_those_above_it() -> None:
 
 def test_a_request_without_captures_needs_no_jq(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jq, "run", None)
-    assert captured("GET http://h/", "not json").captured == {}
+    assert captured("GET http://h/", "not json").captured() == {}
 
 
 def test_the_media_type_is_without_parameters() -> None:
