@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 from urllib.parse import quote
 
 import attrs
@@ -167,10 +167,20 @@ def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
     """Do nothing: the option does not change the request."""
 
 
-def _left_out(word: str, instead: str, command: Command, _word: str = "", value: str = "") -> None:
+def _left_out(
+    instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
+) -> None:
     """Record an option that documents cannot express, and the alternative."""
-    given = _one_line(f"{word} {value}".rstrip(), "an option")
+    given = _one_line(f"{word or option} {value}".rstrip(), "an option")
     command.left_out.append(f"{given} is left out: {instead}")
+
+
+def _assign(field: str, value: object, command: Command) -> None:
+    setattr(command, field, value)
+
+
+def _given(field: str, command: Command, _: str, value: str) -> None:
+    setattr(command, field, value)
 
 
 def _time(directive: str, command: Command, word: str, value: str) -> None:
@@ -187,10 +197,6 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
     command.certificate |= given
 
 
-def _scheme(name: str, command: Command) -> None:
-    command.scheme = (name,)
-
-
 def _aws(command: Command, word: str, value: str) -> None:
     """Parse `aws:amz:REGION:SERVICE`, whose last two parts are optional."""
     provider, _, rest = value.partition(":")
@@ -201,22 +207,10 @@ def _aws(command: Command, word: str, value: str) -> None:
     command.scheme = ("AWS", *(f"{k}:{v}" for k, v in zip(names, named, strict=False) if v))
 
 
-def _query(command: Command) -> None:
-    command.query = True
-
-
-def _head(command: Command) -> None:
-    command.method = "HEAD"
-
-
 def _method(command: Command, _: str, value: str) -> None:
     if not is_token(value):
         raise ConversionError(f"not a method: {value!r}")
     command.method = value
-
-
-def _url(command: Command, _: str, value: str) -> None:
-    command.url = value
 
 
 def _header(command: Command, _: str, line: str) -> None:
@@ -239,10 +233,6 @@ def _cookie(command: Command, word: str, value: str) -> None:
 
 def _named_header(name: str, command: Command, _: str, value: str) -> None:
     command.headers += [(name, value)] if value else []
-
-
-def _user(command: Command, _: str, value: str) -> None:
-    command.user = value
 
 
 def _form(command: Command, word: str, value: str) -> None:
@@ -334,73 +324,57 @@ def _urlencoded(word: str, value: str) -> str:
     return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
 
 
-_IGNORED_FLAGS = (
-    "-s", "--silent", "-S", "--show-error", "-v", "--verbose", "-i", "--include", "-L",
-    "--location", "--compressed", "-f", "--fail", "-#", "--progress-bar", "-N", "--no-buffer",
-    "--http1.1", "-4", "-6", "-O", "--remote-name", "-q", "--fail-with-body",
-    "--no-progress-meter", "-g", "--globoff", "--path-as-is",
-)  # fmt: skip
-_IGNORED_VALUES = (
-    "-o", "--output", "-w", "--write-out", "-c", "--cookie-jar", "-D", "--dump-header",
-)  # fmt: skip
-_INSECURE = "orgrest --insecure verifies no certificates"
-_INSTEAD = {
-    "-x --proxy": "orgrest --proxy URL sends through one",
-    "--cacert --capath": "orgrest --ca FILE has other certificates",
-    "--retry --retry-delay --retry-max-time": "orgrest test --retry N sends again",
-    "--max-redirs": "at most 10 redirects are followed",
-    "--resolve --connect-to --interface": "there is nothing like it in a document",
-}
-_FLAGS: dict[str, Callable[[Command], None]] = {
-    "-G": _query,
-    "--get": _query,
-    "--digest": partial(_scheme, "Digest"),
-    "--ntlm": partial(_scheme, "NTLM"),
-    "--negotiate": partial(_scheme, "Negotiate"),
-    "-I": _head,
-    "--head": _head,
-    **dict.fromkeys(_IGNORED_FLAGS, _ignore),
-    **dict.fromkeys(["-k", "--insecure"], partial(_left_out, "--insecure", _INSECURE)),
+_Effect = TypeVar("_Effect")
+
+
+def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
+    """Return a table by option, of one by the spellings of options."""
+    return {word: effect for words, effect in table.items() for word in words.split()}
+
+
+_FLAGS: dict[str, Callable[[Command], None]] = _each({
+    "-G --get": partial(_assign, "query", True),
+    "-I --head": partial(_assign, "method", "HEAD"),
+    "--digest": partial(_assign, "scheme", ("Digest",)),
+    "--ntlm": partial(_assign, "scheme", ("NTLM",)),
+    "--negotiate": partial(_assign, "scheme", ("Negotiate",)),
+    "-s --silent -S --show-error -v --verbose -i --include -L --location --compressed -f --fail -# "
+    "--progress-bar -N --no-buffer --http1.1 -4 -6 -O --remote-name -q --fail-with-body "
+    "--no-progress-meter -g --globoff --path-as-is": _ignore,
+    "-k --insecure": partial(
+        _left_out, "orgrest --insecure verifies no certificates", word="--insecure"
+    ),
     **{
-        word: partial(_left_out, word, "the request is sent as HTTP/1.1")
+        word: partial(_left_out, "the request is sent as HTTP/1.1", word=word)
         for word in ("--http2", "--http2-prior-knowledge", "--http3")
     },
-}
-_VALUES: dict[str, Callable[[Command, str, str], None]] = {
-    "-X": _method,
-    "--request": _method,
-    "--url": _url,
-    "-H": _header,
-    "--header": _header,
-    "-b": _cookie,
-    "--cookie": _cookie,
-    "-A": partial(_named_header, "User-Agent"),
-    "--user-agent": partial(_named_header, "User-Agent"),
-    "-e": partial(_named_header, "Referer"),
-    "--referer": partial(_named_header, "Referer"),
+})  # fmt: skip
+_VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
+    "-X --request": _method,
+    "--url": partial(_given, "url"),
+    "-u --user": partial(_given, "user"),
+    "-H --header": _header,
+    "-b --cookie": _cookie,
+    "-A --user-agent": partial(_named_header, "User-Agent"),
+    "-e --referer": partial(_named_header, "Referer"),
     "--aws-sigv4": _aws,
-    "-u": _user,
-    "--user": _user,
-    "-F": _form,
-    "--form": _form,
-    "--form-string": _form,
-    "-d": _data,
-    "--data": _data,
-    "--data-ascii": _data,
-    "--data-binary": _data,
+    "-F --form --form-string": _form,
+    "-d --data --data-ascii --data-binary": _data,
     "--data-raw": _raw_data,
     "--data-urlencode": _encoded_data,
     "--json": _json,
     "--url-query": _url_query,
-    **dict.fromkeys(_IGNORED_VALUES, _ignore),
-    **dict.fromkeys(["-m", "--max-time"], partial(_time, "timeout")),
+    "-o --output -w --write-out -c --cookie-jar -D --dump-header": _ignore,
+    "-m --max-time": partial(_time, "timeout"),
     "--connect-timeout": partial(_time, "connection-timeout"),
-    **dict.fromkeys(["-E", "--cert"], partial(_certificate, "cert")),
+    "-E --cert": partial(_certificate, "cert"),
     "--key": partial(_certificate, "key"),
     "--pass": partial(_certificate, "passphrase"),
-    **{
-        word: partial(_left_out, word, instead)
-        for words, instead in _INSTEAD.items()
-        for word in words.split()
-    },
-}
+    "-x --proxy": partial(_left_out, "orgrest --proxy URL sends through one"),
+    "--cacert --capath": partial(_left_out, "orgrest --ca FILE has other certificates"),
+    "--retry --retry-delay --retry-max-time":
+        partial(_left_out, "orgrest test --retry N sends again"),
+    "--max-redirs": partial(_left_out, "at most 10 redirects are followed"),
+    "--resolve --connect-to --interface":
+        partial(_left_out, "there is nothing like it in a document"),
+})  # fmt: skip
