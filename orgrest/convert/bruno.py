@@ -89,7 +89,7 @@ class _Pair:
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is the folder of a collection, or a file of Bruno 3's other format."""
+    """Return whether a source is a folder, or a file of Bruno 3's other format."""
     return source.folder is not None or "opencollection" in source.value
 
 
@@ -414,7 +414,7 @@ class _Reader(Reader):
 
 
 def _assertions(one: _Pair) -> list[str] | None:
-    """Return what a line of `assert` says as assertions, None if it cannot be said."""
+    """Return what a line of `assert` says as assertions, None if there is no such assertion."""
     operator, _, value = one.value.partition(" ")
     if operator in _UNSAID:
         return None

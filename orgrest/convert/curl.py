@@ -165,7 +165,7 @@ class _Shell:
         return self._replaced(match, now)
 
     def _replaced(self, match: re.Match[str], now: _Line) -> str:
-        """Return what stands for a `$` or a backslash."""
+        """Return the replacement of a `$` or a backslash."""
         if match["computed"] is not None:
             now.problem = now.problem or f"{match[0]}: a shell computes it: write the value"
             return match[0]
@@ -187,7 +187,7 @@ class _Shell:
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is curl commands, possibly after other commands."""
+    """Return whether a source is curl commands, possibly after other commands."""
     return re.compile(BEGINS.pattern.replace(r"\s*", r"^\s*", 1), re.MULTILINE).search(
         source.text
     ) is not None  # fmt: skip
@@ -226,7 +226,7 @@ def read(source: Source) -> Collection:
 
 
 def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Request:
-    """Return the request of a command, or in its place why there is none."""
+    """Return the request of a command, or a comment with the reason for its absence."""
     try:
         if line.problem:
             raise ConversionError(line.problem)

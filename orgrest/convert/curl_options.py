@@ -38,7 +38,7 @@ def form_type(filename: str) -> str:
 
 @attrs.define
 class Command:
-    """A command as far as parsed. `forms` are the parts of a form, as `multipart` takes them."""
+    """A command as far as parsed. `forms` are the parts of a form, in the form of `multipart`."""
 
     method: str = ""
     url: str = ""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is a HAR file, an entry of one, or its request."""
+    """Return whether a source is a HAR file, an entry of one, or its request."""
     if isinstance(log := source.value.get("log"), dict):
         return "entries" in log
     request = source.value.get("request", source.value)
@@ -223,7 +223,7 @@ def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
 
 
 def _plain(call: Call, text: str) -> str:
-    """Return a text with the values of its variables; `{{name}}` stays where there is none."""
+    """Return a text with the values of its variables; `{{name}}` stays if it has no value."""
     return "".join(
         one if isinstance(one, str) else f"{{{{{one.name}}}}}" if one.value is None else one.value
         for one in call.text(text)

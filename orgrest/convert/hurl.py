@@ -91,7 +91,7 @@ class _Entry:
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source begins with a request, and without a version of HTTP."""
+    """Return whether a source begins with a request, and without a version of HTTP."""
     return _BEGINS.match(source.text) is not None
 
 
@@ -226,7 +226,7 @@ class _Reader:
             entry.assertions += made
 
     def _asserted(self, line: str) -> list[str] | None:
-        """Return what a line asserts, None if it cannot be said."""
+        """Return the assertions of a line, None if there are no such assertions."""
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:
             return None
@@ -367,7 +367,7 @@ class _Reader:
         return name, texts.literal(path), texts.literal(path.rpartition("/")[2]), kind, True
 
     def _expected(self, entry: _Entry, text: str) -> None:
-        """Assert the body that a response is to have, as far as that can be said."""
+        """Assert the body that a response is to have, as far as assertions can express it."""
         if not text:
             return
         made = None
@@ -402,7 +402,7 @@ def _trimmed(lines: list[str]) -> str:
 
 
 def _without_comment(line: str) -> str:
-    """Return a line without a comment behind it: `#` outside of quotes, after a blank."""
+    """Return a line without the comment at its end: `#` outside of quotes, after a blank."""
     for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
         if match["comment"] is not None:
             return line[: match.start()].rstrip()

@@ -60,7 +60,7 @@ _AUTHENTICATION: Final = {
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is an export, of whatever version."""
+    """Return whether a source is an export, of whatever version."""
     given = source.value
     return "__export_format" in given or str(given.get("type")).startswith(
         ("collection.insomnia.rest", "environment.insomnia.rest")
@@ -114,7 +114,7 @@ class _Reader(Reader):
         return self.names.variable(name["plain"] or name["quoted"]) if name else None
 
     def _of_response(self, match: re.Match[str]) -> Variable | None:
-        """Return the reference to a part of another request's response, None if there is none."""
+        """Return the reference to a part of another request's response, None for other parts."""
         name, wanted = self._called.get(match["id"]), match["filter"] or ""
         if coded := re.fullmatch(r"b64::(.*)::46b", wanted):
             try:

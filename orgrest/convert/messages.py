@@ -29,7 +29,7 @@ COMPUTED: Final = ("content-length", "transfer-encoding", "connection", "keep-al
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source begins with a request line."""
+    """Return whether a source begins with a request line."""
     return BEGINS.match(source.text.lstrip("\r\n")) is not None
 
 

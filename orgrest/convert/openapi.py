@@ -35,7 +35,7 @@ _BRACES: Final = re.compile(r"\{([^{}]+)\}")
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is an OpenAPI description, or an older one of Swagger."""
+    """Return whether a source is an OpenAPI description, or an older one of Swagger."""
     return "openapi" in source.value or "swagger" in source.value
 
 
@@ -261,7 +261,7 @@ class _Reader:
         return ""
 
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
-        """Return the names and values that stand for a parameter."""
+        """Return the names and values of a parameter."""
         given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
                      "example", "examples", "content", "x-example")  # fmt: skip
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
@@ -344,7 +344,7 @@ class _Reader:
                 yield name, texts.literal(_plain(one)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
-        """Return the credentials of the first alternative; the others are told."""
+        """Return the credentials of the first alternative; the others are reported."""
         first = security[0] if isinstance(security, list) and security else {}
         if not isinstance(first, Mapping) or not first:
             return Authorization()
@@ -380,7 +380,7 @@ def _preferred(kinds: list[str]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value as it stands in a URL or a header."""
+    """Return a value as text for a URL or a header."""
     if isinstance(value, str):
         return " ".join(value.split())
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

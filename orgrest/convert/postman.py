@@ -48,7 +48,7 @@ _OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_e
 
 
 def recognizes(source: Source) -> bool:
-    """Tell whether a source is a collection, an environment, or a set of globals."""
+    """Return whether a source is a collection, an environment, or a set of globals."""
     return _is_environment(source) or _collection_in(source) is not None
 
 
@@ -64,7 +64,7 @@ def _is_environment(source: Source) -> bool:
 
 
 def _collection_in(source: Source) -> Mapping[str, Any] | None:
-    """Return the collection, which that of the API has in a field; None if there is none."""
+    """Return the collection, None for another object; the API wraps it in a field."""
     inner = source.value.get("collection")
     given = inner if isinstance(inner, Mapping) else source.value
     is_one = isinstance(given.get("item"), list) and isinstance(given.get("info"), Mapping)
@@ -279,7 +279,7 @@ class _Reader(Reader):
         raise ConversionError(f"bodies of the mode {mode} are not known")
 
     def _field(self, given: Fields, disabled: list[str]) -> list[Part]:
-        """Return the parts of a form that a field stands for."""
+        """Return the parts of a form for a field."""
         is_file, kind = given.text("type") == "file", self._text(given.text("contentType"))
         name = given.text("fileName")
         source = given.any("src")
@@ -314,7 +314,7 @@ class _Reader(Reader):
     ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables for them.
 
-        None if it has none of its own; those of a folder stand in a variable.
+        None if it inherits them; those of a folder are put into a variable.
         """
         if given.given.get("auth") is None:
             given.ignore("auth")

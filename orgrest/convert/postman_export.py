@@ -59,7 +59,7 @@ class _Writer:
         self._beside = beside
 
     def is_known(self, call: Call) -> bool:
-        """Tell whether a collection can hold a request."""
+        """Return whether a collection can hold a request."""
         if call.request.method == "WEBSOCKET":
             self.notes.append(Note(call.place, "a collection has no WebSockets"))
             return False
@@ -136,7 +136,7 @@ class _Writer:
         return "".join(one if isinstance(one, str) else f"{{{{{one.name}}}}}" for one in pieces)
 
     def _auth(self, call: Call) -> dict[str, Any] | None:
-        """Return the credentials that are computed on sending; None if there are none."""
+        """Return the credentials that are computed on sending, None without credentials."""
         given = call.request.credentials
         if given is None:
             return None

@@ -29,7 +29,7 @@ _OTHERWISE: Final = (
     (re.compile(r"\?$"), "requests sends no empty query: the ? at the end"),
     (re.compile(r"%(?![0-9A-Fa-f]{2})"), "requests sends %25 for a % that begins no code"),
 )
-"""What requests sends otherwise whatever a script says."""
+"""Differences of requests that no script can avoid."""
 _WIDTH: Final = 60  # bytes or characters of a literal in a line
 
 

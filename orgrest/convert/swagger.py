@@ -110,7 +110,7 @@ def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]
 
 
 def _plain(parameter: Mapping[str, Any]) -> bool:
-    """Tell whether a parameter is no part of a body."""
+    """Return whether a parameter is not part of a body."""
     return parameter.get("in") not in ("body", "formData")
 
 

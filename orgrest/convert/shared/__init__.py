@@ -1,1 +1,1 @@
-"""What the formats share: the model, texts, forms, credentials, scripts; documents and exports."""
+"""Code shared by the formats: model, texts, forms, credentials, scripts, documents, exports."""

@@ -26,7 +26,7 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials, in the place of others."""
+        """Return a URL and headers with these credentials, replacing others."""
         if not self.name:
             return url, headers
         if self.query:
@@ -65,7 +65,7 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
 
 
 def _has_blanks(text: str) -> bool:
-    """Tell whether a text has blanks besides those in references to variables."""
+    """Return whether a text has blanks besides those in references to variables."""
     return any(isinstance(one, str) and re.search(r"\s", one) for one in texts.pieces(text))
 
 

@@ -56,7 +56,7 @@ class _Document:
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
         """Return the requests by place and number there, what failed without one, and the secrets.
 
-        Without `complete`, a name in angle brackets stands for what only a run knows. Raises
+        Without `complete`, a name in angle brackets replaces what only a run knows. Raises
         EvaluationError if nothing is chosen.
         """
         inputs = self.settings.inputs
@@ -214,7 +214,7 @@ def _title(parsed: ParsedRequest) -> str:
 
 
 def _lost(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield what stands at a request and is in no export."""
+    """Yield the parts of a request that no export contains."""
     for capture in parsed.captures:
         yield f"the variable {capture.name} from the response"
     for saving in parsed.savings:

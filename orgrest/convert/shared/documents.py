@@ -1,7 +1,7 @@
 """Writes a collection as a request file or an Org document.
 
-What the notation of request files cannot hold stands in files beside the document: bodies that
-would be read as something else. A request that cannot be written at all stands there as a comment,
+Bodies that the notation of request files cannot hold are put into files beside the document: they
+would be read as something else. A request that cannot be written at all becomes a comment,
 and is reported.
 """
 

@@ -165,7 +165,7 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
-    """Return what is to be said of the scripts of the request at a place.
+    """Return the notes on the scripts of the request at a place.
 
     Without one that runs before it, it would be sent otherwise.
     """
@@ -179,7 +179,7 @@ def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[No
 
 
 def as_pm(script: str) -> str:
-    """Return a script with Postman's functions in the place of those of other tools."""
+    """Return a script with Postman's functions instead of those of other tools."""
     for pattern, instead in _AS_PM:
         if pattern.startswith(r"\bres\.") and _OWN.search(script):
             continue
@@ -221,7 +221,7 @@ def _statements(script: str) -> list[str]:
 
 
 def _ends(now: list[str], script: str, at: int) -> bool:
-    """Tell whether a line break ends a statement: nothing before or behind it goes on."""
+    """Return whether a line break ends a statement: the statement does not continue."""
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
     goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
@@ -229,7 +229,7 @@ def _ends(now: list[str], script: str, at: int) -> bool:
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions of a test, None if they cannot be said."""
+    """Return the assertions of a test, None if assertions cannot express it."""
     if match := _OLD.fullmatch(statement):
         return _equal(match["left"], match["right"], names)
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
@@ -248,7 +248,7 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions of an expectation, None if they cannot be said."""
+    """Return the assertions of an expectation, None if assertions cannot express it."""
     made = None
     if match := _RESPONSE.fullmatch(statement):
         made = _of_response(" ".join(match["rest"].split()))
@@ -322,7 +322,7 @@ def equality(subject: str, literal: str) -> list[str]:
 
 
 def subject_of(what: str, names: dict[str, str]) -> str | None:
-    """Return the subject that an expression means, None if there is none."""
+    """Return the subject of an expression, None for other expressions."""
     for pattern, subject in _SUBJECTS:
         if re.fullmatch(pattern, what):
             return subject
@@ -362,7 +362,7 @@ def _shown(literal: str) -> str:
 
 
 def bare(text: str) -> str | None:
-    """Return a text as it stands behind `contains` and its like, None if it cannot."""
+    """Return a text as the operand of `contains` and the like, None if it cannot be one."""
     if not text or text != text.strip() or "\n" in text or "\r" in text:
         return None
     try:

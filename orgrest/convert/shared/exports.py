@@ -1,4 +1,4 @@
-"""What is exported: completed requests, and the variables that remain in them."""
+"""Exports: completed requests, and the variables that remain in them."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ Text: TypeAlias = "tuple[str | Variable, ...]"
 
 @attrs.frozen
 class Call:
-    """A request to write; `place` is where it stands in the document.
+    """A request to write; `place` is its place in the document.
 
-    In the texts of `request`, a key of `kept` stands for its variable. It `follows` redirects, and
+    In the texts of `request`, a key of `kept` marks its variable. It `follows` redirects, and
     has a `timeout` in seconds or none. `tests` are its scripts and assertions, and `lost` is what
-    no format says of it. `added` are the names of headers that it does not have as written.
+    no format can express. `added` are the names of headers that it does not have as written.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Call:
     added: frozenset[str] = frozenset()
 
     def told(self, test: Script | Assertion) -> Note:
-        """Return what is said of one of its tests where it is left out."""
+        """Return the note on one of its tests that is left out."""
         if isinstance(test, Assertion):
             return Note(self.place, f"?? {test.text.text}")
         early = test.when in ("before", "request")
@@ -90,7 +90,7 @@ class Call:
         return tuple(self.kept.get(one, one) for one in pieces if one)
 
     def body(self) -> str | None:
-        """Return the body as text; None if there is none, or if it is not text."""
+        """Return the body as text, None for a missing body or one that is not text."""
         if self.request.body is None or b"\0" in self.request.body:
             return None
         try:
@@ -103,7 +103,7 @@ class Call:
 class Export:
     """The requests of a document called `title`, and the variables that remain in them.
 
-    `failed` tells which requests cannot be completed, and why. `secrets` must not be shown.
+    `failed` lists the requests that cannot be completed, with reasons. `secrets` must not be shown.
     """
 
     title: str

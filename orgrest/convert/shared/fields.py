@@ -1,7 +1,7 @@
 """Objects of a source that remember which of their fields were read.
 
 An importer asks for the fields that it translates, and names those that change nothing. Whatever is
-left is reported by `unread`: a field that nobody thought of is not lost in silence.
+left is reported by `unread`: a field that no reader handles is not lost silently.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return another object, of a place of its own, whose fields are to be read, too."""
+        """Return another object at its own place, whose fields are to be read, too."""
         found = Fields(value, place)
         self._parts.append(found)
         return found
@@ -102,7 +102,7 @@ class Fields:
         self._notes.append(Note(self.place, reason, blocks))
 
     def unread(self) -> tuple[Note, ...]:
-        """Return what was reported, and what nobody read; each once."""
+        """Return what was reported and the unread fields, each once."""
         found, self._notes = self._notes, []
         for name, value in self.given.items():
             if name not in self._read and value not in (None, "", [], {}):

@@ -28,7 +28,7 @@ def encoded(text: str, safe: str = "") -> str:
 
 
 def encoded_form(text: str) -> str:
-    """Return a text as forms have it, except for references; what is encoded already stays."""
+    """Form-encode a text except for references; what is encoded already stays."""
     out = []
     for piece in texts.pieces(text):
         if isinstance(piece, str):
@@ -38,7 +38,7 @@ def encoded_form(text: str) -> str:
 
 
 def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the body of a form, whose names and values refer to variables as texts do."""
+    """Return the body of a form, with names and values in `{{name}}` notation."""
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
 
 

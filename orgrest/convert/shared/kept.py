@@ -2,7 +2,7 @@
 
 A request is completed twice: with the values of its variables, and with a marker for each of them.
 Where a part of the second, with the values in place of the markers, is the same as in the first,
-the reference can remain: whoever puts the value in sends the same. Elsewhere (a value that is
+the reference can remain: the same is sent with the value. Elsewhere (a value that is
 encoded on the way, or computed with) the part has its value, and that is reported. A reference to
 a secret always remains.
 """
@@ -53,13 +53,13 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @attrs.define
 class Merged:
-    """A request in which references remain, and what is to be said of its parts."""
+    """A request in which references remain, and notes on its parts."""
 
     request: Request
     notes: list[str] = attrs.field(factory=list)
 
     def fix(self, part: str) -> None:
-        """Report a part that has values in the place of references."""
+        """Report a part that has values instead of references."""
         self.notes.append(f"{part}: its variables are not kept, as their values are sent in "
                           "another form there")  # fmt: skip
 
@@ -183,14 +183,14 @@ def _texts(credentials: Any) -> list[str]:
 
 
 def holds(value: str, secrets: frozenset[str]) -> bool:
-    """Tell whether a value holds a secret."""
+    """Return whether a value holds a secret."""
     return any(one and one in value for one in secrets)
 
 
 def table(
     used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
 ) -> dict[tuple[str, str | None], Variable]:
-    """Return the variables that stand for names with values: each with a name of its own."""
+    """Return a variable with a unique name for each pair of name and value."""
     found: dict[tuple[str, str | None], Variable] = {}
     taken: set[str] = set()
     for name, value in used:

@@ -24,7 +24,7 @@ class ConversionError(OrgrestError):
 
 @attrs.frozen
 class Note:
-    """Something that was not translated: where it stands in the source, and what it is.
+    """Something that was not translated: its place in the source, and the reason.
 
     If it `blocks`, the request would be sent otherwise without it: it is written as disabled.
     """
@@ -51,7 +51,7 @@ class Request:
 
     The pieces of a `body` stand on lines of their own. `definitions` are variables of this request
     only. `assertions` are what follows `??`, with `titles`; `before` and `after` are scripts.
-    `place` is where it stands in the source. With `shorthand`, its Authorization is in
+    `place` is its place in the source. With `shorthand`, its Authorization is in
     the notation of request files, from which the header is computed.
     """
 
@@ -108,7 +108,7 @@ class Environment:
 
 @attrs.frozen
 class Collection:
-    """What a source holds."""
+    """The content of a source."""
 
     folder: Folder
     environments: tuple[Environment, ...] = ()

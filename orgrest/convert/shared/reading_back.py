@@ -70,7 +70,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Tell whether a body of its type is not sent as it is written."""
+    """Return whether a body of its type is not sent as it is written."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(one if isinstance(one, str) else "x" for one in texts.pieces(text))

@@ -24,7 +24,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 
 @attrs.frozen
 class Inherited:
-    """What a request inherits from the folders around it. `behavior` are settings of Postman's."""
+    """The settings that a request inherits from its folders; `behavior` are Postman's."""
 
     authorization: Authorization | None = None
     headers: Pairs = ()
@@ -131,7 +131,7 @@ class Reader:
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or a folder, and the variables that they need.
 
-        Those of a folder stand in a variable.
+        Those of a folder are put into a variable.
         """
         found, problem = header_of(kind, parameters)
         if problem:

@@ -34,7 +34,7 @@ def literal(text: str) -> str:
 def written(given: Iterable[str | Variable]) -> str:
     """Return literal texts and references to variables in the notation of request files.
 
-    Raises ConversionError for what that notation cannot hold: braces behind a backslash.
+    Raises ConversionError for what that notation cannot hold: braces after a backslash.
     """
     given = tuple(given)
     text = "".join(
@@ -46,12 +46,12 @@ def written(given: Iterable[str | Variable]) -> str:
 
 
 def is_literal(text: str) -> bool:
-    """Tell whether a text in this notation refers to no variable."""
+    """Return whether a text in this notation refers to no variable."""
     return not any(isinstance(piece, Variable) for piece in pieces(text))
 
 
 def plain(text: str) -> str | None:
-    """Return what a text in this notation stands for; None if it refers to variables."""
+    """Return the value of a text in this notation, None if it refers to variables."""
     read = pieces(text)
     return "".join(str(piece) for piece in read) if is_literal(text) else None
 
@@ -67,7 +67,7 @@ def body_of(text: str) -> str | bytes:
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
     """Return a text of a tool that writes `{{name}}`, too, in the notation of request files.
 
-    `variable` says what stands for the content of the braces; None leaves them as they are. Raises
+    `variable` translates the content of the braces; None leaves them as they are. Raises
     ConversionError as `written` does.
     """
     found: list[str | Variable] = []

@@ -17,7 +17,7 @@ _DYNAMIC: Final = {
     "$randomEmail": "$random.email",
     "$randomExampleEmail": "$random.email",
 }
-"""What stands for the dynamic values of Postman, as far as they are the same."""
+"""The names here of Postman's dynamic values that mean the same."""
 
 
 class Names:
@@ -37,7 +37,7 @@ class Names:
         return self._names[given]
 
     def free(self, wanted: str) -> str:
-        """Return a name that no variable has, and take it."""
+        """Reserve and return a name that no variable has."""
         name, number = wanted, 1
         while name in self._taken:
             number += 1
@@ -46,7 +46,7 @@ class Names:
         return name
 
     def variable(self, given: str) -> Variable:
-        """Return what stands for the content of double braces."""
+        """Return the variable for the content of double braces."""
         given = given.strip()
         if given in _DYNAMIC:
             return Variable(_DYNAMIC[given])
