@@ -153,7 +153,7 @@ def generate(
 
     Without -n, one tree goes to standard output or FILE as it is, and so does one source. As
     sources, a program that has a module is a folder with program.luau and module0.luau; on standard
-    output the module is a function in the program.
+    output, and in a FILE.luau, the module is a function in the program.
 
     \b
     scriptschema generate --programs --format luau
@@ -256,9 +256,10 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
     """Write what is made from one seed to a file or to standard output."""
     from scriptschema import files
-    from scriptschema.luau.sources import write_sources
+    from scriptschema.luau.sources import ENDINGS, write_sources
 
-    if recipe.form == "luau" and recipe.kind != "broken" and path != files.STANDARD:
+    one_file = recipe.kind == "broken" or path == files.STANDARD or path.suffix in ENDINGS
+    if recipe.form == "luau" and not one_file:
         write_sources(path, recipe.program(seed), style=recipe.style_of(seed))
     else:
         files.write(path, recipe.make(seed))

@@ -27,6 +27,7 @@ from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, 
 if TYPE_CHECKING:
     from scriptschema.files import Format, Input
     from scriptschema.luau.names import Names
+    from scriptschema.luau.repair import Problem
     from scriptschema.versions import Version
 
 inputs_argument = click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
@@ -106,18 +107,21 @@ def render_command(
 @from_option
 @luau_option
 def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
-    """Report why trees are not programs that Luau compiles.
+    """Report why sources or trees are not programs that Luau compiles.
 
-    Prints a line for each problem: the file, the path in the tree, the rule and what is wrong. The
-    exit status is 1 if there is a problem, or nothing to check. Sources are not trees: parse them.
-    With --luau, what is newer than that version is a problem, too.
+    An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
+    problem: the file, the line and column in a source or the path in a tree, what is wrong, and the
+    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, what is
+    newer than that version is a problem, too.
 
     \b
+    scriptschema check program.luau
     scriptschema check corpus/
     scriptschema check --luau 0.711 corpus/
     """
     from scriptschema import files
     from scriptschema.luau.repair import check
+    from scriptschema.luau.sources import ENDINGS
     from scriptschema.messages import ModuleSet
     from scriptschema.versions import TODAY
 
@@ -125,6 +129,11 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
 
     def run(item: Input, _: Path) -> None:
         nonlocal found
+        if item.path.suffix in ENDINGS and from_format is None:
+            for where, problem in _problems_of_source(item.path, luau):
+                found += 1
+                click.echo(f"{where}: {problem.message} [{problem.rule}]")
+            return
         tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
         for problem in check(tree, luau=luau):
             found += 1
@@ -134,6 +143,30 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
     require_some(items)
     status = run_each([(item, item.path) for item in items], "checking", run)
     sys.exit(1 if found else status)
+
+
+def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
+    """Return what is wrong in a source and its module, each with its file, line and column.
+
+    Raises FileError for a source that is not Luau.
+    """
+    from scriptschema import files
+    from scriptschema.luau.parse import ParseError, parse
+    from scriptschema.luau.repair import check
+    from scriptschema.luau.sources import MODULE, read_sources
+    from scriptschema.versions import TODAY
+
+    source, module = read_sources(path)
+    paths = {"program": files.name_of(path), "module": str(path.with_name(MODULE))}
+    try:
+        read = parse(source, module=module, luau=luau or TODAY, places=True)
+    except ParseError as error:
+        raise files.FileError(f"{paths[error.source]}:{error}") from None
+    found = []
+    for problem in check(read.tree, names=read.names, luau=luau):
+        label, line, column = read.place_of(problem.path)
+        found.append((f"{paths[label]}:{line}:{column}", problem))
+    return found
 
 
 @program.command("repair")

@@ -26,12 +26,14 @@ Source: https://luau.org/grammar, and what the real Luau accepts.
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import Any
 
 import attrs
 
+from scriptschema.base import Path
 from scriptschema.luau.names import DEFAULT, NameReader, Names
 from scriptschema.luau.parsing.expressions import read_expression
-from scriptschema.luau.parsing.reader import COMMENTS, Loss, ParseError, Reader
+from scriptschema.luau.parsing.reader import COMMENTS, Loss, ParseError, Places, Reader
 from scriptschema.luau.parsing.statements import read_block
 from scriptschema.messages import ModuleSet, StatBlock
 from scriptschema.versions import Version
@@ -49,11 +51,28 @@ class ParseResult:
     tree: ModuleSet
     losses: tuple[Loss, ...]
     _reader: NameReader = attrs.field(repr=False, eq=False)
+    _places: Places = attrs.field(factory=dict, repr=False, eq=False)
 
     @property
     def names(self) -> Names:
         """The tables that the tree's indexes belong to."""
         return self._reader.names
+
+    def place_of(self, path: Path) -> tuple[str, int, int]:
+        """Return the source, line and column of what a path in the tree leads to.
+
+        It is `program` or `module`; lines and columns count from 1. Messages that have no place of
+        their own have that of what they are in. Needs `parse` with `places`.
+        """
+        node: Any = self.tree
+        found = ("program", 1, 1)
+        for name, index in path.steps():
+            node = getattr(node, name, None)
+            if index is not None:
+                node = node[index] if node and index < len(node) else None
+            if id(node) in self._places:
+                found = self._places[id(node)][1:]
+        return found
 
 
 def parse(
@@ -62,6 +81,7 @@ def parse(
     module: str | bytes | None = None,
     names: Names | NameReader = DEFAULT,
     luau: str | Version | None = None,
+    places: bool = False,
 ) -> ParseResult:
     """Read a Luau program, and the module that it requires if there is one.
 
@@ -72,19 +92,22 @@ def parse(
     With `luau`, a version such as `0.711` or `today`, the tree has extension fields for what the
     schema's 57 messages cannot say; lost are only comments and a few names then.
 
+    With `places`, `ParseResult.place_of` tells where in the sources a part of the tree begins.
+
     Raises ParseError for a source that is not Luau, or is newer than `luau`; ValueError for a
     version that is not known.
     """
     version = None if luau is None else Version.parse(luau)
     reader = NameReader(names, version) if isinstance(names, Names) else names
     losses: list[Loss] = []
+    found: Places | None = {} if places else None
     module_block = None
     if module is not None:
-        module_block = _chunk("module", module, reader, losses, version)
-    program = _chunk("program", source, reader, losses, version)
+        module_block = _chunk("module", module, reader, losses, version, found)
+    program = _chunk("program", source, reader, losses, version, found)
     tree = ModuleSet(module=module_block, program=program)
     losses.sort(key=attrgetter("source", "line", "column"))
-    return ParseResult(tree, tuple(losses), reader)
+    return ParseResult(tree, tuple(losses), reader, found or {})
 
 
 def _chunk(
@@ -93,9 +116,15 @@ def _chunk(
     names: NameReader,
     losses: list[Loss],
     luau: Version | None,
+    places: Places | None,
 ) -> StatBlock:
     """Read a whole source."""
-    reader = Reader(label, text, names, losses, luau, expression=read_expression, block=read_block)
+    reader = Reader(
+        *(label, text, names, losses, luau),
+        expression=read_expression,
+        block=read_block,
+        places=places,
+    )
     reader.open()
     block: StatBlock = reader.run(read_block(reader))
     if reader.kind != "eof":

@@ -64,6 +64,9 @@ class ParseError(ValueError):
         return f"{self.line}:{self.column}: expected {self.expected}, found {self.found}"
 
 
+Places: TypeAlias = dict[int, tuple[Message, str, int, int]]
+"""By the id of a message: the message, its source, line and column of its first token."""
+
 Reading: TypeAlias = Generator[Any, Any, Any]
 """Reads a part of the source: yields the parts in it that can nest, returns what it became."""
 
@@ -85,7 +88,9 @@ class Reader:
         *,
         expression: Callable[[Reader], Reading],
         block: Callable[[Reader], Reading],
+        places: Places | None = None,
     ) -> None:
+        self._places = places
         self.expression = expression
         self.block = block
         if isinstance(text, bytes):
@@ -233,12 +238,15 @@ class Reader:
     def run(self, reading: Reading) -> Any:
         """Run a reading and those that it needs."""
         waiting: list[Reading] = []
+        begun = [self.index]
         value = None
         while True:
             try:
                 part = reading.send(value)
             except StopIteration as stop:
                 value = stop.value
+                if self._places is not None:
+                    self.place(value, begun.pop())
                 if not waiting:
                     return value
                 reading = waiting.pop()
@@ -246,8 +254,16 @@ class Reader:
                 if len(waiting) == MAX_NESTING:
                     self.fail("less nesting")
                 waiting.append(reading)
+                if self._places is not None:
+                    begun.append(self.index)
                 reading = part
                 value = None
+
+    def place(self, message: Any, index: int) -> None:
+        """Note that a message begins at the token at `index`, if places are asked for."""
+        if self._places is not None and isinstance(message, Message):
+            place = (message, self.label, *self.source.position(self.starts[index]))
+            self._places.setdefault(id(message), place)
 
     # Literals
 

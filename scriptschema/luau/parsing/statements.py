@@ -44,6 +44,7 @@ def read_block(r: Reader) -> Reading:
     """Statements up to what ends a block. The scope is the caller's."""
     body: list[m.Stat] = []
     while r.kind not in _BLOCK_ENDS:
+        start = r.index
         if r.skip("break"):
             stat = m.Stat(break_=m.StatBreak())
         else:
@@ -52,6 +53,7 @@ def read_block(r: Reader) -> Reading:
         if stat is None:
             continue
         body.append(stat)
+        r.place(stat, start)
         if stat.which in ("return_", "break_", "continue_"):
             break
     return m.StatBlock(body=body)

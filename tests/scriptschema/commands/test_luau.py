@@ -239,11 +239,8 @@ def test_generate_writes_one_source_to_a_file_or_to_standard_output(kind: str) -
         args = ("generate", kind, "--seed", seed, "--size", 80)
         run(*args, "-o", f"{seed}.luau")
         shown = run(*args, "--format", "luau").stdout
-        if Path(f"{seed}.luau").exists():
-            assert Path(f"{seed}.luau").read_text() == shown
-        else:
-            assert written(f"{seed}") == ["module0.luau", "program.luau"]
-            assert shown.endswith((Path(f"{seed}") / "program.luau").read_text())
+        assert Path(f"{seed}.luau").read_text() == shown
+        assert not Path(f"{seed}").exists()
         program = wire.decode(ModuleSet, run(*args).stdout_bytes)
         assert check(program) == []
         assert json.loads(run(*args, "--format", "json").stdout)
@@ -391,3 +388,39 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(args: list[str], error:
     write("wrong.json", '{"no": []}')
     write("wrong.toml", "[idioms]\ncountr = 1")
     assert error in run(*args, status=2).stderr
+
+
+PROBLEMS = """local x = 1
+do break end
+for i = 1, 2 do
+  local function f() continue end
+end
+local function g(a, a) return a end
+local function z() return ... end
+if x then
+  local y = { 1, [2] = function(b) return b, ... end }
+end
+"""
+
+
+def test_check_says_line_and_column_of_each_problem_of_a_source() -> None:
+    write("a.luau", PROBLEMS)
+    done = run("check", "a.luau", status=1)
+    places = [line.split(": ")[0] for line in done.stdout.splitlines()]
+    assert places == ["a.luau:2:4", "a.luau:4:22", "a.luau:6:17", "a.luau:7:20", "a.luau:9:36"]
+    assert "[loop]" in done.stdout
+    write("b.luau", "local x = = 1")
+    assert "b.luau:1:11: expected an expression" in run("check", "b.luau", status=1).stderr
+    write("c.lua", "print(1)")
+    assert run("check", "c.lua").stdout == ""
+    write("d.luau", "const k = 1")
+    run("check", "d.luau")
+    assert "d.luau:1:" in run("check", "--luau", "0.650", "d.luau", status=1).stderr
+
+
+def test_check_of_a_source_reads_its_module() -> None:
+    write("module0.luau", "return 1\n")
+    write("with.luau", 'local m = require("./module0")\n')
+    run("check", "with.luau")
+    write("module0.luau", "local a = 1\ndo break end\nreturn a")
+    assert "module0.luau:2:4: " in run("check", "with.luau", status=1).stdout
