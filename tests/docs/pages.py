@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *ROOT.glob("*/README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w-]*)(?P<info>[^\n`]*)\n"
