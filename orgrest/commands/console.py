@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from orgrest.model import OrgrestError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -79,6 +77,8 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
 
     A document may lack one that others of the same run have, and a broken file might have it.
     """
+    from orgrest.model import OrgrestError
+
     if not names:
         return
     from orgrest.http.values import environments

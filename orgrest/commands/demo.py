@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands import program
-from orgrest.commands.console import complain
-from orgrest.files import FileError
-from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +31,7 @@ def demo(path: Path | None) -> None:
     \b
     orgrest demo tour.org
     """
-    try:
-        well = run(path, click.echo)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+    well = run(path, click.echo)
     sys.exit(0 if well else 1)
 
 
@@ -56,7 +49,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
     import tempfile
 
     from orgrest.commands.demo_server import serve
-    from orgrest.files import write
+    from orgrest.files import FileError, write
     from orgrest.http.transport import Client
     from orgrest.http.values import Inputs
     from orgrest.run.run import Run

@@ -14,8 +14,6 @@ import click
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, safe
-from orgrest.files import File, FileError, decode, entries, is_request_file
-from orgrest.model import OrgrestError
 
 
 @program.command()
@@ -100,6 +98,7 @@ def _evaluated(call: dict[str, Any]) -> dict[str, Any]:
     """Evaluate what a call of Babel's describes; return what is printed."""
     from orgrest.http.transport import Client
     from orgrest.http.values import Inputs
+    from orgrest.model import OrgrestError
     from orgrest.org import arguments as header
     from orgrest.org import data
     from orgrest.run import babel as evaluation
@@ -173,6 +172,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     """
     from orgrest.editor.completion import complete as candidates
     from orgrest.editor.described import Described
+    from orgrest.files import File, FileError, decode, entries, is_request_file
     from orgrest.http.values import Context, Inputs
 
     path = None if file == "-" else Path(file)

@@ -30,8 +30,6 @@ from orgrest.commands.options import (
     settings_of,
     with_options,
 )
-from orgrest.files import FileError, is_request_file, read_bytes, write_private
-from orgrest.model import OrgrestError
 from orgrest.options import RUN
 
 if TYPE_CHECKING:
@@ -60,6 +58,9 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     orgrest api.http --name login --env dev
     echo 'GET https://example.com' | orgrest
     """
+    from orgrest.files import is_request_file
+    from orgrest.model import OrgrestError
+
     asked = SimpleNamespace(**given)
     modes = [name for name in ("stdout", "diff", "check") if given[name]]
     if len(modes) > 1 or (modes and asked.dry_run):
@@ -164,6 +165,7 @@ def _folder(given: str, stdin_name: Path | None) -> Path:
 
 def _cookies(file: Path) -> Cookies:
     """Return the cookies in a file, none if it does not exist. Raises OrgrestError."""
+    from orgrest.files import read_bytes
     from orgrest.http.transport import Cookies
 
     return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
@@ -178,6 +180,7 @@ def _run(
 ) -> int:
     """Evaluate the files, and save what is `kept` for the next run; return the exit status."""
     from orgrest.commands import run
+    from orgrest.files import FileError, write_private
 
     status = 1
     try:

@@ -13,8 +13,6 @@ from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, require_environments, safe, text_of
 from orgrest.commands.options import inputs_of, settings_of, with_options
-from orgrest.files import FileError, is_request_file, write, write_new, write_private
-from orgrest.model import OrgrestError
 from orgrest.options import EXPORT
 
 if TYPE_CHECKING:
@@ -78,31 +76,30 @@ def export(
     orgrest export --to curl api.http
     """
     from orgrest.convert.shared.completing import read
+    from orgrest.files import FileError, is_request_file
 
-    try:
-        if output is not None and output.exists():
-            raise FileError("this file exists: name a new one", file=str(output))
-        path, text = text_of(file, given["stdin_name"])
-        folder = path.resolve().parent
-        require_environments(given["environments"], [folder])
-        found = read(
-            text,
-            file=str(path),
-            plain=is_request_file(path),
-            settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
-        )
-        beside = None if output is None else f"{output.stem}-bodies"
-        written = _writers()[target](found, beside=beside)
-        if found.calls:
-            _save(found, written, output)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+    if output is not None and output.exists():
+        raise FileError("this file exists: name a new one", file=str(output))
+    path, text = text_of(file, given["stdin_name"])
+    folder = path.resolve().parent
+    require_environments(given["environments"], [folder])
+    found = read(
+        text,
+        file=str(path),
+        plain=is_request_file(path),
+        settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
+    )
+    beside = None if output is None else f"{output.stem}-bodies"
+    written = _writers()[target](found, beside=beside)
+    if found.calls:
+        _save(found, written, output)
     sys.exit(_told(found, written, strict=strict))
 
 
 def _save(found: Export, written: Written, output: Path | None) -> None:
     """Write the file and those beside it, or print it. Raises OrgrestError."""
+    from orgrest.files import write, write_new, write_private
+
     private = any(one and one in written.text for one in found.secrets)
     if output is None:
         click.echo(written.text, nl=False)

@@ -11,8 +11,6 @@ import click
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain
-from orgrest.files import File, decode_document, is_request_file
-from orgrest.model import OrgrestError
 
 
 @program.command("format")
@@ -37,34 +35,32 @@ def format(  # noqa: A001 - the command's name
     orgrest format api.http
     orgrest format --check .
     """
+    from orgrest.files import File, decode_document
     from orgrest.run.suite.finding import find
 
     changed = 0
-    try:
-        if files == ("-",):
-            text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
-            new = _formatted(text, stdin_name or Path("standard input.http"))
-            if check or diff:
-                changed += _told(str(stdin_name or "-"), text, new, diff=diff)
-            else:
-                sys.stdout.buffer.write(encoding.encode(new))
-                sys.stdout.buffer.flush()
+    if files == ("-",):
+        text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
+        new = _formatted(text, stdin_name or Path("standard input.http"))
+        if check or diff:
+            changed += _told(str(stdin_name or "-"), text, new, diff=diff)
         else:
-            for name in find(files):
-                file = File.read(Path(name))
-                new = _formatted(file.text, file.path)
-                if check or diff:
-                    changed += _told(name, file.text, new, diff=diff)
-                elif file.save(new):
-                    complain(f"{name}: formatted")
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+            sys.stdout.buffer.write(encoding.encode(new))
+            sys.stdout.buffer.flush()
+    else:
+        for name in find(files):
+            file = File.read(Path(name))
+            new = _formatted(file.text, file.path)
+            if check or diff:
+                changed += _told(name, file.text, new, diff=diff)
+            elif file.save(new):
+                complain(f"{name}: formatted")
     sys.exit(1 if check and changed else 0)
 
 
 def _formatted(text: str, path: Path) -> str:
     from orgrest.editor import formatting
+    from orgrest.files import is_request_file
 
     return formatting.formatted(text, "http" if is_request_file(path) else "org")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from orgrest.commands import program
-from orgrest.commands.console import complain
-from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +57,7 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
     \b
     orgrest history list -n 5 --all
     """
-    sys.exit(_told(partial(_list, count, _runs(everywhere), as_json=as_json)))
+    sys.exit(_list(count, _runs(everywhere), as_json=as_json))
 
 
 @history.command()
@@ -76,7 +74,7 @@ def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
     orgrest history show
     orgrest history show 2 --name login
     """
-    sys.exit(_told(partial(_show, run, name, _runs(everywhere), as_json=as_json)))
+    sys.exit(_show(run, name, _runs(everywhere), as_json=as_json))
 
 
 @program.command()
@@ -111,8 +109,8 @@ def diff(
     """
     if other is not None and stored:
         raise click.UsageError("--with and --stored exclude each other")
-    compare = partial(_diff, name, other, volatile, _runs(everywhere))
-    sys.exit(_told(partial(compare, stored=stored, as_json=as_json)))
+    runs = _runs(everywhere)
+    sys.exit(_diff(name, other, volatile, runs, stored=stored, as_json=as_json))
 
 
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
@@ -123,15 +121,6 @@ def _runs(everywhere: bool) -> Iterator[KeptRun]:
     for run in runs():
         if everywhere or any(Path(one).is_relative_to(here) for one in run.documents):
             yield run
-
-
-def _told(work: Any) -> int:
-    """Return a command's status; tell an error."""
-    try:
-        return int(work())
-    except OrgrestError as error:
-        complain(str(error))
-        return 2
 
 
 def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
@@ -161,6 +150,7 @@ def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
 def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: bool) -> int:
     import json
 
+    from orgrest.model import OrgrestError
     from orgrest.run.history import run_called
 
     run = run_called(which, runs)
@@ -188,6 +178,7 @@ def _diff(
 ) -> int:
     import json
 
+    from orgrest.model import OrgrestError
     from orgrest.run.comparison import compare, compare_stored
     from orgrest.run.history import run_called
 
@@ -251,6 +242,7 @@ def _is_called(record: Record, name: str) -> bool:
 def _result(name: str, path: Path) -> str:
     """Return the result of a named block in an Org document. Raises OrgrestError."""
     from orgrest.files import File, is_request_file
+    from orgrest.model import OrgrestError
 
     if is_request_file(path):
         raise OrgrestError("request files hold no results: --stored is for Org", file=str(path))

@@ -10,8 +10,6 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.console import complain
-from orgrest.files import FileError, is_request_file, write, write_new, write_private
-from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,22 +47,14 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     from orgrest.convert.shared.model import ConversionError
     from orgrest.convert.shared.source import Source
 
-    try:
-        if output is not None and output.exists():
-            raise ConversionError("this file exists: name a new one", file=str(output))
-        found = [
-            read(
-                Source.of(sys.stdin.buffer.read(), "standard input")
-                if one == "-"
-                else Source.at(one)
-            )
-            for one in sources
-        ]
-        whole = _together(found, sources)
-        written = _write(whole, output)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+    if output is not None and output.exists():
+        raise ConversionError("this file exists: name a new one", file=str(output))
+    found = [
+        read(Source.of(sys.stdin.buffer.read(), "standard input") if one == "-" else Source.at(one))
+        for one in sources
+    ]
+    whole = _together(found, sources)
+    written = _write(whole, output)
     notes = [*whole.folder.all_notes(), *written.notes]
     for note in notes:
         complain(f"{note.place}: not translated: {note.reason}")
@@ -92,6 +82,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
     """Write the document and the files beside it. Raises OrgrestError."""
     from orgrest.convert.environments import PRIVATE, merged
     from orgrest.convert.shared import documents
+    from orgrest.files import FileError, is_request_file, write, write_new, write_private
 
     elsewhere = {name for one in whole.environments for name, _ in one.variables}
     as_org = output is not None and not is_request_file(output)

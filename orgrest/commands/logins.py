@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orgrest.commands import program
-from orgrest.commands.console import complain
-from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from orgrest.run.login_store import LoginStore
@@ -32,14 +29,11 @@ def logins(*, clear: bool, forget: str | None) -> None:
     """
     if clear and forget is not None:
         raise click.UsageError("--clear and --forget exclude each other")
-    try:
-        _done(clear=clear, forget=forget)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+    _done(clear=clear, forget=forget)
 
 
 def _done(*, clear: bool, forget: str | None) -> None:
+    from orgrest.model import OrgrestError
     from orgrest.run.login_store import VARIABLE, LoginStore
 
     store = LoginStore.of_user()

@@ -19,6 +19,7 @@ import click
 
 from orgrest import __version__
 from orgrest.commands.completion import FIRST_WORD
+from orgrest.commands.console import complain
 from orgrest.commands.evaluate import evaluate
 from orgrest.commands.program import SETTINGS, Command, Program
 
@@ -67,6 +68,18 @@ class _Program(Program, Command):
             return []
         ctx.meta[FIRST_WORD] = not args
         return click.Command.parse_args(self, ctx, args)
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command line and exit; report the errors that no command handles."""
+        try:
+            return super().main(*arguments, **options)
+        except Exception as error:
+            from orgrest.model import OrgrestError
+
+            if not isinstance(error, OrgrestError):
+                raise
+            complain(str(error))
+            sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand, or `evaluate`."""

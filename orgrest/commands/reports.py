@@ -14,7 +14,6 @@ import click
 from orgrest.commands import program
 from orgrest.commands.console import complain
 from orgrest.commands.options import with_options
-from orgrest.model import OrgrestError
 from orgrest.options import REPORT
 
 if TYPE_CHECKING:
@@ -84,11 +83,7 @@ def report(run: Path, **given: Any) -> None:
     from orgrest.run.suite.spool import read
     from orgrest.run.suite.summary import Brief, Summary
 
-    try:
-        head, records, summary = read(run)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
+    head, records, summary = read(run)
     if not summary:
         sums = Summary(repeated=any(one["turn"] > 1 for one in records))
         for one in records:

@@ -29,8 +29,6 @@ from orgrest.commands.options import (
     with_options,
 )
 from orgrest.commands.reports import chosen, write_all
-from orgrest.files import FileError, write_private
-from orgrest.model import OrgrestError
 from orgrest.options import TEST
 
 if TYPE_CHECKING:
@@ -74,15 +72,12 @@ def test(**given: Any) -> None:
         raise click.UsageError("--write keeps one result, so not with --repeat or --data")
     if asked.globals is not None and asked.jobs > 1:
         raise click.UsageError("--globals takes what one document after the other sets: no --jobs")
-    try:
-        status = _test(asked)
-    except OrgrestError as error:
-        complain(str(error))
-        status = 2
-    sys.exit(status)
+    sys.exit(_test(asked))
 
 
 def _test(asked: SimpleNamespace) -> int:
+    from orgrest.files import FileError
+    from orgrest.model import OrgrestError
     from orgrest.run.history import History
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.waiting import wait_for
@@ -118,6 +113,8 @@ def _test(asked: SimpleNamespace) -> int:
 
 def _keep(file: Path | None, services: Services) -> None:
     """Write the global variables of scripts for the next run. Raises FileError."""
+    from orgrest.files import write_private
+
     if file is not None and services.globals_ is not None:
         write_private(file, services.globals_.written())
 

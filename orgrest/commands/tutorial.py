@@ -9,7 +9,6 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.console import complain
-from orgrest.files import FileError
 
 NEXT = """\
 {folder} has tasks.py, a server of tasks to send requests to. Type next, in two terminals:
@@ -33,7 +32,7 @@ def tutorial(folder: Path) -> None:
     \b
     orgrest tutorial first-requests
     """
-    from orgrest.files import write
+    from orgrest.files import FileError, write
 
     server = Path(__file__).with_name("tutorial_server.py").read_bytes()
     try:

@@ -35,7 +35,7 @@ def apply(change: re.Match[str], folder: Path, *options: str) -> None:
 
 
 def test_there_are_changes_to_try() -> None:
-    assert len(CHANGES) == 9
+    assert len(CHANGES) == 10
 
 
 @EACH

@@ -1,0 +1,77 @@
+"""The table of options: what a row says is what the command line, pytest and editors do."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import attrs
+import click
+import pytest
+
+from orgrest.commands.main import program
+from orgrest.commands.options import KINDS, client_of, inputs_of, settings_of
+from orgrest.editor.server.environments import Choices
+from orgrest.http.transport import Budget, Client
+from orgrest.http.values import Inputs
+from orgrest.options import EXPORT, OPTIONS, REPORT, RUN, TEST, Option, options_of
+from orgrest.run.plan import Choice
+from orgrest.run.retry_policy import RetryPolicy
+from orgrest.run.settings import Settings
+
+PARTS = {
+    "": {one.name for one in attrs.fields(Settings)},
+    "inputs": {one.name for one in attrs.fields(Inputs)},
+    "choice": {one.name for one in attrs.fields(Choice)},
+    "retry_policy": {one.name for one in attrs.fields(RetryPolicy)},
+    "client": set(inspect.signature(Client).parameters),
+    "budget": set(inspect.signature(Budget).parameters),
+}
+
+
+@pytest.mark.parametrize("row", OPTIONS, ids=lambda row: f"{row.flags} {row.commands[0]}")
+def test_an_option_sets_a_field_that_there_is(row: Option) -> None:
+    for field in row.field.split():
+        part, _, name = field.rpartition(".")
+        assert name in PARTS[part]
+    assert row.kind == "flag" or row.kind in KINDS
+    assert row.help.endswith(".")
+
+
+@pytest.mark.parametrize("command", [RUN, TEST, EXPORT, REPORT])
+def test_a_command_has_each_of_its_options_once_with_its_help(command: str) -> None:
+    context = click.Context(program)
+    found = program if command == RUN else program.get_command(context, command)
+    assert found is not None
+    shown = {
+        flag: one.help for one in found.params if isinstance(one, click.Option) for flag in one.opts
+    }
+    rows = options_of(command)
+    flags = [flag for row in rows for flag in row.flags.split()]
+    assert len({row.name for row in rows}) == len(rows)
+    assert len(set(flags)) == len(flags)
+    assert {flag: shown[flag] for flag in flags} == {
+        flag: row.help for row in rows for flag in row.flags.split()
+    }
+
+
+def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
+    given = {row.name: () if row.many else row.default for row in options_of(TEST)}
+    given |= {"names": ("a*",), "tags": ("slow",), "overrides": (("x", "1"), ("x", "2"))}
+    given |= {"env_file": (), "retries": 3, "timeout": 5.0, "proxy": "http://p", "ca": tmp_path}
+    settings = settings_of(TEST, given, inputs_of(TEST, given, tmp_path))
+    assert settings.inputs.overrides == {"x": "2"}
+    assert settings.inputs.directory == tmp_path
+    assert settings.choice == Choice(("a*",), frozenset({"slow"}))
+    assert settings.retry_policy == RetryPolicy(3, 1.0)
+    assert settings.timeout == 5.0
+    assert settings.proxies == ("http://p",)  # who chooses a proxy lets documents choose it, too
+    assert client_of(TEST, given).keywords["ca"] == tmp_path
+
+
+def test_an_editor_can_set_what_the_table_says() -> None:
+    names = {row.setting for row in OPTIONS if row.setting}
+    assert names == {"environments", "variables", "openapi"}
+    choices = Choices()
+    choices.configure({"environments": ["dev"], "variables": {"a": "1"}, "openapi": False})
+    assert (choices.setting, choices.variables, choices.beside) == (("dev",), {"a": "1"}, False)
