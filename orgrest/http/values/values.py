@@ -276,29 +276,13 @@ class Values:
         if isinstance(found, Computed):
             return self._computed(found, name, offset)
         if isinstance(found, AuthToken):
-            return self._token(found, name, offset)
+            return _token(self, found, name, offset)
         if isinstance(found, JavaScript):
             return Expressions(self, self._made).value(found.code, offset, view)
         if found.operator == ":=":
             return Expression(found.value, self).value()
         view = None if self.parsed.restclient else found.span.start
         return "".join(text for text, _ in self.pieces(found.value, view=view))
-
-    def _token(self, found: AuthToken, name: str, offset: int) -> str:
-        from orgrest.http.auth import oauth2
-
-        def expand(text: str) -> str:
-            return self.text(Template(text, ((0, offset),)))
-
-        try:
-            security = self.context.environment.value("Security")
-            with self.context.secrets.of_grant():
-                grant = oauth2.from_security(security, found.grant, expand)
-                url = self.url
-                value = UNKNOWN if self.checks else self.context.token(grant, url, found.kind)
-        except OrgrestError as error:
-            raise self.error(offset, error.reason, error.code or "no-value") from error
-        return self.blank(name) if value is None else value
 
     def _computed(self, found: Computed, name: str, offset: int) -> str:
         if found.in_run and self._problems is not None:
@@ -308,3 +292,21 @@ class Values:
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return self.blank(name) if value is None else value
+
+
+def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
+    """Return a token of OAuth 2.0 as a value. Raises `ExpansionError`, `TokenNeededError`."""
+    from orgrest.http.auth import oauth2
+
+    def expand(text: str) -> str:
+        return values.text(Template(text, ((0, offset),)))
+
+    try:
+        security = values.context.environment.value("Security")
+        with values.context.secrets.of_grant():
+            grant = oauth2.from_security(security, found.grant, expand)
+            url = values.url
+            value = UNKNOWN if values.checks else values.context.token(grant, url, found.kind)
+    except OrgrestError as error:
+        raise values.error(offset, error.reason, error.code or "no-value") from error
+    return values.blank(name) if value is None else value
