@@ -27,8 +27,8 @@ GENERATED = "<!-- generated -->\n"
 """In a page of docs/: the site has generated text instead of what follows."""
 
 
-def gather() -> None:
-    """Make build/docs: the pages of docs/ with the generated reference."""
+def gather() -> set[str]:
+    """Make build/docs: the pages of docs/ with generated ones, whose paths are returned."""
     import reference
 
     import orgrest
@@ -37,7 +37,8 @@ def gather() -> None:
     folder = ROOT / "build/docs"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site"))
-    for path, text in reference.pages().items():
+    generated = reference.pages()
+    for path, text in generated.items():
         page = folder / path
         page.parent.mkdir(parents=True, exist_ok=True)
         head = page.read_text("utf-8").partition(GENERATED)[0] if page.exists() else ""
@@ -52,29 +53,32 @@ def gather() -> None:
     config = (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
     listed = _PATTERN.sub(lambda found: _pages(found, config), config)
     (ROOT / "build/mkdocs.yml").write_text(listed, encoding="utf-8")
+    return {path.removesuffix(".md") + ".html" for path in generated}
 
 
-def order_search() -> None:
-    """Rewrite the search index: guides before reference, and no names of internal modules.
+def order_search(generated: set[str]) -> None:
+    """Rewrite the search index: guides before generated pages, and no names of internal modules.
 
     The search ranks a match in a title above one in a text, so every guide would come after all
-    commands and names with the same word. Titles of the reference are therefore not searched, only
-    its text, which begins with the title.
+    commands and names with the same word. Titles of generated pages are therefore not searched,
+    only their text, which begins with the title.
     """
     site = ROOT / "build/site"
     index = json.loads((site / "search.json").read_text("utf-8"))
-    guides = [item for item in index["items"] if "/reference/" not in item["location"]]
-    reference = [_unranked(item) for item in index["items"] if _is_searched(item["location"])]
+    guides, reference = [], []
+    for item in index["items"]:
+        page, _, name = item["location"].partition("#")
+        if page not in generated:
+            guides.append(item)
+        elif "/api/" not in page or _is_searched(name):
+            reference.append(_unranked(item))
     written = json.dumps({**index, "items": guides + reference})
     (site / "search.json").write_text(written, encoding="utf-8")
     (site / "search.js").write_text(f"var __index = {written}", encoding="utf-8")
 
 
-def _is_searched(location: str) -> bool:
-    """Return whether a place is in the reference and, if a name, is one that users import."""
-    page, _, name = location.partition("#")
-    if "/reference/api/" not in page:
-        return "/reference/" in page
+def _is_searched(name: str) -> bool:
+    """Return whether users import a name: a class or function of a module of scriptschema."""
     module, _, own = name.rpartition(".")
     return (
         name.startswith("scriptschema.")
@@ -123,12 +127,12 @@ def main() -> None:
             "  python3 -m venv .venv && .venv/bin/pip install . zensical mkdocstrings-python\n"
             "  .venv/bin/python docs/site/build.py"
         )
-    gather()
+    generated = gather()
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     command += ["--config-file", "build/mkdocs.yml"]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     if status == 0:
-        order_search()
+        order_search(generated)
     sys.exit(status)
 
 

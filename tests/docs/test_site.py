@@ -1,5 +1,6 @@
 """The documentation site: it builds without warnings, its links lead somewhere, and it is whole."""
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import click
 import pytest
 import yaml
 from browser import Browser
+from components import needs
 from pages import PAGES, ROOT, blocks, without_blocks
 from site_modules import site_module
 
@@ -125,6 +127,36 @@ def test_no_table_shows_an_escape_or_has_a_row_of_other_cells(built: dict[Path, 
         for table in re.findall(r"<table.*?</table>", page.text, re.DOTALL):
             rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
             assert len({len(re.findall(r"<t[dh]\b", row)) for row in rows}) == 1, path
+
+
+QUERIES = ("retry", "environment", "secret", "assertion", "body", "import", "reduce", "fuzz")
+
+
+@needs("node")
+def test_a_search_finds_guides_before_reference_and_names_that_users_import(
+    built: dict[Path, Page],
+) -> None:
+    [worker] = (SITE / "assets/javascripts/workers").glob("search.*.js")
+    names = ("Mutator", "ExprBinary")
+    script = ROOT / "tests/docs/search.js"
+    done = subprocess.run(
+        ["node", script, worker, SITE / "search.json", *QUERIES, *names],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *guides, mutator, binary = map(json.loads, done.stdout.splitlines())
+    for query, found in zip(QUERIES, guides, strict=True):
+        assert not re.search("/reference/(api|commands)/", found[0]), query
+    assert "scriptschema/reference/api/fuzzing.html#scriptschema.fuzzing.mutate.Mutator" in mutator
+    assert binary[0].endswith("#scriptschema.messages.ExprBinary")
+
+
+def test_a_search_finds_no_private_names(built: dict[Path, Page]) -> None:
+    items = json.loads((SITE / "search.json").read_text("utf-8"))["items"]
+    names = [item["location"].partition("#")[2] for item in items if "/api/" in item["location"]]
+    assert len(names) > 200
+    assert [name for name in names if "._" in name or not name.startswith("scriptschema.")] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
