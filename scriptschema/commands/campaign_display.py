@@ -54,9 +54,12 @@ def unreadable(event: dict[str, Any]) -> str:
 
 
 def _executions(event: dict[str, Any]) -> str:
-    return (
-        f"AFL++ {event['executions']:,} executions ({event['executions_per_second']:,.0f} a second)"
-    )
+    return f"AFL++ {event['executions']:,} executions ({_rate(event)})"
+
+
+def _rate(event: dict[str, Any]) -> str:
+    rate = event["executions_per_second"]
+    return "rate not known yet" if rate is None else f"{rate:,.0f} a second"
 
 
 def tell_targets(event: dict[str, Any]) -> None:
@@ -136,8 +139,7 @@ class Display:
             ),
         ]
         if "executions" in event:
-            rate = f"{event['executions_per_second']:,.0f}"
-            rows.append(("executions", f"{event['executions']:,}", "a second", rate))
+            rows.append(("executions", f"{event['executions']:,}", "rate", _rate(event)))
         if event["covered"]:
             rows.append(("covered", f"{event['covered']:,}", "", ""))
         for one, two, three, four in rows:

@@ -125,9 +125,9 @@ def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
     """Whether the program should still run with a donor's part in place of `node`."""
-    if isinstance(node, m.Type):
-        return mut.fits(donor, other, context)
     found: Any = donor.nodes[other]
+    if isinstance(node, m.Type):  # only a variable's type may be omitted
+        return found.which != "omitted" and mut.fits(donor, other, context)
     if isinstance(node, m.Stat):
         return found.which in CLOSED and not jumps(donor, other) and mut.fits(donor, other, context)
     there = Mutation.context(_at(mut, donor), other)

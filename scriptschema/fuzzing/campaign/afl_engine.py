@@ -21,7 +21,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
@@ -44,6 +44,9 @@ from scriptschema.messages import ModuleSet
 SEEDS: Final = 200
 """The number of generated programs to start from, beside the corpus."""
 _SEED_SIZE: Final = 60
+
+_MEASURED: Final = 10
+"""Seconds that an instance must have run until its rate says anything."""
 
 _SOON: Final = 10.0
 _TRIES: Final = 3
@@ -135,13 +138,8 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return what AFL++ counts: executions, those of a second, and edges that were covered."""
-        found = [instance.statistics() for instance in self._instances]
-        return {
-            "executions": sum(int(each.get("execs_done", 0)) for each in found),
-            "executions_per_second": sum(float(each.get("execs_per_sec", 0)) for each in found),
-            "covered": max(int(each.get("edges_found", 0)) for each in found),
-        }
+        """Return what AFL++ counts, see `counts`."""
+        return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
         """Restart instances that end, until one does not work."""
@@ -151,6 +149,20 @@ class AflEngine:
                     self.problem = self.problem or instance.look()
                 except EngineError as error:
                     self.problem = str(error)
+
+
+def counts(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return executions, those of a second, and edges that were covered, of some `fuzzer_stats`.
+
+    The rate is None in the first minute: until then the file has what the seeds' calibration took.
+    """
+    measured = [each for each in found if int(each.get("run_time", 0)) >= _MEASURED]
+    rates = [int(each["execs_done"]) / int(each["run_time"]) for each in measured]
+    return {
+        "executions": sum(int(each.get("execs_done", 0)) for each in found),
+        "executions_per_second": sum(rates) if rates else None,
+        "covered": max((int(each.get("edges_found", 0)) for each in found), default=0),
+    }
 
 
 class _Instance:

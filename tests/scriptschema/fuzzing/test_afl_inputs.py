@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
+from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError, counts
 from scriptschema.fuzzing.campaign.afl_inputs import Inputs
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
@@ -134,3 +134,16 @@ def test_afl_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     campaign = Campaign(tmp_path / "campaign", CONFIG)
     with campaign, pytest.raises(EngineError, match=r"apt install afl\+\+"):
         AflEngine(campaign).__enter__()
+
+
+def test_the_rate_of_the_first_minute_is_not_that_of_the_calibration() -> None:
+    # As afl-fuzz 4.04c writes it at its start, and after a minute.
+    first = {"run_time": "0", "execs_done": "421", "execs_per_sec": "inf", "edges_found": "9"}
+    later = {"run_time": "60", "execs_done": "24000", "execs_per_sec": "400.00", "edges_found": "8"}
+    assert counts([]) == {"executions": 0, "executions_per_second": None, "covered": 0}
+    assert counts([first, {}])["executions_per_second"] is None
+    assert counts([first, later]) == {
+        "executions": 24421,
+        "executions_per_second": 400,
+        "covered": 9,
+    }
