@@ -17,7 +17,7 @@ from components import needs_engine
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
 from orgrest.http.script_value import ScriptValue
-from orgrest.http.scripts import Context, Engine, ScriptError
+from orgrest.http.scripts import Engine, ScriptError, ScriptInput
 from orgrest.model import Request, Response, Verdict
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def engine() -> Iterator[Engine]:
 
 
 def jetbrains(engine: Engine, code: str, **context: object) -> scripts.Result:
-    return engine.run(code, "jetbrains", Context(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
+    return engine.run(code, "jetbrains", ScriptInput(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
 
 
 def httpyac(engine: Engine, code: str, **context: object) -> scripts.Result:
-    return engine.run(code, "httpyac", Context(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
+    return engine.run(code, "httpyac", ScriptInput(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
 
 
 def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> None:
@@ -62,8 +62,8 @@ def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> N
         """,
     )
     assert result.tests == (
-        Verdict("holds", True, ""),
-        Verdict("fails", False, "not created"),
+        Verdict("holds", True, "", about_status=True),
+        Verdict("fails", False, "not created", about_status=True),
         Verdict("silent", False, "Assertion failed"),
         Verdict("breaks", False, "nothing is not defined"),
     )
@@ -94,7 +94,7 @@ def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
         client.log(request.headers.findByName("content-type").getRawValue());
         """,
         "jetbrains",
-        Context(variables={"a": "b"}, environment={"host": "h"}),
+        ScriptInput(variables={"a": "b"}, environment={"host": "h"}),
         REQUEST,
     )
     assert result.variables == {"now": ScriptValue("hb", "hb")}
@@ -136,7 +136,10 @@ def test_httpyacs_scripts_export_variables_and_may_wait() -> None:
             variables={"base": "!", "login": {"id": 3}},
         )
     assert result.variables == {"token": ScriptValue("t!", "t!", 0)}
-    assert result.tests == (Verdict("status", True, ""), Verdict("later", False, "late"))
+    assert result.tests == (
+        Verdict("status", True, "", about_status=True),
+        Verdict("later", False, "late"),
+    )
     assert result.log == ('3 POST ["7","8"]',)
     assert not result.cancelled
 
@@ -158,7 +161,7 @@ def test_an_error_says_what_and_where(
     engine: Engine, host: str, code: str, reason: str, line: int
 ) -> None:
     with pytest.raises(ScriptError) as caught:
-        engine.run(code, host, Context(), REQUEST)
+        engine.run(code, host, ScriptInput(), REQUEST)
     assert caught.value.reason.startswith(reason)
     assert caught.value.line == line
 
@@ -176,15 +179,15 @@ def test_an_error_says_what_and_where(
 def test_a_script_without_end_or_bounds_is_stopped(code: str, reason: str) -> None:
     with Engine(timeout=0.5 if "0.5" in reason else 20) as engine:
         with pytest.raises(ScriptError, match=reason):
-            engine.run(code, "jetbrains", Context(), REQUEST)
+            engine.run(code, "jetbrains", ScriptInput(), REQUEST)
         engine._timeout = 20
-        assert engine.run("client.log(1)", "jetbrains", Context(), REQUEST).log == ("1",)
+        assert engine.run("client.log(1)", "jetbrains", ScriptInput(), REQUEST).log == ("1",)
 
 
 def test_too_much_output_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT", 1000)
     with pytest.raises(ScriptError, match="the script returned more than"):
-        engine.run("client.log('x'.repeat(5000))", "jetbrains", Context(), REQUEST)
+        engine.run("client.log('x'.repeat(5000))", "jetbrains", ScriptInput(), REQUEST)
 
 
 def test_a_script_sees_nothing_of_the_machine(
@@ -220,7 +223,7 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
         Engine() as engine,
         pytest.raises(ScriptError, match=r"pip install .*quickjs-ng"),
     ):
-        engine.run("1", "jetbrains", Context(), REQUEST)
+        engine.run("1", "jetbrains", ScriptInput(), REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +251,8 @@ def test_an_engine_that_died_is_told_of_and_started_again() -> None:
     with Engine() as engine:
         engine._sandbox._started().kill()
         with pytest.raises(ScriptError, match="the script ended its engine"):
-            engine.run("1", "jetbrains", Context(), REQUEST)
-        assert engine.run("client.log(1)", "jetbrains", Context(), REQUEST).log == ("1",)
+            engine.run("1", "jetbrains", ScriptInput(), REQUEST)
+        assert engine.run("client.log(1)", "jetbrains", ScriptInput(), REQUEST).log == ("1",)
 
 
 def test_starting_scripts_costs_nothing_where_there_are_none() -> None:
@@ -260,7 +263,7 @@ def test_starting_scripts_costs_nothing_where_there_are_none() -> None:
 
 def test_a_script_that_waits_for_a_busy_machine_is_no_script_that_takes_too_long() -> None:
     with Engine(timeout=0.3) as engine:
-        code, context = "client.log('done')", Context()
+        code, context = "client.log('done')", ScriptInput()
         engine.run(code, "jetbrains", context, Request("GET", "http://x/"))
         process = engine._sandbox._process
         assert process is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from components import needs, needs_engine
 
-from orgrest.http.scripts import Context, Engine, ScriptError
+from orgrest.http.scripts import Engine, ScriptError, ScriptInput
 from orgrest.model import Request
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ def engine() -> Iterator[Engine]:
 
 def ours(engine: Engine, codes: list[str]) -> list[object]:
     lines = [f"tried(() => ({code}));" for code in codes]
-    log = engine.run(JUDGED + "\n".join(lines), "httpyac", Context(), Request("GET", "http://a/"))
+    log = engine.run(
+        JUDGED + "\n".join(lines), "httpyac", ScriptInput(), Request("GET", "http://a/")
+    )
     return [json.loads(line) for line in log.log]
 
 
@@ -208,7 +210,7 @@ def test_chais_expectations_hold_where_chai_says_so(engine: Engine) -> None:
     code = "const {expect, assert} = require('chai');\n" + "\n".join(
         f"test({json.dumps(one)}, () => {{ {one} }});" for one in EXPECTATIONS
     )
-    result = engine.run(code, "httpyac", Context(), Request("GET", "http://a/"))
+    result = engine.run(code, "httpyac", ScriptInput(), Request("GET", "http://a/"))
     assert {one.name: one.held for one in result.tests} == EXPECTATIONS
 
 
@@ -219,7 +221,7 @@ def test_dates_are_computed_by_dayjs(engine: Engine) -> None:
         "console.log(dayjs('2024-01-31T12:00:00').format('YYYY/MM/DD [at] HH:mm'));\n"
         "console.log(dayjs('2024-03-01').diff('2024-02-01', 'day'), dayjs('x').isValid());\n"
     )
-    log = engine.run(code, "httpyac", Context(), Request("GET", "http://a/")).log
+    log = engine.run(code, "httpyac", ScriptInput(), Request("GET", "http://a/")).log
     assert log == ("2024-02-29T12:00:00.000Z", "2024/01/31 at 12:00", "29 false")
 
 
@@ -229,7 +231,7 @@ def test_uuids_of_names_are_those_of_the_standard(engine: Engine) -> None:
         "console.log(v5('www.example.com', v5.DNS), v3('www.example.com', v3.DNS));\n"
         "console.log(version(v4()), version(v7()), validate('nope'));\n"
     )
-    log = engine.run(code, "httpyac", Context(), Request("GET", "http://a/")).log
+    log = engine.run(code, "httpyac", ScriptInput(), Request("GET", "http://a/")).log
     assert log[0] == "2ed6657d-e927-568b-95e1-2665a8aea6a2 5df41881-3aed-3515-88a7-2f4a814cf09e"
     assert log[1] == "4 7 false"
 
@@ -253,7 +255,7 @@ def test_what_needs_the_machine_is_refused_with_what_to_do_instead(
     engine: Engine, name: str, instead: str
 ) -> None:
     with pytest.raises(ScriptError) as caught:
-        engine.run(f"require('{name}')", "httpyac", Context(), Request("GET", "http://a/"))
+        engine.run(f"require('{name}')", "httpyac", ScriptInput(), Request("GET", "http://a/"))
     said = f'require("{name}") is not there: scripts see no files, network or programs'
     assert said in caught.value.reason
     assert instead in caught.value.reason
@@ -262,7 +264,9 @@ def test_what_needs_the_machine_is_refused_with_what_to_do_instead(
 @pytest.mark.parametrize("name", ["createCipheriv", "createSign", "subtle"])
 def test_cryptography_that_is_not_there_says_so(engine: Engine, name: str) -> None:
     with pytest.raises(ScriptError, match=f"crypto.{name} is not there: scripts have hashes"):
-        engine.run(f"require('crypto').{name}", "httpyac", Context(), Request("GET", "http://a/"))
+        engine.run(
+            f"require('crypto').{name}", "httpyac", ScriptInput(), Request("GET", "http://a/")
+        )
 
 
 def test_random_values_repeat_with_a_seed(engine: Engine) -> None:
@@ -273,7 +277,7 @@ def test_random_values_repeat_with_a_seed(engine: Engine) -> None:
 
     def log(seed: int | None) -> tuple[str, ...]:
         with Engine() as one:
-            return one.run(code, "httpyac", Context(seed=seed), Request("GET", "http://a/")).log
+            return one.run(code, "httpyac", ScriptInput(seed=seed), Request("GET", "http://a/")).log
 
     assert log(1) == log(1) != log(2)
     assert log(None) != log(None)
