@@ -64,8 +64,8 @@ def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> N
     assert result.tests == (
         Verdict("holds", True, "", about_status=True),
         Verdict("fails", False, "not created", about_status=True),
-        Verdict("silent", False, "Assertion failed"),
-        Verdict("breaks", False, "nothing is not defined"),
+        Verdict("silent", False, "Assertion failed", about_status=True),
+        Verdict("breaks", False, "nothing is not defined", about_status=True),
     )
 
 
@@ -138,7 +138,7 @@ def test_httpyacs_scripts_export_variables_and_may_wait() -> None:
     assert result.variables == {"token": ScriptValue("t!", "t!", 0)}
     assert result.tests == (
         Verdict("status", True, "", about_status=True),
-        Verdict("later", False, "late"),
+        Verdict("later", False, "late", about_status=True),
     )
     assert result.log == ('3 POST ["7","8"]',)
     assert not result.cancelled
