@@ -131,6 +131,8 @@ class _Writer:
         what, reason = wrong_with(text, request)
         if not what and has_local_variables(text):
             what, reason = "body", "Emacs would read settings in it"
+        if not what and "\0" in text:
+            what, reason = "body", "a document with a NUL character is not text"
         if what == "body" and request.body is not None:
             again = self._with_file(request)
             text = _written(again)

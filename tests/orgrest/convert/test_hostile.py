@@ -85,3 +85,9 @@ def test_a_body_with_settings_for_emacs_is_sent_as_it_is(output: str, tmp_path: 
     imported(tmp_path, collection("name", "v", LOCAL), output=output)
     assert {one.body for one in sent(tmp_path, output)} == {LOCAL.encode()}
     assert "eval" not in (tmp_path / output).read_text()
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_body_with_a_nul_leaves_the_document_readable(output: str, tmp_path: Path) -> None:
+    imported(tmp_path, collection("name", "v", "a\0b"), output=output)
+    assert {one.body for one in sent(tmp_path, output)} == {b"a\0b"}
