@@ -182,7 +182,9 @@ def delete(mut: Mutation, number: int) -> bool:
                 return False
         elif not isinstance(node, m.Type):
             return False
-    return mut.change(mut.index.parents[number], _deletion(name, position), safe=not blind)
+    # Names of arguments belong to the types of a list.
+    safe = not blind and isinstance(node, m.Stat)
+    return mut.change(mut.index.parents[number], _deletion(name, position), safe=safe)
 
 
 def _deletion(name: str, position: int) -> Callable[[Any], None]:
