@@ -92,11 +92,12 @@ def diff_command(
     import json
 
     from scriptschema.commands import corpus_difference
-    from scriptschema.fuzzing.corpora.difference import FeatureCounts
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     reader = make_reader(**options)
-    one_counts, two_counts = (FeatureCounts(CorpusStats(luau=reader.luau)) for _ in range(2))
+    one_counts, two_counts = (
+        corpus_difference.FeatureCounts(CorpusStats(luau=reader.luau)) for _ in range(2)
+    )
     both = one_counts, two_counts
     names = str(one), str(two)
     with failures() as failed:
