@@ -90,7 +90,7 @@ OPTIONS: Final = (
     Option(
         "--lang",
         _WHICH,
-        (RUN,),
+        _SENDING,
         "Run only blocks in this language.",
         "language",
         field="languages",

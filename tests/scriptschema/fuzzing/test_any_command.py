@@ -115,7 +115,7 @@ def test_an_exception_that_nothing_catches_is_a_find_in_each_language(
     assert "ExprIfElse" not in probe(description).missing
 
 
-REPORTS = {  # in the words of the languages' own documentation
+REPORTS = {  # uncaught failures, in the formats that these runtimes print
     "java": (
         (
             'Exception in thread "main" java.lang.IllegalStateException: no register left\n'

@@ -84,3 +84,12 @@ def test_the_summary_says_how_much_was_checked(run) -> None:
     summary = done.report["summary"]
     assert (summary["assertions"], summary["unasserted"]) == (2, 1)
     assert "2 assertions checked, 1 of 2 requests had none" in done.err
+
+
+def test_the_languages_that_are_meant_can_be_named(run) -> None:
+    both = "#+begin_src LANG :expect 200\nGET HOST/json\n#+end_src\n\n"
+    text = both.replace("LANG", "http") + both.replace("LANG", "restclient")
+    done = run("a.org", "--lang", "http", a_org=text)
+    assert (done.status, [one["line"] for one in done.requests]) == (0, [1])
+    done = run("a.org", "--lang", "http", "--lang", "restclient", a_org=text)
+    assert (done.status, [one["line"] for one in done.requests]) == (0, [1, 5])
