@@ -53,7 +53,7 @@ class Command(click.Command):
         """Write the sections."""
         for title, rows in sections(self, ctx).items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl(rows, col_max=min(30, formatter.width // 2))
 
 
 class Group(click.Group):

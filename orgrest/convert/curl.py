@@ -200,7 +200,9 @@ def read(source: Source) -> Collection:
     if is_cmd:
         text = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), text)
         text = text.replace("$", "\\$")
-    shell = _Shell(text.replace("\r\n", "\n"), name)
+    if text.count("\r\n") == text.count("\n"):  # else a CRLF is part of a quoted body
+        text = text.replace("\r\n", "\n")
+    shell = _Shell(text, name)
     requests: list[Request] = []
     notes: list[Note] = []
     values: dict[str, str] = {}

@@ -80,13 +80,10 @@ class RequestFile:
         run: Running,
         given: Mapping[str, str] | None = None,
         runs: tuple[tuple[str, int], ...] = (),
-        *,
-        needed: bool = False,
     ) -> Iterator[Task | Outcome]:
-        """Return a request as a task, or several in a loop.
+        """Return a request as a task, or several in a loop; a skipped outcome if it is disabled.
 
-        `given` are the values of the `run` lines that lead to it, which are at `runs`. A disabled
-        one is sent only if it is `needed`.
+        `given` are the values of the `run` lines that lead to it, which are at `runs`.
         """
         line = parsed.source.position(parsed.span.start).line
         file = parsed.source.file or self._file
@@ -94,12 +91,13 @@ class RequestFile:
         step = attrs.evolve(self.names.id_of(parsed), runs=runs)
         try:
             task = self._task(parsed, line, step, run, given)
-            if disabled is not None and not (needed or run.results.has(step)):
+            if disabled is not None:
                 condition, around = disabled, task.context
                 if condition.value.text:
                     run.prepare(task)  # its variables may be a script's
                 if run.resolved(lambda: _is_true(condition, parsed, around)):
-                    yield Outcome(line, parsed.name, "skipped", file=file)
+                    reason = EvaluationError("it is disabled", file=file, line=line)
+                    yield Outcome(line, parsed.name, "skipped", reason=reason, file=file)
                     return
             loop = parsed.directive("loop")
             if loop is None:
@@ -153,15 +151,18 @@ class RequestFile:
     def need(self, request: StepId, run: Running, *, again: bool = False) -> None:
         """Send a request, in all its turns, unless it was sent or `again`.
 
-        Raises the first one of FAILURES.
+        Raises the first one of FAILURES, and EvaluationError if the request is disabled.
         """
         failures: list[Exception] = []
-        for task in self._of_request(self.names.request(request), run, needed=True):
+        parsed = self.names.request(request)
+        for task in self._of_request(parsed, run):
             try:
                 if isinstance(task, Task):
                     run.send(task.id, partial(_same, task), again=again)
                 elif task.state == "failed" and task.reason is not None:
                     raise task.reason
+                elif task.state == "skipped" and parsed.directive("disabled") is not None:
+                    raise EvaluationError(f"not sent: depends on {request}, which is disabled")
             except FAILURES as error:
                 failures.append(error)
         if failures:

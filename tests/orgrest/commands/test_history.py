@@ -518,7 +518,9 @@ def test_what_a_run_writes_does_not_start_the_next(document, server, tmp_path) -
         time.sleep(1.5)  # several looks at the files
         assert len(server.requests) == 2
         server.body = b'{"a": 2}'
-        path.write_text(path.read_text() + "\n* more\n")
+        changed = path.with_suffix(".new")
+        changed.write_text(path.read_text() + "\n* more\n")
+        changed.replace(path)  # at once: an empty document would be run, too
         watching.waits()
         assert len(server.requests) == 4
         assert '"a": 2' in path.read_text()

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from components import needs
 from servers import RawServer, by_path, echo, response, silent
 from waiting import wait_until
 
@@ -482,6 +483,7 @@ class TestUsage:
         assert re.findall(r"^  (--\w+)", found["Which requests"], re.MULTILINE) == [
             "--name",
             "--tag",
+            "--lang",
         ]
         options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)
         assert len(options) == len(set(options)) > 25
@@ -522,6 +524,7 @@ class TestTerminal:
 
 
 class TestCurl:
+    @needs("curl")
     def test_a_request_becomes_a_command_that_sends_the_same(
         self, orgrest, notes, server, monkeypatch
     ) -> None:

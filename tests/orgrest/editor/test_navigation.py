@@ -159,7 +159,7 @@ def test_a_run_is_cancelled_by_a_command(editor: Editor, workspace: Path) -> Non
         editor.wait_for(lambda: silent.requests)
         assert other.command("orgrest.cancel") == 0
         assert buffer.command("orgrest.cancel") == 1
-        assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+        assert plain(sent.result(TIMEOUT))["message"] == "cancelled"
         assert buffer.command("orgrest.cancel") == 0
         editor.close(buffer)
         editor.close(other)

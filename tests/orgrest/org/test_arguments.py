@@ -307,8 +307,7 @@ def test_every_argument_that_changes_something_is_known() -> None:
     """What editors offer, and what diagnostics do not complain of."""
     heeded: set[str] = set()
     folder = Path(run.__path__[0])
-    evaluating = [*folder.glob("*.py"), *(folder / "documents").glob("*.py")]
-    for path in (arguments.__file__, layout.__file__, *evaluating):
+    for path in (arguments.__file__, layout.__file__, *folder.rglob("*.py")):
         source = Path(path).read_text("utf-8")
         if "arguments" not in source:  # the records of the history have keys, too
             continue

@@ -157,6 +157,15 @@ def test_a_disabled_request_is_not_sent(run) -> None:
 
 
 @needs_engine
+@pytest.mark.parametrize("use", ["# @ref a\nGET HOST/b", "GET HOST/b?{{a.response.body.x}}"])
+def test_a_disabled_request_is_not_sent_for_another_one_either(run, use: str) -> None:
+    done = run(f"# @name a\n# @disabled\nGET HOST/a\n###\n{use}\n###\nGET HOST/c\n")
+    assert done.states == ["skipped", "failed", "done"]
+    assert done.reasons[0].endswith("it is disabled")
+    assert "not sent: depends on a, which is disabled" in done.reasons[1]
+    assert done.sent == ["/c"]
+
+
 def test_a_request_is_disabled_if_its_expression_is_true(run) -> None:
     text = "@n = 5\n# @disabled n == 5\nGET HOST/a\n###\n# @disabled n == 6\nGET HOST/b\n###\n"
     text += (
@@ -408,7 +417,7 @@ def test_a_script_may_stand_in_a_file(run, tmp_path: Path) -> None:
     (tmp_path / "h.js").write_text("client.global.set('x', 1);\nnothing();\n")
     done = run("GET HOST/a\n\n> ./h.js\n###\nGET HOST/b\n\n> ./none.js\n")
     assert done.reasons[0] == (
-        "a.http:3: ./h.js (line 2): script: ReferenceError: 'nothing' is not defined"
+        "a.http:3: ./h.js (line 2): script: ReferenceError: nothing is not defined"
     )
     assert "cannot read ./none.js" in done.reasons[1]
 
@@ -416,7 +425,7 @@ def test_a_script_may_stand_in_a_file(run, tmp_path: Path) -> None:
 @needs_engine
 def test_an_error_in_a_script_has_its_line_in_the_file(run) -> None:
     done = run("GET HOST/a\n\n> {%\n\nnothing();\n%}\n###\nGET HOST/b\n")
-    assert done.reasons == ["a.http:5: script: ReferenceError: 'nothing' is not defined"]
+    assert done.reasons == ["a.http:5: script: ReferenceError: nothing is not defined"]
     assert done.states == ["failed", "done"]
 
 

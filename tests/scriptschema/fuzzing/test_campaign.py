@@ -159,7 +159,7 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
     assert find.origin["seed"] == 1
     assert find.versions["python"] == sys.version.split()[0]
     for more in ([], ["--original"]):
-        command = [*find.command.split()[1:], *more]
+        command = [*find.command.split()[1:], "--trust", *more]
         done = subprocess.run(
             [sys.executable, "-m", "scriptschema", *command], capture_output=True, text=True
         )

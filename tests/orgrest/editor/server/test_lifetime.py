@@ -221,7 +221,7 @@ def test_a_server_that_is_ended_leaves_no_responses_behind(
 
 
 def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:
-    (tmp_path / "a.org").write_text("text\n")
+    (tmp_path / "a.org").write_text("#+begin_src restclient :eval no\nGET /\n#+end_src\n")
     code = (
         "import sys; from orgrest.commands.main import main\n"
         "try: main(sys.argv[1:])\n"
