@@ -40,10 +40,10 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
     )
     found: list[dict[str, Any]] = []
     for outcome in evaluation.outcomes():
-        if outcome.reason is not None:
-            found.append({"error": str(outcome.reason)})
-        elif outcome.state == "skipped":
+        if outcome.state == "skipped":
             found.append({"skipped": True})
+        elif outcome.reason is not None:
+            found.append({"error": str(outcome.reason)})
         for exchange in outcome.exchanges:
             request = exchange.request
             found.append(

@@ -127,7 +127,7 @@ class TestTap:
         assert lines[:3] == ["TAP version 13", "1..5", "ok 1 - a.http:2 fine & <good>"]
         tests = [line for line in lines if re.match("(not )?ok ", line)]
         assert [line.startswith("ok") for line in tests] == [True, False, False, True, True]
-        assert tests[-1].endswith("# SKIP ")
+        assert tests[-1].endswith("# SKIP it is disabled")
         assert '    - "status == 404: status is 200"' in lines
 
     def test_prove_reads_the_report(self, reported) -> None:
