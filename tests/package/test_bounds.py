@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[2]
 
 
-def tested(package: str) -> set[str]:
+def required(package: str) -> set[str]:
     """What a package requires, with the extra `all`."""
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
@@ -18,7 +18,7 @@ def tested(package: str) -> set[str]:
     return {*project["dependencies"], *(one for e in everything.extras for one in extras[e])}
 
 
-@pytest.mark.parametrize("requirement", sorted(tested("scriptschema") | tested("orgrest")))
+@pytest.mark.parametrize("requirement", sorted(required("scriptschema") | required("orgrest")))
 def test_the_oldest_release_that_is_allowed_is_tested(requirement: str) -> None:
     wanted = Requirement(requirement)
     [bound] = [one.version for one in wanted.specifier if one.operator == ">="]
