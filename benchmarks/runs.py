@@ -98,8 +98,8 @@ def many(folder: Path, url: str, documents: int, each: int = 20, jobs: int = 32)
         for number in range(count):
             (inside / f"d{number:04}.http").write_text(text)
         command = [sys.executable, "-m", "orgrest", "test", "-q", "-j", str(jobs), str(inside)]
-        for report in ("json", "junit", "html"):
-            command += [f"--{report}", str(folder / f"report.{report}")]
+        for report in ("report-json", "junit", "html"):
+            command += [f"--{report}", str(folder / f"report.{report.removeprefix('report-')}")]
         found = measure(command, 1, surroundings())
         total = count * each
         kept = json.loads((folder / "report.json").read_text())
