@@ -141,10 +141,19 @@ class Campaign:
 
 
 def _refuse_links(folder: Path) -> None:
-    """Raise FileError if there is a link in a folder, which a campaign never makes."""
+    """Raise FileError if there is a link in a folder.
+
+    A campaign makes none, but AFL++ links entries of its queue to each other: links from its folder
+    into its folder are allowed.
+    """
+    afl = os.path.join(os.path.realpath(folder), AFL, "")  # noqa: PTH118  # as below
     for inside, folders, names in os.walk(folder):
         for name in (*folders, *names):
-            if os.path.islink(path := os.path.join(inside, name)):  # noqa: PTH114, PTH118  # fast
+            path = os.path.join(inside, name)  # noqa: PTH118  # fast
+            if not os.path.islink(path):  # noqa: PTH114  # fast
+                continue
+            here = os.path.join(os.path.realpath(inside), "")  # noqa: PTH118  # as above
+            if not (here.startswith(afl) and os.path.realpath(path).startswith(afl)):
                 raise FileError(f"{path} is a link: links in a campaign are not followed")
 
 

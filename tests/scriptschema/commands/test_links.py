@@ -16,6 +16,8 @@ from command import run_here
 
 from scriptschema import files, wire
 from scriptschema.commands.main import main
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign.folder import _refuse_links
 from scriptschema.generation.trees import generate
 
 TARGET = "if grep -q end $1; then kill -SEGV $$; fi\n"
@@ -178,3 +180,18 @@ def test_dev_stdout_is_written_to(tmp_path: Path) -> None:
     with (tmp_path / "out").open("wb") as file:
         files.write(Path(f"/dev/fd/{file.fileno()}"), b"new")
     assert (tmp_path / "out").read_bytes() == b"new"
+
+
+def test_links_of_aflplusplus_within_its_own_folder_are_no_reason_to_stop(tmp_path: Path) -> None:
+    state = tmp_path / "afl" / "out" / "main" / "queue" / ".state"
+    state.mkdir(parents=True)
+    (state.parent / "id:000001").write_bytes(b"")
+    (state / "id:000001").symlink_to("../id:000001")
+    _refuse_links(tmp_path)
+    (state / "id:000002").symlink_to("../../../../../elsewhere")
+    with pytest.raises(FileError, match="id:000002 is a link"):
+        _refuse_links(tmp_path)
+    (state / "id:000002").unlink()
+    (tmp_path / "finds").symlink_to("afl")
+    with pytest.raises(FileError, match="finds is a link"):
+        _refuse_links(tmp_path)
