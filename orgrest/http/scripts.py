@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
@@ -22,7 +21,7 @@ from orgrest.http.responses import text_of
 from orgrest.http.sandbox.process import Sandbox
 from orgrest.http.script_value import ScriptValue
 from orgrest.installing import install_command
-from orgrest.model import OrgrestError, Request, Response, Verdict
+from orgrest.model import OrgrestError, Request, Response, Verdict, reads_status
 
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
@@ -62,10 +61,6 @@ class ScriptInput:
     elements: tuple[str, ...] = ()
     seed: int | None = None
     name: str | None = None
-
-
-_STATUS = re.compile(r"status|\bcode\b", re.IGNORECASE)
-"""What the tests of a script that judge the response's status have in their code."""
 
 
 @attrs.frozen
@@ -128,7 +123,7 @@ class Engine:
         answer = self._answer(_job(code, host, given, request, response), "script", wait, send)
         failed = answer["error"]
         try:
-            result = _result(answer, about_status=_STATUS.search(code) is not None)
+            result = _result(answer, about_status=reads_status(code))
         except (AttributeError, KeyError, TypeError):
             if failed is not None:
                 raise ScriptError(f"script: {failed['message']}", line=failed["line"]) from None

@@ -11,7 +11,7 @@ import attrs
 from orgrest.http.assertions import comparing
 from orgrest.http.assertions.operators import OPERATORS, Comparison
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.model import OrgrestError, Verdict
+from orgrest.model import OrgrestError, Verdict, reads_status
 
 if TYPE_CHECKING:
     from orgrest.http.assertions.subjects import Tools
@@ -67,7 +67,8 @@ def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
         file=source.file if source is not None else None,
         line=place.line if place is not None else None,
         column=place.column if place is not None else None,
-        about_status=assertion.subject == "status" or "status" in (assertion.path or "").lower(),
+        about_status=assertion.subject == "status"
+        or (assertion.subject == "js" and reads_status(assertion.path or "")),
     )
 
 

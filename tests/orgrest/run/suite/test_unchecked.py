@@ -10,6 +10,9 @@ import pytest
     [
         ("a.http", "GET HOST/404\n"),
         ("a.http", "GET HOST/404\n\n?? body exists\n"),
+        ("a.http", "GET HOST/404\n\n?? body.status not exists\n"),
+        ("a.http", "GET HOST/404\n\n?? header x-status not exists\n"),
+        ("a.http", "GET HOST/404\n\n> {% client.test('', () => response.body.status) %}\n"),
         ("a.org", "#+begin_src restclient\nGET HOST/404\n#+end_src\n"),
         (
             "a.http",
@@ -28,6 +31,7 @@ def test_a_status_that_nobody_expects_is_a_failure(run, name: str, text: str) ->
     [
         ("a.http", "GET HOST/404\n\n?? status == 404\n"),
         ("a.http", "GET HOST/404\n\n# ?? status == 4xx\n"),
+        ("a.http", "GET HOST/404\n\n?? js response.statusCode == 404\n"),
         ("a.org", "#+begin_src restclient :expect 404\nGET HOST/404\n#+end_src\n"),
         (
             "a.http",
