@@ -48,7 +48,7 @@ def _names(
     """Parse a comma-separated list of libraries and members."""
     if value is None:
         return None
-    from scriptschema.fuzzing.campaign.restriction import missing_of
+    from scriptschema.fuzzing.campaign.config import missing_of
 
     found = tuple(name.strip() for name in value.split(","))
     try:
@@ -294,7 +294,7 @@ def fuzz(
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
     """
     from scriptschema.files import FileError
-    from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
+    from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError
     from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
     from scriptschema.fuzzing.campaign.session import CampaignError, Session
     from scriptschema.fuzzing.oracles.judging import JudgeError
@@ -350,7 +350,7 @@ def fuzz(
 def _seeds(folder: Path, config: Config) -> list[bytes]:
     """Return the programs in a folder, and report how many, and what is lost."""
     from scriptschema.files import FileError
-    from scriptschema.fuzzing.campaign import seeds
+    from scriptschema.fuzzing.corpora.reading import read_seeds
 
     problems = 0
 
@@ -359,7 +359,7 @@ def _seeds(folder: Path, config: Config) -> list[bytes]:
         problems += 1
         report(error)
 
-    found = seeds.read(folder, on_problem, config.version)
+    found = read_seeds(folder, on_problem, config.version)
     left = f", {counted(problems, 'file')} not" if problems else ""
     click.echo(f"seeds: {counted(len(found.programs), 'program')} taken{left}", err=True)
     if found.incomplete:
@@ -398,7 +398,7 @@ def _workers(
     """Return the cluster at an address, AFL++'s instances, or a context of None for neither."""
     from contextlib import nullcontext
 
-    from scriptschema.fuzzing.campaign.afl_engine import AflEngine
+    from scriptschema.fuzzing.campaign.afl import AflEngine
     from scriptschema.fuzzing.campaign.cluster import Cluster
 
     if campaign.config.engine == "afl":

@@ -1,6 +1,6 @@
 """The output of `fuzz` while it runs: a live display on terminals, else lines, or JSON events.
 
-Each is a callable that receives the events of `fuzzing.campaign.state`.
+Each is a callable that receives the events of `fuzzing.campaign.session`.
 """
 
 from __future__ import annotations

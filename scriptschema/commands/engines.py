@@ -56,7 +56,7 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
     scriptschema report campaign/ -o report.html
     """
     from scriptschema import __version__, files
-    from scriptschema.fuzzing.campaign.folder import now
+    from scriptschema.fuzzing.campaign.statistics import now
     from scriptschema.fuzzing.report import content, page
 
     try:

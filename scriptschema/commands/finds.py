@@ -47,10 +47,10 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     """
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
-    from scriptschema.fuzzing.campaign.writing import written
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import leftovers, outcome
+    from scriptschema.fuzzing.targets.base import written
     from scriptschema.fuzzing.targets.description import TargetError
 
     shown = None
@@ -199,7 +199,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
-    from scriptschema.fuzzing.campaign.bisection import bisect
+    from scriptschema.fuzzing.campaign.replay import bisect
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.targets.description import TargetError
 

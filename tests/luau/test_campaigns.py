@@ -20,7 +20,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.config import load as config_of
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
-from scriptschema.fuzzing.campaign.restriction import Restriction
+from scriptschema.fuzzing.campaign.programs import Restriction
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.report.exporting import export

@@ -11,7 +11,7 @@ from real_luau import FOLDER, RealLuau, what_is_missing
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.fuzzer import Suspect
+from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.editing import insert

@@ -29,10 +29,10 @@ from typing import Any, Final, Self
 
 import attrs
 
-from scriptschema.fuzzing.campaign import parents
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
+from scriptschema.fuzzing.campaign.programs import MOST_PARENTS
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.workers import Failure, News, Order, Task
 from scriptschema.fuzzing.corpora.folder import name_of
@@ -158,7 +158,7 @@ class RemoteWorker:
         self._lock = threading.Lock()
         there = sorted((folder / CORPUS).glob("*.pb"), key=lambda path: path.stat().st_mtime)
         self._trees = deque(
-            (path.read_bytes() for path in there[-parents.MOST :]), maxlen=parents.MOST
+            (path.read_bytes() for path in there[-MOST_PARENTS:]), maxlen=MOST_PARENTS
         )
 
     def ask(self, order: Order | Task) -> None:

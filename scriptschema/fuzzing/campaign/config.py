@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,10 +12,10 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign.restriction import missing_of
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
-from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed
+from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, names
+from scriptschema.luau.names import DEFAULT
 from scriptschema.versions import Version
 
 FILE: Final = "campaign.json"
@@ -44,7 +46,7 @@ def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
 class Config:
     """A campaign's configuration; other settings may change between runs of the campaign.
 
-    `engine` is what makes mutants: the campaign's own workers, or AFL++ (see `afl_engine`).
+    `engine` is what makes mutants: the campaign's own workers, or AFL++ (see `afl`).
     `source` says how new programs are made: `program` by the program generator, `repaired` from
     random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
     mutants of others, `broken` that of sources that are not Luau (`luau.breaking`). `checker` and
@@ -143,6 +145,25 @@ class Config:
             return cls(targets=targets, probed=probed, **found)
         except (KeyError, TypeError, TargetError) as error:
             raise ValueError(f"it is not a campaign's configuration: {error}") from None
+
+
+def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
+    """Return all excluded names: those in `without`, and all libraries not in a non-empty `only`.
+
+    Raises ValueError for an unknown name.
+    """
+    known = [*names()]
+    for name in (*without, *only):
+        if name not in known or (name in {*only} and name not in DEFAULT.libraries):
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"there is no library or member {name!r}{hint}")
+    left_out = {*without}
+    if only:
+        left_out |= {name for name in DEFAULT.libraries if name not in {*only}}
+    return frozenset(
+        name for name in known if name in left_out or name.partition(".")[0] in left_out
+    )
 
 
 def load(folder: Path) -> Config:

@@ -1,12 +1,22 @@
-"""Finds: bugs that a campaign found, each in its folder `finds/NAME/`."""
+"""Finds: bugs that a campaign found, each in its folder `finds/NAME/` as soon as it is known.
+
+    store = FindStore(folder, config, versions, seconds, on_find)
+    find = store.add(suspect, verdict)       a new find
+    store.put_reduced(find, reduced)         its program is smaller now
+    store.count(find)                        it was seen again
+    store.drop(find)                         it was a duplicate, a known bug, or none
+
+Which suspects become finds is decided in `triage.py`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +25,12 @@ import attrs
 from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing import encoding
-from scriptschema.fuzzing.campaign.writing import Spelling, written
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.statistics import now
+from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
@@ -112,6 +126,59 @@ class Find:
             raise ValueError(f"it describes no find: {error}") from None
 
 
+@attrs.frozen
+class Suspect:
+    """A program with a verdict: its tree's bytes, its runs, its origin, and its style.
+
+    `requests` are the last ones to the process that broke, for targets that run many programs.
+    """
+
+    data: bytes
+    verdict: Verdict
+    runs: list[Run]
+    origin: dict[str, Any]
+    requests: tuple[str, ...] = ()
+    style: Spelling = None
+
+    def seen_once(self) -> Suspect:
+        """Return the suspect marked as not reproduced."""
+        signature = Signature(outcome.ONCE, str(self.verdict.signature))
+        return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
+
+
+@attrs.frozen
+class Reduced:
+    """The smallest program found: its encoded tree, number of messages, verdict and construct.
+
+    `is_smallest` is false if the time limit ended the reduction.
+    """
+
+    data: bytes
+    nodes: int
+    verdict: Verdict
+    runs: list[Run]
+    construct: frozenset[str]
+    tests: int
+    is_smallest: bool = True
+    style: Spelling = None
+
+    def put_into(self, find: Find) -> None:
+        """Store the result of the reduction in a find."""
+        find.reduced = Shown(self.nodes, self.runs, self.style)
+        find.reduction_tests += self.tests
+        find.is_smallest = self.is_smallest
+
+
+def words(text: str) -> list[str]:
+    """Return the words, the blanks and the other characters of a source, in order."""
+    return re.findall(r"\s+|\w+|[^\w\s]", text)
+
+
+def size_of(tree: ModuleSet, spelling: Spelling) -> int:
+    """Return how large a program is, in nodes, or in words if it has no tree."""
+    return len(words(spelling)) if isinstance(spelling, str) else len(Index(tree))
+
+
 def load(folder: Path) -> Find:
     """Read the find in `folder`. Raises FileError."""
     path = folder / FILE
@@ -157,6 +224,19 @@ def requests_of(folder: Path) -> tuple[str, ...]:
         return ()
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
+
+
+def suspect_of(find: Find, folder: Path) -> Suspect:
+    """Return the suspect stored in a folder, with the smallest program so far.
+
+    Raises FileError.
+    """
+    stem = PROGRAM if find.reduced is None else REDUCED
+    shown = find.smallest
+    verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
+    data = encoding.encode(tree_of(folder, stem))
+    requests = requests_of(folder)
+    return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
 
 
 def save(folder: Path, find: Find) -> None:
@@ -222,3 +302,108 @@ def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, byt
 def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) -> None:
     for name, data in _program_files(stem, tree, style).items():
         files.write(folder / name, data)
+
+
+FindHandler = Callable[[str, Find], None]
+"""Called with a find and `find` if it is new, `reduced` once it is reduced, or `retracted` if it
+turned out to be a duplicate, a known bug, or a hang that cannot be reproduced."""
+
+
+class FindStore:
+    """The finds by name; `new` are those of this run.
+
+    `versions` are those of the targets; `seconds` returns how long the campaign has run. Methods
+    may raise FileError.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        config: Config,
+        versions: dict[str, str],
+        seconds: Callable[[], float],
+        on_find: FindHandler,
+    ) -> None:
+        self.path = path
+        self.new: list[Find] = []
+        self._config = config
+        self._versions = versions
+        self._seconds = seconds
+        self._on_find = on_find
+        self._changed: set[str] = set()
+        self.by_name = {find.name: find for _, find in load_all(path)}
+
+    def __len__(self) -> int:
+        """How many finds the campaign has."""
+        return len(self.by_name)
+
+    def folder(self, find: Find) -> Path:
+        """Return the folder of a find."""
+        return self.path / FOLDER / find.name
+
+    def find_of(self, suspect: Suspect, verdict: Verdict) -> Find:
+        """Return a find of a suspect's program, which is not added yet."""
+        time = now()
+        name = verdict.signature.name
+        return Find(
+            name=name,
+            verdict=verdict,
+            program=Shown(
+                size_of(encoding.decode(ModuleSet, suspect.data), suspect.style),
+                suspect.runs,
+                suspect.style,
+            ),
+            first_seen=time,
+            last_seen=time,
+            seconds=round(self._seconds(), 1),
+            origin=suspect.origin,
+            command=f"scriptschema reproduce {self.path / FOLDER / name}",
+            versions=self._versions,
+            config=self._config.as_json(),
+        )
+
+    def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
+        """Add a find of a suspect, with its reduction if there is one; return it."""
+        tree = encoding.decode(ModuleSet, suspect.data)
+        find = self.find_of(suspect, verdict)
+        smaller = None
+        if reduced is not None:
+            smaller = encoding.decode(ModuleSet, reduced.data)
+            reduced.put_into(find)
+        elif find.signature.kind == outcome.ONCE:
+            find.command += " --replay"
+        requests = suspect.requests if reduced is None else ()
+        add(self.path, find, tree, smaller, requests=requests)
+        self.by_name[find.name] = find
+        self.new.append(find)
+        self._on_find("find", find)
+        return find
+
+    def put_reduced(self, find: Find, reduced: Reduced) -> None:
+        """Keep a smaller program, and its verdict, as those of a find."""
+        reduced.put_into(find)
+        find.verdict = reduced.verdict
+        add_reduced(self.folder(find), find, encoding.decode(ModuleSet, reduced.data))
+        self._on_find("reduced", find)
+
+    def count(self, find: Find, count: int = 1) -> None:
+        """Count that a find was seen again, unless it was dropped."""
+        if find.name in self.by_name:
+            find.count += count
+            find.last_seen = now()
+            self._changed.add(find.name)
+
+    def drop(self, find: Find) -> None:
+        """Remove a find that is a duplicate, a known bug, or not a bug."""
+        del self.by_name[find.name]
+        self._changed.discard(find.name)
+        self.new = [each for each in self.new if each is not find]
+        remove(self.folder(find))
+        self._on_find("retracted", find)
+
+    def save(self) -> None:
+        """Write the finds whose counts have changed."""
+        for name in self._changed:
+            find = self.by_name[name]
+            save(self.folder(find), find)
+        self._changed.clear()

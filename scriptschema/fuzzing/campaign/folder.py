@@ -7,7 +7,6 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
@@ -80,7 +79,7 @@ class Campaign:
 
     def log(self, text: str) -> None:
         """Write a line to the log. Raises FileError."""
-        statistics.append_line(self.path / LOG, f"{now()} {' '.join(text.split())}")
+        statistics.append_line(self.path / LOG, f"{statistics.now()} {' '.join(text.split())}")
 
     def judged(self, names: Iterable[str]) -> None:
         """Record inputs of AFL++ as judged. Raises FileError."""
@@ -155,8 +154,3 @@ def _refuse_links(folder: Path) -> None:
             here = os.path.join(os.path.realpath(inside), "")  # noqa: PTH118  # as above
             if not (here.startswith(afl) and os.path.realpath(path).startswith(afl)):
                 raise FileError(f"{path} is a link: links in a campaign are not followed")
-
-
-def now() -> str:
-    """Return the current time in the format of the campaign's files: ISO 8601, UTC, seconds."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -15,17 +15,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.novelty import Novelty, kinds_of
+from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
-from scriptschema.fuzzing.campaign.writing import Spelling
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import normalisation
@@ -51,26 +50,6 @@ _REWRITTEN: Final = 8
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures with enough suspects; see `Fuzzer.work`."""
-
-
-@attrs.frozen
-class Suspect:
-    """A program with a verdict: its tree's bytes, its runs, its origin, and its style.
-
-    `requests` are the last ones to the process that broke, for targets that run many programs.
-    """
-
-    data: bytes
-    verdict: Verdict
-    runs: list[Run]
-    origin: dict[str, Any]
-    requests: tuple[str, ...] = ()
-    style: Spelling = None
-
-    def seen_once(self) -> Suspect:
-        """Return the suspect marked as not reproduced."""
-        signature = Signature(outcome.ONCE, str(self.verdict.signature))
-        return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
 
 @attrs.define
@@ -200,8 +179,6 @@ class Fuzzer:
         batch.unreadable = self._programs.unreadable()
         return batch
 
-    # Programs
-
     def _make(self) -> Made | None:
         """Return what is to be run first, a corpus tree that was not run, or the next program."""
         if self._rewritten is not None:
@@ -226,8 +203,6 @@ class Fuzzer:
             self._first.append(encoding.encode(made.tree))
         else:
             self._programs.put_back(made)
-
-    # Outcomes
 
     def _look(self, made: Made, runs: list[Run], batch: Batch, following: Made | None) -> None:
         """Count and judge a program, and keep it if new; `following` is running."""
@@ -261,15 +236,11 @@ class Fuzzer:
             self._programs.adopt(name_of(data), made.tree, ended=ended)
             if made.mutant is not None:
                 self._programs.useful(made.mutant)
-        if verdict is None and ended and (new or self._looked % _REWRITTEN == 0):
-            self._rewrite(made, runs)
+        rewrites = self.runner.config.rewrites and verdict is None and ended
+        if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
+            self._rewritten = self._programs.rewritten(made, runs)
         if "input" in made.origin:
             batch.inputs.append(made.origin["input"])
-
-    def _rewrite(self, made: Made, runs: list[Run]) -> None:
-        """Let a rewriting of a program be run next, if that is to be compared with it."""
-        if self.runner.config.rewrites and not self._rewritten:
-            self._rewritten = self._programs.rewritten(made, runs)
 
     def _compare(
         self,
@@ -365,3 +336,56 @@ class Fuzzer:
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the last requests to the first process that broke."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
+
+
+class Novelty:
+    """The features of programs, the kinds of outcomes and the counters of `targets` that were seen.
+
+    A counter is the number of its run's target, and its own. `counts` tells whether a target counts
+    what it covers; it is None before the first run.
+    """
+
+    def __init__(self, targets: Sequence[int]) -> None:
+        self.counts: bool | None = None
+        self._targets = targets
+        self._features: set[int] = set()
+        self._messages: set[str] = set()
+        self._counters: set[tuple[int, int]] = set()
+        self._in_styles: set[tuple[int, int]] = set()
+
+    def is_new(self, numbers: Iterable[int], messages: set[str]) -> bool:
+        """Return whether a feature's number or a kind of message is new, and note all of them."""
+        numbers = [*numbers]
+        found = not self._features.issuperset(numbers) or not messages <= self._messages
+        self._features.update(numbers)
+        self._messages |= messages
+        return found
+
+    def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
+        """Return the counters that only these runs have reached, and note them.
+
+        What a program in a style (`styled`) reaches is still new to one without.
+        """
+        self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
+        covered = {
+            (target, counter)
+            for target, run in zip(self._targets, runs, strict=True)
+            for counter in run.outcome.coverage or ()
+        }
+        new = covered - self._counters
+        if styled:
+            new -= self._in_styles
+            self._in_styles |= new
+        else:
+            self._counters |= new
+        return new
+
+
+def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
+    """Return the kinds of outcomes, with those of messages: a program's own are one kind."""
+    found = set()
+    for run in runs:
+        said = run.outcome.error
+        kind = normalisation.message_kind(said, source) if said else ""
+        found.add(f"{run.outcome.kind} {kind}")
+    return found

@@ -1,33 +1,43 @@
-"""The programs of a fuzzer: new ones, and mutants of those that were kept."""
+"""The programs of a fuzzer: new ones, and mutants of those that were kept.
+
+A mutant of a program that fails early mostly fails there, too, and then no part behind that is
+tested. So a parent is drawn less often the fewer of its mutants ended normally, which is observed:
+nothing has to be known of trees that come from another fuzzer or an earlier run.
+"""
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import attrs
 
 from scriptschema.choices import RandomChoices
+from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.parents import Parent, Parents
-from scriptschema.fuzzing.campaign.restriction import Restriction
-from scriptschema.fuzzing.campaign.writing import Spelling, nothing, written
+from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
-from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.probing import SYNTAX, names
 from scriptschema.generation import trees
 from scriptschema.generation.programs import grammar_of, make_program, maker_of
+from scriptschema.generation.programs.grammar import LIBRARIES
+from scriptschema.generation.programs.idioms import IDIOMS
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.breaking import broken
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
-from scriptschema.messages import ModuleSet
+from scriptschema.messages import ModuleSet, StatBlock, schema
+from scriptschema.versions import Version
 
 _DONORS: Final = 100
 _AGAIN: Final = 4
@@ -50,6 +60,133 @@ _WRONG_IF_COMPILED: Final = 0.3
 _RANDOM_IF_COMPILED: Final = 3
 """One in this many new programs is a random tree, and one in this many mutants is made blindly, if
 no program is run."""
+
+
+MOST_PARENTS: Final = 400
+"""The maximum number of parents."""
+
+_SURE: Final = 3
+"""The number of mutants that the outcome of the parent itself counts for."""
+
+_DRAWS: Final = 16
+"""The number of parents that are drawn before the last one is taken in any case."""
+
+
+@attrs.define(eq=False)
+class Parent:
+    """A tree with its name; `made` counts its mutants, `ended` those that ended normally."""
+
+    name: str
+    index: Index[Any]
+    made: int = 0
+    ended: int = 0
+
+    def count(self, *, ended: bool, times: int = 1) -> None:
+        """Count the outcome of a mutant."""
+        self.made += times
+        self.ended += times * ended
+
+    @property
+    def share(self) -> float:
+        """The estimated share of its mutants that end normally."""
+        return (self.ended + 1) / (self.made + 1)
+
+
+class Parents:
+    """The latest `MOST_PARENTS` parents; falsy if there are none."""
+
+    def __init__(self, source: random.Random) -> None:
+        self._random = source
+        self._parents: list[Parent] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._parents)
+
+    def add(self, name: str, index: Index[Any], *, ended: bool | None) -> None:
+        """Add a tree; `ended` says whether it ended normally, None if that is not known."""
+        parent = Parent(name, index)
+        if ended is not None:
+            parent.count(ended=ended, times=_SURE)
+        self._parents.append(parent)
+        if len(self._parents) > MOST_PARENTS:  # of two old ones, that which fails more often goes
+            old = self._random.sample(range(MOST_PARENTS // 2), 2)
+            del self._parents[min(old, key=lambda number: self._parents[number].share)]
+
+    def draw(self) -> Parent:
+        """Return a parent: seldom one whose mutants mostly fail."""
+        for _ in range(_DRAWS):
+            parent = self._parents[self._random.randrange(len(self._parents))]
+            if self._random.random() < parent.share**2:
+                break
+        return parent
+
+
+_WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
+
+
+class Restriction:
+    """Restricts programs to the available features; falsy if all are available."""
+
+    def __init__(self, missing: frozenset[str]) -> None:
+        self.missing = missing
+
+    def __bool__(self) -> bool:
+        return bool(self.missing)
+
+    def weights(self) -> Mapping[str, Mapping[str, float]]:
+        """The weights for the program generator with which most programs need no change."""
+        members = {name.partition(".")[0] for name in names()} - self.missing
+        libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
+        idioms = {
+            name: 0.0
+            for name, (_, text) in IDIOMS.items()
+            if not self.missing.isdisjoint(_words_of(text))
+        }
+        return {"libraries": libraries, "idioms": idioms}
+
+    def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
+        """Return whether an encoded tree uses no missing feature."""
+        scan = encoding.scan(cls, data)
+        if not self.missing.isdisjoint(library_names(scan)):
+            return False
+        return self.missing.isdisjoint(SYNTAX) or self.missing.isdisjoint(
+            word for number in {*scan.parts} for word in _syntax(scan.luau)[number]
+        )
+
+    def strip(self, tree: ModuleSet) -> ModuleSet:
+        """Return the tree without the outermost statements that use missing features."""
+        body = [
+            stat
+            for stat in tree.program.body
+            if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
+        ]
+        return repair(ModuleSet(program=StatBlock(body=body)))
+
+
+def _words_of(text: str) -> set[str]:
+    words = {*_WORD.findall(text)}
+    return words | {name for name, source in _SIGNS.items() if source in text}
+
+
+_SIGNS: Final = {  # the text by which an idiom with this feature is recognised
+    "ExprBinary.Op.FloorDiv": "//",
+    "ExprInterpString": "`",
+    "StatContinue": "continue",
+    "StatTypeAlias": "type ",
+    "ExprIfElse": "= if ",
+}
+
+
+@cache
+def _syntax(luau: Version | None) -> list[frozenset[str]]:
+    """Return, for each optional part of the syntax by number, the names that stand for it."""
+    found = []
+    for part in parts(schema(luau)):
+        words = {*part.messages, *part.values}
+        words |= {word.rpartition(".Op.")[0] for word in words}
+        words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
+        found.append(frozenset(words & SYNTAX.keys()))
+    return found
 
 
 @attrs.frozen
@@ -137,7 +274,7 @@ class ProgramSource:
         made = self._attempt()
         if self._styles.random() < self.config.broken:
             text = broken(render(made.tree.program), RandomChoices(self._styles))
-            return Made(nothing(), made.origin, text)
+            return Made(ModuleSet(program=StatBlock()), made.origin, text)
         if not self._restriction:
             return made
         for _ in range(_ATTEMPTS):

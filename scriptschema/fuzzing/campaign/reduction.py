@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,44 +17,20 @@ import attrs
 
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
-from scriptschema.fuzzing.campaign.finds import Find, Shown
-from scriptschema.fuzzing.campaign.fuzzer import Suspect
+from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of, words
 from scriptschema.fuzzing.campaign.runner import Runner
-from scriptschema.fuzzing.campaign.writing import Spelling, shortened, size_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
+from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
 MOST_SECONDS: Final = 120.0
 """Time limit, after which the smallest program so far is the result."""
-
-
-@attrs.frozen
-class Reduced:
-    """The smallest program found: its encoded tree, number of messages, verdict and construct.
-
-    `is_smallest` is false if the time limit ended the reduction.
-    """
-
-    data: bytes
-    nodes: int
-    verdict: Verdict
-    runs: list[Run]
-    construct: frozenset[str]
-    tests: int
-    is_smallest: bool = True
-    style: Spelling = None
-
-    def put_into(self, find: Find) -> None:
-        """Store the result of the reduction in a find."""
-        find.reduced = Shown(self.nodes, self.runs, self.style)
-        find.reduction_tests += self.tests
-        find.is_smallest = self.is_smallest
 
 
 TRIES: Final = 3
@@ -191,3 +168,29 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     construct = "" if is_clear(bare) else text_of(reduced.construct)
     find.verdict = attrs.evolve(reduced.verdict, signature=attrs.evolve(bare, construct=construct))
     return encoding.decode(ModuleSet, reduced.data)
+
+
+def shortened(text: str, shows: Callable[[str], bool]) -> str:
+    """Return a part of a text that `shows` is true of, from which no line or word can be left out.
+
+    `shows` may end it by an exception; it has been asked of each part that was better.
+    """
+    text = "".join(_fewer(text.splitlines(keepends=True), shows))
+    return "".join(_fewer(words(text), shows))
+
+
+def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
+    """Leave out parts, half of them at once, then a quarter, until no single one can be."""
+    length = max(1, len(parts) // 2)
+    while True:
+        start, before = 0, len(parts)
+        while start < len(parts):
+            left = parts[:start] + parts[start + length :]
+            if shows("".join(left)):
+                parts = left
+            else:
+                start += length
+        if length > 1:
+            length //= 2
+        elif len(parts) == before:
+            return parts

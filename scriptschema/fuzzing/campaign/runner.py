@@ -8,13 +8,12 @@ from typing import Final
 
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.writing import Spelling, written
 from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.judging import Judge
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
-from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.base import Sources, Spelling, Target, written
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.render import render_module_set

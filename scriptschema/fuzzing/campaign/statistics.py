@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,6 +77,11 @@ class Interval:
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
         return attrs.asdict(self, recurse=False)
+
+
+def now() -> str:
+    """Return the current time in the format of the campaign's files: ISO 8601, UTC, seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def total(intervals: Iterable[Interval]) -> Interval:

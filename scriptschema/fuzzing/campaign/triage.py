@@ -23,10 +23,8 @@ import attrs
 
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
-from scriptschema.fuzzing.campaign.finds import Find
-from scriptschema.fuzzing.campaign.fuzzer import Enough, Suspect
-from scriptschema.fuzzing.campaign.reduction import Reduced
-from scriptschema.fuzzing.campaign.store import FindStore
+from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
+from scriptschema.fuzzing.campaign.fuzzer import Enough
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
@@ -113,7 +111,7 @@ class Triage:
         for find in store.by_name.values():
             self._remember(find, store.folder(find))
         for folder, find in finds.load_all(store.path, finds.SUSPECTS):
-            self._take(self._suspect_of(find, folder), folder)
+            self._take(finds.suspect_of(find, folder), folder)
 
     def suspect(self, suspect: Suspect) -> None:
         """Add a suspect; when this returns, it is stored on disk or counted as known."""
@@ -329,15 +327,6 @@ class Triage:
         group.finds = {known: each for known, each in group.finds.items() if each is not find}
         self.store.drop(find)
 
-    def _suspect_of(self, find: Find, folder: Path) -> Suspect:
-        """Return the suspect stored in a folder, with the smallest program so far."""
-        stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-        shown = find.smallest
-        verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
-        data = encoding.encode(finds.tree_of(folder, stem))
-        requests = finds.requests_of(folder)
-        return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
-
     def _remember(self, find: Find, folder: Path) -> None:
         """Group a find of an earlier run; if its reduction was not completed, queue it."""
         bare = attrs.evolve(find.signature, construct="")
@@ -350,4 +339,4 @@ class Triage:
             group.first = find, construct_of(finds.tree_of(folder))
             group.is_pending = True
         if not (find.reduced and find.is_smallest) and bare.kind != outcome.ONCE:
-            self._unreduced.append(_Job(self._suspect_of(find, folder), find))
+            self._unreduced.append(_Job(finds.suspect_of(find, folder), find))

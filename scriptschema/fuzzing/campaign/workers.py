@@ -9,16 +9,18 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
-from scriptschema.fuzzing.campaign.afl_inputs import Inputs
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer, Suspect
+from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer
+from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.oracles.judging import JudgeError
@@ -28,6 +30,9 @@ from scriptschema.fuzzing.targets.processes import kill_all, kill_all_for_good
 from scriptschema.generation.bulk import interrupts_later
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
+
+Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
+"""Makes the source of a fuzzer's programs, of its configuration, seed and the campaign's folder."""
 
 
 @attrs.frozen
@@ -126,16 +131,22 @@ class Processes:
 
 
 class Worker:
-    """A worker process, and the pipe to it."""
+    """A worker process, and the pipe to it. Its fuzzer runs what `programs` makes, if given."""
 
     def __init__(
-        self, config: Config, folder: Path, seed: int, *, full_limits: bool = False
+        self,
+        config: Config,
+        folder: Path,
+        seed: int,
+        *,
+        full_limits: bool = False,
+        programs: Programs | None = None,
     ) -> None:
         self.seed = seed
         self.pipe, other = _CONTEXT.Pipe()
         self.order: Order | Task | None = None
         """The current order."""
-        arguments = (config, folder, seed, full_limits, other)
+        arguments = (config, folder, seed, full_limits, programs, other)
         self.process = _CONTEXT.Process(target=_main, args=arguments, daemon=True)
         with interrupts_later():  # inherited by the new process
             self.process.start()
@@ -167,7 +178,14 @@ class Worker:
         self.process.close()
 
 
-def _main(config: Config, folder: Path, seed: int, full_limits: bool, pipe: Connection) -> None:
+def _main(
+    config: Config,
+    folder: Path,
+    seed: int,
+    full_limits: bool,
+    programs: Programs | None,
+    pipe: Connection,
+) -> None:
     """Execute orders until the pipe is closed."""
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
@@ -185,29 +203,23 @@ def _main(config: Config, folder: Path, seed: int, full_limits: bool, pipe: Conn
                 pipe.send(reduce_suspect(runner, order.suspect, order.seconds))
                 continue
             if fuzzer is None:
-                fuzzer = _fuzzer(config, folder, seed)
+                corpus = [path.read_bytes() for path in sorted((folder / CORPUS).glob("*.pb"))]
+                source = programs(config, seed, folder) if programs else None
+                fuzzer = Fuzzer(config, seed=seed, corpus=corpus, programs=source)
                 fuzzer.runner.full_limits = full_limits
             for data in order.trees:
                 fuzzer.add(data)
             fuzzer.run_first(order.seeds)
-            seconds, programs = order.seconds, order.programs
-            enough = order.enough
-            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=enough, at_once=True))
+            batch = fuzzer.work(
+                seconds=order.seconds, programs=order.programs, enough=order.enough, at_once=True
+            )
+            pipe.send(batch)
     except (TargetError, JudgeError) as error:
         pipe.send(Failure(str(error)))
     except (EOFError, OSError):
         pass
     finally:
         kill_all()
-
-
-def _fuzzer(config: Config, folder: Path, seed: int) -> Fuzzer:
-    """Return the fuzzer of a worker, which knows the corpus."""
-    corpus = [path.read_bytes() for path in sorted((folder / CORPUS).glob("*.pb"))]
-    if config.engine == "afl":
-        inputs = Inputs(config, seed, folder)
-        return Fuzzer(config, seed=seed, corpus=corpus, programs=inputs)
-    return Fuzzer(config, seed=seed, corpus=corpus)
 
 
 def _end_with_parent() -> None:

@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final, Literal
 
@@ -20,9 +20,11 @@ import attrs
 
 from scriptschema import files, interop, wire
 from scriptschema.base import Message
-from scriptschema.files import FileError, Input
+from scriptschema.files import FileError, Input, name_of
+from scriptschema.fuzzing import encoding
 from scriptschema.luau import sources
 from scriptschema.luau.parse import COMMENTS, ParseError, parse
+from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import Version
 
@@ -228,3 +230,42 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise FileError(f"{output}: {os.strerror(errno.ENOTDIR)}")
     files.require_parent(output)
+
+
+@attrs.frozen
+class Seeds:
+    """Programs that a campaign starts with, as encoded trees.
+
+    They enter the corpus whatever they show, and are run before other programs. `incomplete` of
+    them are sources of which a part is lost.
+    """
+
+    programs: list[bytes]
+    incomplete: int
+
+
+def read_seeds(
+    folder: Path, on_problem: Callable[[FileError], None], luau: Version | None = None
+) -> Seeds:
+    """Return the programs in `folder`, repaired for `luau` and without their modules.
+
+    `on_problem` is called for each file that cannot be taken. Raises FileError if none can be.
+    """
+    found: dict[bytes, bool] = {}
+    reader = Reader(luau=luau)
+    for item in corpus_files([folder]):
+        for tree in [item] if isinstance(item, FileError) else reader.read(item):
+            if isinstance(tree, FileError):
+                on_problem(tree)
+                continue
+            try:
+                program = encoding.decode(ModuleSet, tree.data).program
+                data = encoding.encode(repair(ModuleSet(program=program), luau=luau))
+                encoding.decode(ModuleSet, data)  # it may have become deeper
+            except wire.WireError as error:
+                on_problem(FileError(f"{tree.name}: {error}"))
+                continue
+            found[data] = tree.losses > 0
+    if not found:
+        raise FileError(f"{name_of(folder)}: there is no program in it that can be taken")
+    return Seeds([*found], sum(found.values()))

@@ -1,13 +1,28 @@
-"""The interface of all targets: they turn programs into outcomes, even if a process crashes."""
+"""The interface of all targets: they turn programs into outcomes, even if a process crashes.
+
+A program is written plainly, in a style, or is a source that is not Luau. Such a source has no
+tree, and stands itself where the style of another would, beside an empty tree.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.luau.render import Sources
+from scriptschema.luau.render import Sources, render_module_set
+from scriptschema.messages import ModuleSet
 
-__all__ = ["Sources", "Target"]
+__all__ = ["Sources", "Spelling", "Target", "written"]
+
+Spelling: TypeAlias = int | str | None
+"""None is the plain one, a number the seed of a style, and a text what is run whatever the tree."""
+
+
+def written(tree: ModuleSet, spelling: Spelling) -> Sources:
+    """Return the sources of a program."""
+    if isinstance(spelling, str):
+        return Sources(None, spelling)
+    return render_module_set(tree, style=spelling)
 
 
 class Target(Protocol):

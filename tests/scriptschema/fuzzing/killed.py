@@ -12,10 +12,10 @@ from pathlib import Path
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Reduced, Suspect
 from scriptschema.fuzzing.campaign.folder import Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Batch, Suspect
-from scriptschema.fuzzing.campaign.reduction import Reduced
-from scriptschema.fuzzing.campaign.state import State
+from scriptschema.fuzzing.campaign.fuzzer import Batch
+from scriptschema.fuzzing.campaign.session import State
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description

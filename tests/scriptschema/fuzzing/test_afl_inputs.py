@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError, counts
-from scriptschema.fuzzing.campaign.afl_inputs import Inputs
+from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError, Inputs, counts
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
-from scriptschema.fuzzing.campaign.state import State
+from scriptschema.fuzzing.campaign.session import State
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render

@@ -11,10 +11,9 @@ from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.programs import ProgramSource
-from scriptschema.fuzzing.campaign.reduction import reduce_find
+from scriptschema.fuzzing.campaign.reduction import reduce_find, shortened
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
-from scriptschema.fuzzing.campaign.writing import shortened
 from scriptschema.fuzzing.oracles.judging import Judge
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome

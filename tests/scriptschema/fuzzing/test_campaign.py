@@ -20,12 +20,12 @@ from scriptschema import wire
 from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Reduced, Suspect
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Fuzzer, Suspect
-from scriptschema.fuzzing.campaign.reduction import Reduced, reduce_suspect
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
-from scriptschema.fuzzing.campaign.session import CampaignError, Session
-from scriptschema.fuzzing.campaign.state import State
+from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict

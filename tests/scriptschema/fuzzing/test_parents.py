@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from scriptschema.fuzzing.campaign import parents
-from scriptschema.fuzzing.campaign.parents import Parents
+from scriptschema.fuzzing.campaign.programs import MOST_PARENTS, Parents
 from scriptschema.fuzzing.campaign.statistics import Interval, shares_ended
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.normalisation import message_kind
@@ -45,13 +44,13 @@ def test_a_corpus_of_programs_that_all_fail_is_still_mutated() -> None:
 
 def test_old_parents_that_fail_leave_first() -> None:
     found = Parents(random.Random(1))
-    for number in range(2 * parents.MOST):
+    for number in range(2 * MOST_PARENTS):
         bad = number % 2 > 0
         found.add(f"{'bad' if bad else 'good'}{number}", TREE, ended=not bad)
     left = [parent.name for parent in found._parents]
-    assert len(left) == parents.MOST
-    assert sum(name.startswith("good") for name in left) > parents.MOST * 0.55
-    assert left[-1] == f"bad{2 * parents.MOST - 1}"
+    assert len(left) == MOST_PARENTS
+    assert sum(name.startswith("good") for name in left) > MOST_PARENTS * 0.55
+    assert left[-1] == f"bad{2 * MOST_PARENTS - 1}"
 
 
 def test_messages_that_differ_in_types_operators_and_names_are_of_one_kind() -> None:

@@ -7,9 +7,9 @@ import pytest
 from command import run_here
 
 from scriptschema import wire
-from scriptschema.fuzzing.campaign.config import Config, load
+from scriptschema.fuzzing.campaign.config import Config, load, missing_of
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
-from scriptschema.fuzzing.campaign.restriction import Restriction, missing_of
+from scriptschema.fuzzing.campaign.programs import Restriction
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, names, probe, version_of
 from scriptschema.luau.names import DEFAULT

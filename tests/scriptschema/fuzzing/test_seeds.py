@@ -10,9 +10,9 @@ from command import run
 
 from scriptschema import wire
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign import seeds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.corpora.reading import read_seeds
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
@@ -40,13 +40,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sources_and_trees_are_taken_and_what_cannot_be_is_told(folder: Path) -> None:
     problems: list[FileError] = []
-    found = seeds.read(folder, problems.append)
+    found = read_seeds(folder, problems.append)
     trees = [wire.decode(ModuleSet, data) for data in found.programs]
     assert not any(check(tree) for tree in trees)
     assert {render(tree.program) for tree in trees} >= {"print(112233)\n"}
     assert len(found.programs) == 3
     assert found.incomplete == 1  # 7.5 has a fraction
-    assert seeds.read(folder, lambda _: None, TODAY).incomplete == 0
+    assert read_seeds(folder, lambda _: None, TODAY).incomplete == 0
     told = "\n".join(map(str, problems))
     for name in ("text.json", "broken.luau:1:7", "deep.luau"):
         assert name in told
@@ -57,11 +57,11 @@ def test_what_the_targets_luau_has_beyond_the_schema_is_taken_whole(tmp_path: Pa
     source = "const v0 = 7.5 // 2\nprint(v0 :: number)\n"
     (tmp_path / "today.luau").write_text(source)
     problems: list[FileError] = []
-    [data] = seeds.read(tmp_path, problems.append, TODAY).programs
+    [data] = read_seeds(tmp_path, problems.append, TODAY).programs
     tree = wire.decode(ModuleSet, data, luau=TODAY)
     assert render(tree.program) == source
     with pytest.raises(FileError, match="no program"):
-        seeds.read(tmp_path, problems.append, Version(700))
+        read_seeds(tmp_path, problems.append, Version(700))
     assert "`const`, which is of Luau 0.711" in str(problems[-1])
 
 
@@ -69,7 +69,7 @@ def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.luau").write_text("local = 1")
     problems: list[FileError] = []
     with pytest.raises(FileError, match="no program in it that can be taken"):
-        seeds.read(tmp_path, problems.append)
+        read_seeds(tmp_path, problems.append)
     assert len(problems) == 1
 
 
@@ -107,7 +107,7 @@ def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
     assert b"broken.luau:1:7" in done.stderr
     assert b"crash" in done.stdout
     names = {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
-    assert {seeds.Path(name).suffix for name in names} == {".pb"}
+    assert {Path(name).suffix for name in names} == {".pb"}
     again = run("fuzz", "-j", 1, "-o", tmp_path / "campaign", "-n", "3", "--seeds", folder)
     assert again.returncode == 0, again.stderr
     assert names <= {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}

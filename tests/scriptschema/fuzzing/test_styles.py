@@ -11,8 +11,8 @@ from command import run_here
 from scriptschema import wire
 from scriptschema.fuzzing.campaign import finds, replay
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.folder import Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Suspect
 from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_find, reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
