@@ -171,7 +171,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     orgrest complete notes.org --offset 120
     """
     from orgrest.editor.completion import complete as candidates
-    from orgrest.editor.described import Described
+    from orgrest.editor.used_files import Described
     from orgrest.files import File, FileError, decode, entries, is_request_file
     from orgrest.http.values import Context, Inputs
 

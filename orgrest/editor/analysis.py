@@ -16,10 +16,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from orgrest.editor import arguments, regions
-from orgrest.editor.described import Described
-from orgrest.editor.imported import RequestFiles, of_definition, of_request
 from orgrest.editor.parsed_regions import BlockSettings, Captured, ParsedRegion, settings_of
-from orgrest.editor.version_cache import VersionCache
+from orgrest.editor.regions import VersionCache
+from orgrest.editor.used_files import Described, RequestFiles, of_definition, of_request
 from orgrest.http import syntax, values
 from orgrest.http.values import environments
 from orgrest.org import arguments as header
@@ -31,8 +30,8 @@ from orgrest.run.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from orgrest.editor.imported import Location
     from orgrest.editor.parsed_regions import Parsed
+    from orgrest.editor.used_files import Location
     from orgrest.run.documents.imports import File
     from orgrest.run.plan import Plan
 

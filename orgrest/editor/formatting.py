@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.imported import RequestFiles
+from orgrest.editor.used_files import RequestFiles
 from orgrest.http import syntax
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.parsing.request_file.grammar import DIRECTIVE

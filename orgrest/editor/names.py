@@ -18,8 +18,8 @@ import attrs
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
+from orgrest.editor.regions import VersionCache
 from orgrest.editor.request_files import referred
-from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
 from orgrest.http.values.references import is_computed, is_expression, names_of
 from orgrest.model import OrgrestError, Span
@@ -30,8 +30,8 @@ from orgrest.org.text import Edit, apply
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.editor.imported import Location
     from orgrest.editor.parsed_regions import ParsedRegion
+    from orgrest.editor.used_files import Location
     from orgrest.org.reader import Section
 
 Role: TypeAlias = Literal["definition", "capture", "argument", "use"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.editor import regions
-    from orgrest.editor.version_cache import VersionCache
+    from orgrest.editor.regions import VersionCache
     from orgrest.model import Span
     from orgrest.org import document as org
 

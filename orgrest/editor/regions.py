@@ -11,18 +11,17 @@ import re
 from bisect import bisect_right
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from orgrest.editor.version_cache import VersionCache
 from orgrest.http.parsing.dialects import is_restclient_around, read
 from orgrest.model import Source, Span
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from orgrest.http import syntax
     from orgrest.org.reader import Section
@@ -32,6 +31,32 @@ Kind: TypeAlias = Literal["org", "http"]
 
 _FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
+
+
+K = TypeVar("K", bound="Hashable")
+V = TypeVar("V")
+
+
+class VersionCache(Generic[K, V]):
+    """Computed values by cache key.
+
+    Entries that a version does not use are dropped, unless it uses none at all.
+    """
+
+    def __init__(self, before: VersionCache[K, V] | None = None) -> None:
+        """Start with the entries that the version `before` used."""
+        self._now: dict[K, V] = {}
+        self._before: dict[K, V] = (before._now or before._before) if before else {}
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """Return the cached value of a key, else the result of `make`."""
+        found = self._now.get(key)
+        if found is None:
+            found = self._before.get(key)
+            if found is None:
+                found = make()
+            self._now[key] = found
+        return found
 
 
 @attrs.frozen(eq=False)

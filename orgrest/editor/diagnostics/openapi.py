@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.description.checks import Part
-    from orgrest.editor.described import Described
+    from orgrest.editor.used_files import Described
 
 CODE = "openapi"
 _TYPES: dict[str, type | tuple[type, ...]] = {

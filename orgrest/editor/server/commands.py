@@ -78,7 +78,7 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
         ),
         services=server.services(document),
         plain=document.kind == "http",
-        prompt=partial(server.prompt, document) if server.asks_for_texts else None,
+        prompt=partial(server.prompt, document) if server.wants("prompts") else None,
     )
     commands: list[str] = []
     try:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orgrest.files import write_result
+from orgrest.options import OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _LARGEST = 2**20
 _MOST = 1000
@@ -22,36 +23,32 @@ _MOST = 1000
 
 
 class Choices:
-    """The choices of one server's user; `setting` has the environments of the client's settings.
+    """The choices of one server's user, and the client's `settings`, by name.
 
-    `variables` are those of the client's settings. Like `--var`, they override all others: they
-    supply values that most clients cannot be asked for. With `beside`, OpenAPI descriptions beside
-    documents count.
+    Each option with a `setting` has one. Its `variables` are those of `--var`, which override all
+    others: they supply values that most clients cannot be asked for. By `openapi`, descriptions
+    beside documents count.
     """
 
     def __init__(self) -> None:
-        self.beside = True
-        self.setting: tuple[str, ...] = ()
-        self.variables: dict[str, str] = {}
+        self.settings: dict[str, Any] = {"environments": (), "variables": {}, "openapi": True}
         self._known: dict[str, tuple[str, ...]] | None = None
 
     def configure(self, given: Any) -> None:
-        """Read the client's settings: `environments`, `variables`, `openapi` (or in `orgrest`)."""
+        """Read the client's settings (perhaps in `orgrest`); values of other types are ignored."""
         if isinstance(given, dict):
             given = given.get("orgrest", given)
-        if isinstance(given, dict) and "environments" in given:
-            self.setting = _names(given["environments"])
-        if isinstance(given, dict) and isinstance(given.get("openapi"), bool):
-            self.beside = given["openapi"]
-        if isinstance(given, dict) and isinstance(given.get("variables"), dict):
-            found = given["variables"].items()
-            self.variables = {name: one for name, one in found if isinstance(one, str)}
+        for row in OPTIONS if isinstance(given, dict) else ():
+            value = _READERS[row.kind](given.get(row.setting)) if row.setting in given else None
+            if value is not None:
+                self.settings[str(row.setting)] = value
 
     def of(self, folder: Path) -> tuple[str, ...]:
         """Return the environments of a folder's documents: the user's choice, else the setting."""
         if self._known is None:
             self._known = _read()
-        return self._known.get(str(folder), self.setting)
+        setting: tuple[str, ...] = self.settings["environments"]
+        return self._known.get(str(folder), setting)
 
     def choose(self, folder: Path, names: Sequence[str]) -> None:
         """Store a choice. If writing fails, it raises FileError, but the choice is in effect."""
@@ -84,3 +81,17 @@ def _names(given: Any) -> tuple[str, ...]:
     """Return the names in a JSON value that is a name or a list of names."""
     given = [given] if isinstance(given, str) else given
     return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+
+
+def _variables(given: Any) -> dict[str, str] | None:
+    if not isinstance(given, dict):
+        return None
+    return {name: value for name, value in given.items() if isinstance(value, str)}
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "text": _names,
+    "pairs": _variables,
+    "description": lambda given: given if isinstance(given, bool) else None,
+}
+"""What reads a setting, by the kind of its option."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import TYPE_CHECKING, Any, Literal
+import json
+from typing import TYPE_CHECKING, Any
 
-from orgrest.editor.server.languages import editor_language
 from orgrest.files import FileError, write_result
 from orgrest.rendering import content
 from orgrest.rendering.masking import mask_bytes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from orgrest.editor.server.documents import Document
     from orgrest.editor.server.lifetime import ScratchFolder
     from orgrest.model import Response
+    from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Exchange, Outcome
 
 METHOD = "orgrest/response"
@@ -30,12 +31,7 @@ CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
 """What client and server announce under `experimental`."""
 KEPT = 50
 """How many files of bodies a server keeps."""
-
-
-def wants(experimental: Any, what: Literal["responses", "prompts", "outcomes"]) -> bool:
-    """Return whether a client's experimental capabilities announce one of ours."""
-    asked = experimental.get("orgrest") if isinstance(experimental, dict) else None
-    return isinstance(asked, dict) and asked.get(what) is True
+_NAMES = {"nxml": "xml", "text": "plaintext"}
 
 
 class Bodies:
@@ -112,3 +108,22 @@ def shown(
             yield "uri", bodies.write(response, secrets)
         except FileError as error:
             yield "problem", str(error)
+
+
+def editor_language(rendered: Rendered, response: Response) -> str:
+    """Return the LSP identifier of the language of a rendered body.
+
+    Org calls JSON, JavaScript and what has no body `js`; an editor checks what it is told. So JSON
+    is what is one JSON value, and JavaScript what its type says is, both only if they are whole.
+    """
+    if rendered.language != "js":
+        return _NAMES.get(rendered.language, rendered.language)
+    if rendered.is_cut or not rendered.body:
+        return "plaintext"
+    if content.media_type(response).endswith("javascript"):
+        return "javascript"
+    try:
+        json.loads(rendered.body)
+    except (ValueError, RecursionError):
+        return "plaintext"
+    return "json"

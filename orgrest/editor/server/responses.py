@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.editor.server.languages import editor_language
+from orgrest.editor.server.notifications import editor_language
 from orgrest.files import FileError, write_result
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Responses:
 
     def add(self, result: dict[str, Any], outcome: Outcome) -> None:
         """Add the responses of a request, if it has any, and its `result`, completed by `show`."""
-        if self._server.shows_responses:
+        if self._server.wants("responses"):
             return
         found = [
             (_language(exchange.rendered, exchange.response), exchange.rendered)

@@ -77,7 +77,7 @@ class _Sending:
             services=server.services(document, history=history, cookies=document.cookies),
             plain=document.kind == "http",
             ask=server.ask,
-            prompt=partial(server.prompt, document) if server.asks_for_texts else None,
+            prompt=partial(server.prompt, document) if server.wants("prompts") else None,
             login=LoginDialog(server.confirm_login, server.tell, server.open_page),
             notice=self._notice if settings.until is not None else lambda _: None,
         )
@@ -153,7 +153,7 @@ class _Sending:
             if exchange.response is not None:
                 result["status"] = exchange.response.status
                 result["duration"] = round(exchange.response.duration, 6)
-        if server.shows_responses:
+        if server.wants("responses"):
             await self._notify(outcome, result["line"])
         placed = outcome.placing is not None and outcome.change is not None
         if placed and not server.can("workspace", "apply_edit"):
@@ -166,7 +166,7 @@ class _Sending:
                 result |= {"outcome": "error", "message": safe(trouble)}
         elif document.kind == "http":
             self.responses.add(result, outcome)
-        if result["outcome"] == "error" and not server.shows_responses:
+        if result["outcome"] == "error" and not server.wants("responses"):
             server.show_message(result["message"])
         for note in outcome.notes:
             server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
-from pygls.lsp.server import LanguageServer
+from pygls.exceptions import JsonRpcInvalidParams
 
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.described import Described
 from orgrest.editor.diagnostics.report import Report
-from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names
 from orgrest.editor.positions import Text
+from orgrest.editor.server.client import ServerOfClient
 from orgrest.editor.server.documents import Document, kind_of, target_of, to_diagnostic
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
-from orgrest.editor.server.notifications import Bodies, wants
-from orgrest.editor.server.protocol import Protocol
-from orgrest.editor.server.workspace_symbols import WorkspaceSymbols
+from orgrest.editor.server.notifications import Bodies
+from orgrest.editor.used_files import Described, RequestFiles
 from orgrest.http.values import Inputs
 from orgrest.run.logins import Logins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from orgrest.editor.server.background_run import BackgroundRun
     from orgrest.run.services import Services
 
@@ -39,21 +32,17 @@ DELAY = 0.15
 """The pause in typing, in seconds, after which the document is checked."""
 
 
-class Server(LanguageServer):
+class Server(ServerOfClient):
     """The server of one client."""
 
-    protocol: Protocol
-
     def __init__(self) -> None:
-        super().__init__("orgrest", "1", protocol_cls=Protocol)
+        super().__init__()
         self._documents: dict[str, Document] = {}
         self.runs: set[BackgroundRun] = set()
         self.choices = Choices()
         self.scratch = ScratchFolder()
-        self.workspace_symbols = WorkspaceSymbols()
         self.bodies = Bodies(self.scratch)
         self.logins = Logins()
-        self._tasks: set[asyncio.Task[None]] = set()
         self.files = RequestFiles(self._opened)
         self.described = Described()
         """The files that open documents import."""
@@ -132,7 +121,7 @@ class Server(LanguageServer):
             remembered=document.captured,
             secrets=document.secrets,
             environments=self.choices.of(self.folder(document)),
-            overrides=self.choices.variables,
+            overrides=self.choices.settings["variables"],
         )
 
     def services(self, document: Document, **given: Any) -> Services:
@@ -156,7 +145,7 @@ class Server(LanguageServer):
                 or before.remembered != document.captured
                 or before.secrets != document.secrets
                 or before.chosen != self.choices.of(self.folder(document))
-                or before.overrides != self.choices.variables
+                or before.overrides != self.choices.settings["variables"]
                 or not before.is_current()
             ):
                 document.analysis = await asyncio.to_thread(
@@ -194,17 +183,7 @@ class Server(LanguageServer):
         if document.timer is not None:
             document.timer.cancel()
         loop = asyncio.get_running_loop()
-        document.timer = loop.call_later(delay, lambda: self._start(self._look(document)))
-
-    def _start(self, coroutine: Any) -> None:
-        task = asyncio.ensure_future(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(self._complain_of)
-
-    def _complain_of(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.log(f"{type(error).__name__}: {error}", types.MessageType.Error)
+        document.timer = loop.call_later(delay, lambda: self.start_task(self._look(document)))
 
     async def _look(self, document: Document) -> None:
         version = document.version
@@ -228,114 +207,19 @@ class Server(LanguageServer):
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
-    # ----------------------------------------------------------------------------- messages
-
-    def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """Write a line to the client's log."""
-        self.window_log_message(types.LogMessageParams(kind, f"orgrest: {text}"))
-
-    def show_message(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
-        """Show a message to the user."""
-        self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
-
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an internal error instead of showing it to the user."""
-        with contextlib.suppress(Exception):  # the client may be gone
-            if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
-                self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not JSON")
-                return
-            self.log(f"{source.__name__}: {error}", types.MessageType.Error)
-
-    def can(self, *path: str) -> bool:
-        """Return whether the client announced a capability."""
-        return bool(self.capability(*path))
-
-    def capability(self, *path: str) -> Any:
-        """Return what the client announced, or None."""
-        found: Any = self.client_capabilities
-        for name in path:
-            found = getattr(found, name, None)
-        return found
-
-    @property
-    def versioned_edits(self) -> bool:
-        """Whether the client takes edits for one version of a document only."""
-        return self.can("workspace", "workspace_edit", "document_changes")
-
-    @property
-    def shows_responses(self) -> bool:
-        """Whether the client shows responses itself, of which it is notified."""
-        return wants(self.client_capabilities.experimental, "responses")
-
-    @property
-    def asks_for_texts(self) -> bool:
-        """Whether the client lets its user answer `prompt`."""
-        return wants(self.client_capabilities.experimental, "prompts")
-
-    @property
-    def shows_outcomes(self) -> bool:
-        """Whether the client shows what came of requests at their lines itself."""
-        return wants(self.client_capabilities.experimental, "outcomes")
-
-    async def prompt(self, document: Document, message: str, hidden: bool) -> str | None:
-        """Ask the user for a text that a document needs; None if they dismiss the question."""
-        question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
-        answer = await self.protocol.send_request_async("orgrest/prompt", question)
-        text = getattr(answer, "text", None)
-        return text if isinstance(text, str) else None
-
-    async def ask(self, question: str) -> bool:
-        """Ask the user a yes-or-no question; a dismissed question counts as no."""
-        kind = types.MessageType.Warning
-        return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
-
-    async def confirm_login(self, question: str) -> bool:
-        """Ask the user whether a document may sign them in, or use a login."""
-        kind = types.MessageType.Warning
-        return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
-
-    def tell(self, text: str) -> None:
-        """Show the user what to do."""
-        self.show_message(text, types.MessageType.Info)
-
-    async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser, and tell whether the client did that."""
-        if not self.can("window", "show_document", "support"):
-            return False
-        page = types.ShowDocumentParams(url, external=True)
-        try:
-            return (await self.window_show_document_async(page)).success
-        except JsonRpcException:
-            return False
-
-    async def choose(
-        self, question: str, answers: Iterable[str], kind: types.MessageType
-    ) -> str | None:
-        """Let the user choose one of the answers; None if they dismiss the question."""
-        items = [types.MessageActionItem(one) for one in answers]
-        answer = await self.window_show_message_request_async(
-            types.ShowMessageRequestParams(kind, question, items)
-        )
-        return None if answer is None else answer.title
-
     def configure(self, given: Any) -> None:
         """Apply the client's settings, which may choose other environments."""
         self.choices.configure(given)
-        self.described.found_beside = self.choices.beside
+        self.described.found_beside = self.choices.settings["openapi"]
         self.look_again()
 
     def show_outcomes(self, document: Document) -> None:
         """Refresh diagnostics and code lenses, which depend on the outcomes of requests."""
         self.look_soon(document, 0)
-        if not self.shows_outcomes and self.can("workspace", "code_lens", "refresh_support"):
-            self._start(self.workspace_code_lens_refresh_async(None))
+        if not self.wants("outcomes") and self.can("workspace", "code_lens", "refresh_support"):
+            self.start_task(self.workspace_code_lens_refresh_async(None))
         if document.pulled:
             self.refresh_diagnostics()
-
-    def refresh_diagnostics(self) -> None:
-        """Ask the client to pull diagnostics again, if it supports that."""
-        if self.can("workspace", "diagnostics", "refresh_support"):
-            self._start(self.workspace_diagnostic_refresh_async(None))
 
     def look_again(self) -> None:
         """Check all documents again after a change of what they are checked against."""
@@ -360,7 +244,7 @@ class Server(LanguageServer):
     def watch(self, process: int | None) -> None:
         """End the server when the client's process has died without a shutdown request."""
         if process is not None and can_watch():
-            self._start(self._end_with(process))
+            self.start_task(self._end_with(process))
 
     async def _end_with(self, process: int) -> None:
         await end_of(process)

@@ -1,4 +1,9 @@
-"""Starts the language server on standard input and output or on a TCP port."""
+"""Starts the language server on standard input and output or on a TCP port.
+
+A client's bytes are split into messages here, so that the server recovers after a malformed one.
+Source: the Language Server Protocol, "Base Protocol". Header field names are case-insensitive.
+Bytes that are not a message are skipped up to the next one and reported once.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import re
 import signal
 import sys
 import threading
@@ -14,8 +20,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
-from orgrest.editor.server.features import make_server
-from orgrest.editor.server.frames import Frames
+from orgrest.editor.server.features.table import make_server
 from orgrest.editor.server.lifetime import remove_leftovers
 from orgrest.rendering.sanitize import visible
 
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
     from orgrest.editor.server.server import Server
 
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,9})[ \t]*\r?\n?\Z", re.IGNORECASE)
+_FIELD = re.compile(rb"[!-9;-~]+[ \t]*:[^\r\n]*\r?\n?\Z")
 _LONG = 200
 """The maximum length of a logged message, in characters."""
 
@@ -33,7 +40,8 @@ _LONG = 200
 def _favour_typing() -> None:
     """Switch threads often, so that typing is answered during computations; collect rarely.
 
-    A full collection takes noticeably long with the analysis of a long document in memory.
+    A full collection takes noticeably long with the analysis of a long document in memory, and
+    analyses contain no reference cycles: they are freed without it.
     """
     sys.setswitchinterval(0.0005)
     gc.freeze()
@@ -72,12 +80,54 @@ def _clean_up_when_ended(server: Server) -> None:
             signal.signal(getattr(signal, name), end)
 
 
-def _collect_seldom() -> None:
-    """Run the cyclic garbage collector rarely: the analyses of long documents make it slow.
+class _Frames:
+    """The stream that pygls reads: each message of `reader` with only a Content-Length header.
 
-    Analyses contain no reference cycles, so they are freed without it.
+    `broken` is called once for each run of bytes that are not a message.
     """
-    gc.set_threshold(50_000, 20, 50)
+
+    def __init__(self, reader: AsyncReader, broken: Callable[[], None]) -> None:
+        """Wrap `reader`; reads nothing yet."""
+        self._reader = reader
+        self._broken = broken
+        self._next = b""
+
+    async def readline(self) -> bytes:
+        """Return the next line of a message's header, b"" once the client has disconnected."""
+        if self._next:
+            line, self._next = self._next, b""
+            return line
+        length = await self._length()
+        if not length:
+            return b""
+        self._next = b"\r\n"
+        return b"Content-Length: %d\r\n" % length
+
+    async def readexactly(self, count: int) -> bytes:
+        """Return a message's body of `count` bytes."""
+        return await self._reader.readexactly(count)
+
+    async def _length(self) -> int:
+        """Read a header; return its content length, 0 at the end of the stream."""
+        length, lost = 0, False
+        while line := await self._reader.readline():
+            found = _LENGTH.search(line)
+            if found is not None:  # also after skipped bytes
+                lost |= bool(length) or found.start() > 0
+                length = int(found[1])
+                if lost or not length:
+                    self._broken()
+                    lost = False
+            elif not line.strip() and length:
+                return length
+            elif not lost and not _FIELD.match(line):
+                if line.strip():
+                    lost, length = True, 0
+            elif line[:15].lower() == b"content-length:":
+                lost = True
+        if lost:
+            self._broken()
+        return 0
 
 
 def serve_stdio() -> int:
@@ -85,7 +135,6 @@ def serve_stdio() -> int:
     server = make_server()
     remove_leftovers()
     _favour_typing()
-    _collect_seldom()
     _log_in_short()
     _clean_up_when_ended(server)
     server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
@@ -106,7 +155,6 @@ def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """
     server = make_server()
     _favour_typing()
-    _collect_seldom()
     _log_in_short()
     _clean_up_when_ended(server)
     try:
@@ -143,7 +191,7 @@ async def _serve(server: Server, reader: AsyncReader) -> None:
 
     await run_async(
         stop_event=threading.Event(),
-        reader=Frames(reader, broken),
+        reader=_Frames(reader, broken),
         protocol=server.protocol,
         error_handler=server.report_server_error,
     )

@@ -74,4 +74,5 @@ def test_an_editor_can_set_what_the_table_says() -> None:
     assert names == {"environments", "variables", "openapi"}
     choices = Choices()
     choices.configure({"environments": ["dev"], "variables": {"a": "1"}, "openapi": False})
-    assert (choices.setting, choices.variables, choices.beside) == (("dev",), {"a": "1"}, False)
+    expected = {"environments": ("dev",), "variables": {"a": "1"}, "openapi": False}
+    assert choices.settings == expected

@@ -14,9 +14,9 @@ from orgrest.commands.main import main
 from orgrest.description.model import Description
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.completion import complete
-from orgrest.editor.described import Described
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.server.environments import Choices
+from orgrest.editor.used_files import Described
 from orgrest.http.values import Context, Inputs
 
 HOST = "https://api.example.com"
@@ -146,7 +146,7 @@ def test_a_description_is_read_again_when_it_changes(tmp_path: Path, monkeypatch
     assert described.get("api.yaml", scope) is not first
     (tmp_path / "api.yaml").write_text("a: [")
     assert described.get("api.yaml", scope) is None
-    monkeypatch.setattr("orgrest.editor.described.LARGEST", 3)
+    monkeypatch.setattr("orgrest.editor.used_files.LARGEST", 3)
     (tmp_path / "api.yaml").write_text(API)
     assert described.get("api.yaml", scope) is None
     for number in range(20):
@@ -407,10 +407,10 @@ def test_restclient_s_assertions_are_completed_too() -> None:
 
 def test_a_client_s_setting_turns_off_what_nobody_named() -> None:
     choices = Choices()
-    assert choices.beside
+    assert choices.settings["openapi"]
     choices.configure({"orgrest": {"openapi": False}})
-    assert not choices.beside
+    assert not choices.settings["openapi"]
     choices.configure({"openapi": "yes"})
-    assert not choices.beside
+    assert not choices.settings["openapi"]
     choices.configure({"openapi": True})
-    assert choices.beside
+    assert choices.settings["openapi"]

@@ -10,7 +10,7 @@ import pytest
 from orgrest.description.files import below, read
 from orgrest.description.model import Description
 from orgrest.description.schemas import Schemas
-from orgrest.editor.described import Described
+from orgrest.editor.used_files import Described
 from orgrest.http.values import Context, Inputs
 from orgrest.model import OrgrestError
 

@@ -13,8 +13,8 @@ from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
-from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names, Occurrence, RenameError
+from orgrest.editor.used_files import RequestFiles
 from orgrest.http.values import Inputs
 
 TEXT = """\

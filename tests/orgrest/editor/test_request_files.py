@@ -17,7 +17,7 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names, RenameError
 from orgrest.editor.request_files import API
-from orgrest.editor.server import features
+from orgrest.editor.server.features import completions
 from orgrest.http import scripts
 from orgrest.http.values import Inputs
 from orgrest.org.text import apply
@@ -220,7 +220,7 @@ def test_restclient_and_plain_text_are_offered_none_of_it(marked: str) -> None:
 
 
 def test_all_kinds_of_candidates_have_a_kind_in_the_protocol() -> None:
-    assert set(features._COMPLETIONS) == set(get_args(Kind))
+    assert set(completions._COMPLETIONS) == set(get_args(Kind))
 
 
 def test_the_names_that_are_explained_are_those_that_scripts_see() -> None:

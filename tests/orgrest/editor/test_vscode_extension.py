@@ -15,6 +15,7 @@ from orgrest.commands.main import program
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
 from orgrest.http.parsing.request_file.grammar import METHODS, RARE_METHODS
+from orgrest.options import OPTIONS
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "editors" / "vscode"
@@ -96,3 +97,20 @@ def test_each_command_and_view_of_the_manifest_is_made_by_the_extension() -> Non
         assert re.search(rf"^    {name}: ", made, re.MULTILINE), name
     for one in manifest["views"]["orgrest"]:
         assert f'"{one["id"]}"' in sources
+
+
+def test_each_setting_that_a_user_finds_in_vs_code_is_read() -> None:
+    types = {
+        "text": {"type": "array", "items": {"type": "string"}, "default": []},
+        "pairs": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}},
+        "description": {"type": "boolean", "default": True},
+    }
+    properties = read("package.json")["contributes"]["configuration"]["properties"]
+    rows = {row.setting: types[row.kind] for row in OPTIONS if row.setting}
+    for name, expected in rows.items():
+        found = properties[f"orgrest.{name}"]
+        assert {key: found[key] for key in expected} == expected, name
+    code = "".join(path.read_text() for path in (FOLDER / "src").rglob("*.ts"))
+    own = set(re.findall(r"settings\s*\.get(?:<\w+>)?\(\s*\"([\w.]+)\"", code))
+    client = {"trace.server"}  # read by VS Code's client of language servers
+    assert {name.removeprefix("orgrest.") for name in properties} == rows.keys() | own | client

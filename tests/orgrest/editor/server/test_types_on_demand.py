@@ -20,7 +20,7 @@ import attrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
-from orgrest.editor.server.features import make_server
+from orgrest.editor.server.features.table import make_server
 make_server()
 converter = default_converter()
 item = {"completionItem": {"snippetSupport": True}}

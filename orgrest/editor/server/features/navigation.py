@@ -1,6 +1,7 @@
 """The requests of the protocol that lead through documents; `ROWS` has a handler for each.
 
-Links, highlights, ranges to select, hints with values, and the symbols of a workspace's files.
+Links, highlights, ranges to select, hints with values, formatting, and the symbols of a
+workspace's files.
 """
 
 from __future__ import annotations
@@ -12,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from orgrest.editor import navigation
-from orgrest.editor.server.documents import Document, to_place, to_position, to_range
+from orgrest.editor import formatting, navigation
+from orgrest.editor.server.documents import (
+    Document,
+    to_place,
+    to_position,
+    to_range,
+    to_text_edits,
+)
 from orgrest.model import Span
 
 if TYPE_CHECKING:
+    from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
     from orgrest.editor.server.server import Server
 
 
@@ -74,22 +82,38 @@ async def _hints(
     ]
 
 
+async def _format(
+    server: Server, document: Document, _: types.DocumentFormattingParams
+) -> list[types.TextEdit]:
+    analysis, text = await server.analysis(document)
+    return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis))
+
+
+async def _format_range(
+    server: Server, document: Document, params: types.DocumentRangeFormattingParams
+) -> list[types.TextEdit]:
+    analysis, text = await server.analysis(document)
+    start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
+    within = Span(start, max(start, end))
+    return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis, within))
+
+
 ROWS: tuple[tuple[str, Any, Any], ...] = (
     (types.TEXT_DOCUMENT_DOCUMENT_LINK, _links, types.DocumentLinkOptions()),
     (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, _highlights, None),
     (types.TEXT_DOCUMENT_SELECTION_RANGE, _selections, None),
     (types.TEXT_DOCUMENT_INLAY_HINT, _hints, None),
+    (types.TEXT_DOCUMENT_FORMATTING, _format, None),
+    (types.TEXT_DOCUMENT_RANGE_FORMATTING, _format_range, None),
 )
 
 
 async def workspace_symbols(
-    server: Server, params: types.WorkspaceSymbolParams
+    server: Server, known: WorkspaceSymbols, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol]:
-    """Answer `workspace/symbol`."""
+    """Answer `workspace/symbol`, with the files that are `known` already."""
     roots = (to_fs_path(uri) for uri in server.workspace.folders)
     folders = [Path(root) for root in roots if root]
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     opened = server.documents
-    return await asyncio.to_thread(
-        server.workspace_symbols.find, params.query, folders, opened, encoding
-    )
+    return await asyncio.to_thread(known.find, params.query, folders, opened, encoding)

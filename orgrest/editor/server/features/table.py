@@ -8,161 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
-import os
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from orgrest.editor import body_layout, outline, pasted
-from orgrest.editor.completion import complete
-from orgrest.editor.completion.model import Imported
 from orgrest.editor.hover import hover
-from orgrest.editor.imported import Location, of_definition, of_lines, of_request
-from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
-from orgrest.editor.server import formatting, fragments, navigation, views
+from orgrest.editor.server import fragments
 from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
     Document,
     to_diagnostic,
-    to_json_range,
     to_place,
     to_range,
     to_workspace_edit,
 )
+from orgrest.editor.server.features import completions, navigation, views
+from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
 from orgrest.editor.server.fragments import Encoded, Tokens
 from orgrest.editor.server.server import Server
-from orgrest.editor.server.watching import watch_files
-from orgrest.editor.signatures import signature
-from orgrest.files import entries
-from orgrest.http.values import Context
+from orgrest.editor.used_files import Location
+from orgrest.files import REQUEST_SUFFIXES
+from orgrest.http.values import environments as environment_files
 from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from orgrest.editor.analysis import Analysis
-    from orgrest.editor.completion.model import Candidate, Kind
-
-_TRIGGERS = ':{/? &=<+("@$.'
-_COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
-    "method": types.CompletionItemKind.Method,
-    "url": types.CompletionItemKind.Value,
-    "query": types.CompletionItemKind.Field,
-    "query value": types.CompletionItemKind.EnumMember,
-    "version": types.CompletionItemKind.Constant,
-    "header": types.CompletionItemKind.Property,
-    "value": types.CompletionItemKind.Value,
-    "parameter": types.CompletionItemKind.Field,
-    "variable": types.CompletionItemKind.Variable,
-    "function": types.CompletionItemKind.Function,
-    "environment": types.CompletionItemKind.Constant,
-    "file": types.CompletionItemKind.File,
-    "field": types.CompletionItemKind.Field,
-    "field value": types.CompletionItemKind.EnumMember,
-    "hook": types.CompletionItemKind.Keyword,
-    "language": types.CompletionItemKind.Constant,
-    "property": types.CompletionItemKind.Property,
-    "argument": types.CompletionItemKind.Property,
-    "argument value": types.CompletionItemKind.Value,
-    "reference": types.CompletionItemKind.Reference,
-    "directive": types.CompletionItemKind.Keyword,
-    "request": types.CompletionItemKind.Reference,
-    "script": types.CompletionItemKind.Function,
-    "subject": types.CompletionItemKind.Property,
-    "operator": types.CompletionItemKind.Operator,
-    "path": types.CompletionItemKind.Field,
-    "expected": types.CompletionItemKind.EnumMember,
-}
-
-
-def _complete(server: Server, document: Document, params: types.CompletionParams) -> Encoded:
-    """Return completions at a position; runs in the event loop because typing waits for it."""
-    text = document.text
-    found = complete(
-        text.text,
-        text.offset(to_place(params.position)),
-        document=document.kind,
-        files=functools.partial(entries, server.folder(document)),
-        environ=os.environ,
-        settings=functools.partial(_settings, server, document),
-        imported=functools.partial(_imported, server, document),
-        described=lambda name: server.described.get(name, Context(server.inputs(document))),
-        beside=lambda: server.described.beside(Context(server.inputs(document))),
-    )
-    return _completion_list(server, text, found)
-
-
-def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
-    """Return completions, with the range that they replace once if the client can read that."""
-    list_ = "text_document", "completion", "completion_list", "item_defaults"
-    spans = {one.span for one in found}
-    shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
-    answer: dict[str, Any] = {"isIncomplete": False, "items": []}
-    ranges = {span: to_json_range(text, span) for span in spans}
-    if shared:
-        answer["itemDefaults"] = {"editRange": ranges[found[0].span]}
-    for one in found:
-        item: dict[str, Any] = {"label": one.label, "kind": _COMPLETIONS[one.kind].value}
-        if one.documentation:
-            item["documentation"] = one.documentation
-        new = text.with_line_ends(one.insert)
-        if not shared:
-            item["textEdit"] = {"range": ranges[one.span], "newText": new}
-        elif new != one.label:
-            item["textEditText"] = new
-        answer["items"].append(item)
-    return Encoded(json.dumps(answer))
-
-
-def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
-    """Return the variables of the chosen environments, each with its value and source."""
-    try:
-        found = Context(server.inputs(document)).environment.settings()
-    except OrgrestError:  # reported at the requests that need it
-        return {}
-    return {
-        name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
-    }
-
-
-def _imported(server: Server, document: Document) -> Imported:
-    """Return what other files define: variables (value and position) and requests (position)."""
-    name = PurePath(document.name).name
-    imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
-    if imports is None:
-        return Imported()
-    variables = {
-        name: (one.value.text, str(of_definition(file, one)))
-        for name, (file, one) in imports.variables().items()
-    }
-    requests = {
-        one.name: str(of_request(file, one, own=False))
-        for file in imports.files[1:]
-        for one in file.document.requests
-        if one.name is not None
-    }
-    return Imported(variables, requests)
-
-
-def _signature(
-    _: Server, document: Document, params: types.SignatureHelpParams
-) -> types.SignatureHelp | None:
-    """Return a function's signature; runs in the event loop because typing waits for it."""
-    text = document.text
-    found = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
-    if found is None:
-        return None
-    one = types.SignatureInformation(
-        found.label,
-        documentation=found.documentation,
-        parameters=[types.ParameterInformation(span) for span in found.parameters],
-    )
-    return types.SignatureHelp([one], active_signature=0, active_parameter=found.active)
 
 
 async def _diagnostic(
@@ -211,26 +85,17 @@ def _location(server: Server, place: Location) -> types.Location:
 async def _references(
     server: Server, document: Document, params: types.ReferenceParams
 ) -> list[types.Location] | None:
-    every = params.context.include_declaration
-    return await _places(
-        server,
-        document,
-        params,
-        lambda names, one: [x for x in names.same(one) if every or x.role == "use"],
-    )
-
-
-async def _places(
-    server: Server,
-    document: Document,
-    params: types.DefinitionParams | types.ReferenceParams,
-    find: Callable[[Names, Occurrence], list[Occurrence]],
-) -> list[types.Location] | None:
     names, text = await server.names(document)
     one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
     if one is None:
         return None
-    return [types.Location(document.uri, to_range(text, x.span)) for x in find(names, one)]
+    every = params.context.include_declaration
+    found = await asyncio.to_thread(names.same, one)
+    return [
+        types.Location(document.uri, to_range(text, x.span))
+        for x in found
+        if every or x.role == "use"
+    ]
 
 
 async def _prepare_rename(
@@ -327,7 +192,7 @@ def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
 
 async def _lenses(server: Server, document: Document, _: types.CodeLensParams) -> Encoded:
     analysis, text = await server.analysis(document)
-    last = None if server.shows_outcomes else document.last
+    last = None if server.wants("outcomes") else document.last
     return await asyncio.to_thread(fragments.lenses, analysis, text, last, document.number)
 
 
@@ -431,12 +296,12 @@ _LEGEND = types.SemanticTokensLegend(token_types=list(outline.TOKEN_TYPES), toke
 FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (
         types.TEXT_DOCUMENT_COMPLETION,
-        _complete,
-        types.CompletionOptions(trigger_characters=list(_TRIGGERS)),
+        completions.answer,
+        types.CompletionOptions(trigger_characters=list(completions.TRIGGERS)),
     ),
     (
         types.TEXT_DOCUMENT_SIGNATURE_HELP,
-        _signature,
+        completions.signature_help,
         types.SignatureHelpOptions(trigger_characters=["(", ","]),
     ),
     (
@@ -467,8 +332,24 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
         ),
     ),
     *navigation.ROWS,
-    *formatting.ROWS,
 )
+
+
+async def watch_files(server: Server, _: types.InitializedParams) -> None:
+    """Ask the client to watch environment files and request files, if it lets servers ask."""
+    if not server.can("workspace", "did_change_watched_files", "dynamic_registration"):
+        return
+    names = (*environment_files.PATTERNS, *(f"*{suffix}" for suffix in sorted(REQUEST_SUFFIXES)))
+    watchers = [types.FileSystemWatcher(f"**/{name}") for name in names]
+    registration = types.Registration(
+        "orgrest-files",
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+        types.DidChangeWatchedFilesRegistrationOptions(watchers),
+    )
+    try:
+        await server.client_register_capability_async(types.RegistrationParams([registration]))
+    except JsonRpcException as error:
+        server.log(f"files are not watched: {error.message}", types.MessageType.Warning)
 
 
 def make_server() -> Server:
@@ -480,7 +361,8 @@ def make_server() -> Server:
     )
     server.feature(types.INITIALIZED)(functools.partial(watch_files, server))
     server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(lambda _: server.look_again())
-    server.feature(types.WORKSPACE_SYMBOL)(functools.partial(navigation.workspace_symbols, server))
+    symbols = functools.partial(navigation.workspace_symbols, server, WorkspaceSymbols())
+    server.feature(types.WORKSPACE_SYMBOL)(symbols)
     server.feature(types.CODE_LENS_RESOLVE)(functools.partial(_resolve_lens, server))
     server.feature("orgrest/environments")(functools.partial(environments, server))
     server.feature("orgrest/history")(functools.partial(views.history, server))

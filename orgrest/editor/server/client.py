@@ -1,0 +1,124 @@
+"""The client of a language server: what it can do, and what it is told and asked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from orgrest.editor.server.protocol import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.editor.server.documents import Document
+
+
+class ServerOfClient(LanguageServer):
+    """The side of a server that faces its client."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("orgrest", "1", protocol_cls=Protocol)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start_task(self, coroutine: Any) -> None:
+        """Run a coroutine; what it raises is logged."""
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._complain_of)
+
+    def _complain_of(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.log(f"{type(error).__name__}: {error}", types.MessageType.Error)
+
+    def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Write a line to the client's log."""
+        self.window_log_message(types.LogMessageParams(kind, f"orgrest: {text}"))
+
+    def show_message(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
+        """Show a message to the user."""
+        self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log an internal error instead of showing it to the user."""
+        with contextlib.suppress(Exception):  # the client may be gone
+            if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
+                self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not JSON")
+                return
+            self.log(f"{source.__name__}: {error}", types.MessageType.Error)
+
+    def can(self, *path: str) -> bool:
+        """Return whether the client announced a capability."""
+        return bool(self.capability(*path))
+
+    def capability(self, *path: str) -> Any:
+        """Return what the client announced, or None."""
+        found: Any = self.client_capabilities
+        for name in path:
+            found = getattr(found, name, None)
+        return found
+
+    @property
+    def versioned_edits(self) -> bool:
+        """Whether the client takes edits for one version of a document only."""
+        return self.can("workspace", "workspace_edit", "document_changes")
+
+    def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:
+        """Return whether the client announced one of orgrest's own capabilities."""
+        experimental = self.client_capabilities.experimental
+        asked = experimental.get("orgrest") if isinstance(experimental, dict) else None
+        return isinstance(asked, dict) and asked.get(what) is True
+
+    async def prompt(self, document: Document, message: str, hidden: bool) -> str | None:
+        """Ask the user for a text that a document needs; None if they dismiss the question."""
+        question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
+        answer = await self.protocol.send_request_async("orgrest/prompt", question)
+        text = getattr(answer, "text", None)
+        return text if isinstance(text, str) else None
+
+    async def ask(self, question: str) -> bool:
+        """Ask the user a yes-or-no question; a dismissed question counts as no."""
+        kind = types.MessageType.Warning
+        return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
+
+    async def confirm_login(self, question: str) -> bool:
+        """Ask the user whether a document may sign them in, or use a login."""
+        kind = types.MessageType.Warning
+        return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
+
+    def tell(self, text: str) -> None:
+        """Show the user what to do."""
+        self.show_message(text, types.MessageType.Info)
+
+    async def open_page(self, url: str) -> bool:
+        """Open a page in the user's browser, and tell whether the client did that."""
+        if not self.can("window", "show_document", "support"):
+            return False
+        page = types.ShowDocumentParams(url, external=True)
+        try:
+            return (await self.window_show_document_async(page)).success
+        except JsonRpcException:
+            return False
+
+    async def choose(
+        self, question: str, answers: Iterable[str], kind: types.MessageType
+    ) -> str | None:
+        """Let the user choose one of the answers; None if they dismiss the question."""
+        items = [types.MessageActionItem(one) for one in answers]
+        answer = await self.window_show_message_request_async(
+            types.ShowMessageRequestParams(kind, question, items)
+        )
+        return None if answer is None else answer.title
+
+    def refresh_diagnostics(self) -> None:
+        """Ask the client to pull diagnostics again, if it supports that."""
+        if self.can("workspace", "diagnostics", "refresh_support"):
+            self.start_task(self.workspace_diagnostic_refresh_async(None))

@@ -1,0 +1,144 @@
+"""Completion and signature help, answered in the event loop because typing waits for them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from orgrest.editor.completion import complete
+from orgrest.editor.completion.model import Imported
+from orgrest.editor.completion.signatures import signature
+from orgrest.editor.server.documents import Document, to_json_range, to_place
+from orgrest.editor.server.fragments import Encoded
+from orgrest.editor.used_files import of_definition, of_lines, of_request
+from orgrest.files import entries
+from orgrest.http.values import Context
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from orgrest.editor.completion.model import Candidate, Kind
+    from orgrest.editor.positions import Text
+    from orgrest.editor.server.server import Server
+
+TRIGGERS = ':{/? &=<+("@$.'
+_COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
+    "method": types.CompletionItemKind.Method,
+    "url": types.CompletionItemKind.Value,
+    "query": types.CompletionItemKind.Field,
+    "query value": types.CompletionItemKind.EnumMember,
+    "version": types.CompletionItemKind.Constant,
+    "header": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+    "parameter": types.CompletionItemKind.Field,
+    "variable": types.CompletionItemKind.Variable,
+    "function": types.CompletionItemKind.Function,
+    "environment": types.CompletionItemKind.Constant,
+    "file": types.CompletionItemKind.File,
+    "field": types.CompletionItemKind.Field,
+    "field value": types.CompletionItemKind.EnumMember,
+    "hook": types.CompletionItemKind.Keyword,
+    "language": types.CompletionItemKind.Constant,
+    "property": types.CompletionItemKind.Property,
+    "argument": types.CompletionItemKind.Property,
+    "argument value": types.CompletionItemKind.Value,
+    "reference": types.CompletionItemKind.Reference,
+    "directive": types.CompletionItemKind.Keyword,
+    "request": types.CompletionItemKind.Reference,
+    "script": types.CompletionItemKind.Function,
+    "subject": types.CompletionItemKind.Property,
+    "operator": types.CompletionItemKind.Operator,
+    "path": types.CompletionItemKind.Field,
+    "expected": types.CompletionItemKind.EnumMember,
+}
+
+
+def answer(server: Server, document: Document, params: types.CompletionParams) -> Encoded:
+    """Return completions at a position; runs in the event loop because typing waits for it."""
+    text = document.text
+    found = complete(
+        text.text,
+        text.offset(to_place(params.position)),
+        document=document.kind,
+        files=functools.partial(entries, server.folder(document)),
+        environ=os.environ,
+        settings=functools.partial(_settings, server, document),
+        imported=functools.partial(_imported, server, document),
+        described=lambda name: server.described.get(name, Context(server.inputs(document))),
+        beside=lambda: server.described.beside(Context(server.inputs(document))),
+    )
+    return _completion_list(server, text, found)
+
+
+def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
+    """Return completions, with the range that they replace once if the client can read that."""
+    list_ = "text_document", "completion", "completion_list", "item_defaults"
+    spans = {one.span for one in found}
+    shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
+    answer: dict[str, Any] = {"isIncomplete": False, "items": []}
+    ranges = {span: to_json_range(text, span) for span in spans}
+    if shared:
+        answer["itemDefaults"] = {"editRange": ranges[found[0].span]}
+    for one in found:
+        item: dict[str, Any] = {"label": one.label, "kind": _COMPLETIONS[one.kind].value}
+        if one.documentation:
+            item["documentation"] = one.documentation
+        new = text.with_line_ends(one.insert)
+        if not shared:
+            item["textEdit"] = {"range": ranges[one.span], "newText": new}
+        elif new != one.label:
+            item["textEditText"] = new
+        answer["items"].append(item)
+    return Encoded(json.dumps(answer))
+
+
+def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
+    """Return the variables of the chosen environments, each with its value and source."""
+    try:
+        found = Context(server.inputs(document)).environment.settings()
+    except OrgrestError:  # reported at the requests that need it
+        return {}
+    return {
+        name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
+    }
+
+
+def _imported(server: Server, document: Document) -> Imported:
+    """Return what other files define: variables (value and position) and requests (position)."""
+    name = PurePath(document.name).name
+    imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
+    if imports is None:
+        return Imported()
+    variables = {
+        name: (one.value.text, str(of_definition(file, one)))
+        for name, (file, one) in imports.variables().items()
+    }
+    requests = {
+        one.name: str(of_request(file, one, own=False))
+        for file in imports.files[1:]
+        for one in file.document.requests
+        if one.name is not None
+    }
+    return Imported(variables, requests)
+
+
+def signature_help(
+    _: Server, document: Document, params: types.SignatureHelpParams
+) -> types.SignatureHelp | None:
+    """Return a function's signature; runs in the event loop because typing waits for it."""
+    text = document.text
+    found = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
+    if found is None:
+        return None
+    one = types.SignatureInformation(
+        found.label,
+        documentation=found.documentation,
+        parameters=[types.ParameterInformation(span) for span in found.parameters],
+    )
+    return types.SignatureHelp([one], active_signature=0, active_parameter=found.active)
