@@ -73,7 +73,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         outcomes = list(done.outcomes())
     write(path, done.text.encode())
     say("\n* ".join(done.text.split("\n* ")[:2]))
-    failed = [outcome for outcome in outcomes if outcome.reason is not None]
+    failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     for outcome in failed:
         say(str(outcome.reason))
     answered = sum(len(outcome.exchanges) for outcome in outcomes)

@@ -91,8 +91,9 @@ class LastOutcomes:
                 status = f"{exchange.response.status} in {exchange.response.duration:.3f} s"
                 self._known[key] = _Last(f"{status}{counted(verdicts)}", verdicts)
         if outcome.reason is not None:
+            state = "failed" if outcome.state == "failed" else "skipped"
             for key in sent.starts.get(outcome.line, ()):
-                self._known[key] = _Last(f"failed: {safe(outcome.reason.reason)}")
+                self._known[key] = _Last(f"{state}: {safe(outcome.reason.reason)}")
 
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
         """Return the failed assertions: at their lines, else at their requests'."""

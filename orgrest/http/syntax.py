@@ -245,6 +245,11 @@ class ParsedRequest:
     above: tuple[ParsedRequest, ...] | None = None
 
     @property
+    def title(self) -> str:
+        """The method and URL as they are written, which reports show for a request without name."""
+        return " ".join(f"{self.method} {self.target.text}".split())
+
+    @property
     def restclient(self) -> bool:
         """Whether restclient's rules apply rather than those of request files."""
         return self.region is None

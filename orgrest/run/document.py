@@ -60,6 +60,9 @@ class Document(Protocol):
     def plan(self) -> Plan:
         """Choose what is evaluated. Raises EvaluationError."""
 
+    def title(self, step: Step) -> str:
+        """Return the method and URL of a step as they are written, "" if it has none."""
+
     def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
         """Yield the tasks of a step; an outcome stands for one that is not sent."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import attrs
 
-from orgrest.run.outcomes import EvaluationError, Outcome, failed
+from orgrest.run.outcomes import EvaluationError, Outcome, failed, located
 from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Job:
     requests of tokens and of scripts that no exchange has yet. The user's secrets from `mark` on
     were taken for it, its tests begin at `tested`. `resolved` computes what it refers to.
     `features` are those of the request that stages are for; one that is `declined` is not sent.
+    `unsent` has the reasons of those that were declined.
     """
 
     work: Work
@@ -124,6 +125,7 @@ class Job:
     held: set[str] = attrs.field(factory=set)
     features: set[str] = attrs.field(factory=set)
     declined: bool = False
+    unsent: list[str] = attrs.field(factory=list)
     mark: int = 0
     tested: int = 0
     attempts: list[Exchange] = attrs.field(factory=list)
@@ -136,7 +138,8 @@ class Job:
         """Begin with a request of the task."""
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
-        self.declined = self.scripts.cancelled
+        self.declined = False
+        self.cancel()
         self.held = set()
         self.features = {name for name, has in self._features() if has} | {""}
 
@@ -156,6 +159,16 @@ class Job:
                 or self.work.services.descriptions.concern(parsed, arguments)
             ),
         )
+
+    def decline(self, reason: str) -> None:
+        """Note that the request is not sent, and why."""
+        self.declined = True
+        self.unsent.append(reason)
+
+    def cancel(self) -> None:
+        """Decline the request if a script cancelled it."""
+        if self.scripts.cancelled and not self.declined:
+            self.decline("a script cancelled it")
 
     def turn(self, context: Context) -> None:
         """Begin with the next turn of the request."""
@@ -187,15 +200,21 @@ class Job:
 
     def outcome(self) -> Outcome:
         """Return its outcome; what was asked for a request that was skipped then is in it, too."""
+        task, reason, unsent = self.task, None, self.unsent
+        if not self.exchanges and unsent:
+            error = EvaluationError("; ".join(dict.fromkeys(unsent)))
+            reason, unsent = located(error, task.file or self.work.file, task.line), []
         return Outcome(
-            self.task.line,
-            self.task.name,
+            task.line,
+            task.name,
             "done" if self.exchanges else "skipped",
             (*self.exchanges, *self.asked),
-            notes=(*self.task.notes, *self.notes, *self.scripts.notes),
+            reason=reason,
+            notes=(*task.notes, *self.notes, *unsent, *self.scripts.notes),
             files=tuple(self.files),
             tests=tuple(self.scripts.tests),
-            file=self.task.file,
+            file=task.file,
+            title=task.parsed[0].title,
         )
 
     def failed(self, error: Exception) -> Outcome:
@@ -208,4 +227,4 @@ class Job:
             self.keep(None, ())
             *_, broken = self.exchanges
             outcome = attrs.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
-        return attrs.evolve(outcome, file=task.file)
+        return attrs.evolve(outcome, file=task.file, title=task.parsed[0].title)

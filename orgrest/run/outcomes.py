@@ -152,7 +152,8 @@ class Outcome:
     where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
     all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is the
     imported file that contains it, None for the document itself. `needed` are requests that were
-    sent for it and are reported only here. `secrets` must be masked in whatever is shown of this.
+    sent for it and are reported only here. `title` is its method and URL as they are written, where
+    these are known. `secrets` must be masked in whatever is shown of this.
     """
 
     line: int
@@ -169,6 +170,7 @@ class Outcome:
     broken: Exchange | None = None
     file: str | None = None
     needed: tuple[Outcome, ...] = ()
+    title: str = ""
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
     @property

@@ -65,6 +65,7 @@ def of_outcome(
         **place,
         "line": outcome.line,
         "name": hide(outcome.name or "") or None,
+        "title": hide(outcome.title) or None,
         "part": step.part if step else "request",
         "tags": sorted(step.tags) if step else [],
         "outcome": "failed" if bad and outcome.verdict == "passed" else outcome.verdict,
@@ -92,13 +93,19 @@ def encoded(value: Record) -> bytes:
 
 
 def without_request(
-    place: Record, outcome: str, reason: str, line: int | None = None, step: Step | None = None
+    place: Record,
+    outcome: str,
+    reason: str,
+    line: int | None = None,
+    step: Step | None = None,
+    title: str = "",
 ) -> Record:
     """Return the record of something not sent: a whole document, or a skipped step."""
     return {
         **place,
         "line": step.line if step else line,
         "name": step.name if step else None,
+        "title": title or None,
         "part": step.part if step else "request",
         "tags": sorted(step.tags) if step else [],
         "outcome": outcome,

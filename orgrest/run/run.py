@@ -158,7 +158,8 @@ class Run:
             outcome = self._placed(what) if isinstance(what, Task) else what
             self._planned.discard(step.id)
             needed, self._needed = tuple(self._needed), []
-            yield self.told(attrs.evolve(outcome, needed=needed))
+            title = outcome.title or self.document.title(step)
+            yield self.told(attrs.evolve(outcome, needed=needed, title=title))
 
     def told(self, outcome: Outcome) -> Outcome:
         """Return an outcome with all secrets known by now, and keep it in the history."""

@@ -1,8 +1,8 @@
 """The directives that act before a request is sent: a module for each, called as the directive.
 
 The table of directives (`orgrest.http.parsing.directives`) says which act. A module's function
-`act` gets the directive's value and the job. It raises EvaluationError, and sets `job.declined` if
-the request is not to be sent.
+`act` gets the directive's value and the job. It raises EvaluationError, and calls `job.decline`
+if the request is not to be sent.
 """
 
 from __future__ import annotations

@@ -15,4 +15,5 @@ def act(text: str, job: Job) -> None:
     ask = job.work.services.ask
     if ask is None:
         raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
-    job.declined = not ask(text or f"Send {job.parsed.method} {job.parsed.target.text}?")
+    if not ask(text or f"Send {job.parsed.title}?"):
+        job.decline("not sent, as you answered to its @note")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
+    from orgrest.org.document import Document as OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
 
     Resolve: TypeAlias = Callable[[Value, Arguments], str]
@@ -72,6 +73,12 @@ class BlockReader:
             text, places = self._current_noweb().expand(text, places, resolve)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
         return self.task(block, arguments, text, places, values, literal, context, digest)
+
+    def title(self, block: Block, document: OrgDocument) -> str:
+        """Return the method and URL of the first request in a block of a document, as written."""
+        target = header.target_of(document, block)
+        found = read(Source(document.body(target).text), target.language).requests
+        return found[0].title if found else ""
 
     def _current_noweb(self) -> Noweb:
         if self._noweb is None or not self._noweb.is_of(self._editor):

@@ -64,6 +64,7 @@ class OrgFile:
         self._file = file
         self._settings = settings
         self._ask = services.ask
+        self._planned = self.editor.document  # the blocks of steps are its blocks
         self.reader = BlockReader(self.editor, file)
         self.names = _Stores(self.reader, self.editor)
         self._languages = languages_of(self.editor.document, settings)
@@ -86,6 +87,10 @@ class OrgFile:
         plan = plan_of(editor.document, editor.inherited, self._settings, self._file)
         editor.follow(step.source for step in plan)
         return plan
+
+    def title(self, step: Step) -> str:
+        """Return the method and URL of a block's first request as they are written."""
+        return self.reader.title(step.source, self._planned)
 
     def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
         """Yield the task of a step's block; an outcome if it is not to be sent."""
@@ -127,7 +132,8 @@ class OrgFile:
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.editor.document, now)
                 if result is not None and result.hash == task.digest:
-                    return Outcome(line, now.name, "cached")
+                    reason = "the result below is already the one of this request (:cache)"
+                    return self._unsent(now, reason, "cached")
         except FAILURES as error:
             outcome = failed(line, now.name, error, self._file)
             run.results.keep(self.editor.id_of(now), outcome)
@@ -139,10 +145,9 @@ class OrgFile:
         wanted = arguments.eval
         line = block.line + 1
         if is_export(arguments) and target_of(self.editor.document, block).language == VERB:
-            error = EvaluationError(EXPORT, file=self._file, line=line)
-            return Outcome(line, block.name, "skipped", reason=error)
+            return self._unsent(block, EXPORT)
         if wanted in ("no", "never"):
-            return Outcome(line, block.name, "skipped")
+            return self._unsent(block, f":eval {wanted}")
         if wanted != "query" or self._settings.dry_run:
             return None
         where = f"{self._file}:{line}"
@@ -153,8 +158,11 @@ class OrgFile:
             return None
         else:
             reason = "not evaluated, as you said"
-        error = EvaluationError(reason, file=self._file, line=line)
-        return Outcome(line, block.name, "skipped", reason=error)
+        return self._unsent(block, reason)
+
+    def _unsent(self, block: Block, reason: str, state: str = "skipped") -> Outcome:
+        error = EvaluationError(reason, file=self._file, line=block.line + 1)
+        return Outcome(block.line + 1, block.name, state, reason=error)
 
     def need(self, request: StepId, run: Running) -> None:
         """Send a stored request, unless it was sent. Raises one of FAILURES."""

@@ -61,6 +61,13 @@ class RequestFile:
         notices = Context(self._settings.inputs).environment.every.notices
         return attrs.evolve(plan, notices=(*notices, *plan.notices))
 
+    def title(self, step: Step) -> str:
+        """Return the method and URL of a request as they are written, or a `run` line."""
+        one = step.source
+        if isinstance(one, ParsedRequest):
+            return one.title
+        return self.text[one.span.start : one.span.end].strip()
+
     def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
         """Return the requests of a step, one after the other."""
         if isinstance(step.source, ParsedRequest):
@@ -96,8 +103,7 @@ class RequestFile:
                 if condition.value.text:
                     run.prepare(task)  # its variables may be a script's
                 if run.resolved(lambda: _is_true(condition, parsed, around)):
-                    reason = EvaluationError("it is disabled", file=file, line=line)
-                    yield Outcome(line, parsed.name, "skipped", reason=reason, file=file)
+                    yield _skipped(parsed, "it is disabled", file, line)
                     return
             loop = parsed.directive("loop")
             if loop is None:
@@ -111,10 +117,10 @@ class RequestFile:
                 context = task.context.block(literal=values)
                 yield attrs.evolve(task, context=context, id=attrs.evolve(step, turn=turn))
             if turn < 0:
-                reason = EvaluationError("its @loop has no turn", file=file, line=line)
-                yield Outcome(line, parsed.name, "skipped", reason=reason, file=file)
+                yield _skipped(parsed, "its @loop has no turn", file, line)
         except FAILURES as error:
-            yield attrs.evolve(failed(line, parsed.name, error, file), file=file)
+            outcome = failed(line, parsed.name, error, file)
+            yield attrs.evolve(outcome, file=file, title=parsed.title)
 
     def _task(
         self,
@@ -282,6 +288,11 @@ def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
 
 def _is_sent(item: object) -> TypeGuard[ParsedRequest | Import]:
     return isinstance(item, ParsedRequest) or (isinstance(item, Import) and item.run)
+
+
+def _skipped(parsed: ParsedRequest, reason: str, file: str, line: int) -> Outcome:
+    error = EvaluationError(reason, file=file, line=line)
+    return Outcome(line, parsed.name, "skipped", reason=error, file=file, title=parsed.title)
 
 
 def _same(task: Task) -> Task:

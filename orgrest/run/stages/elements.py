@@ -35,7 +35,7 @@ def turns(job: Job) -> list[Context]:
     found = job.resolved(lambda: list(contexts(job.parsed, job.context)))
     secrets.show_to_scripts(secrets.since(mark))  # in any of the turns
     if not found:
-        job.notes.append("the list is empty for which this is sent: nothing is sent")
+        job.decline("the list is empty for which this is sent: nothing is sent")
     return found
 
 

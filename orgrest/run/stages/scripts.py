@@ -47,7 +47,7 @@ def before(job: Job) -> None:
                 _change(job, script)
             if job.scripts.cancelled:
                 break
-    job.declined = job.scripts.cancelled
+    job.cancel()
 
 
 def prepare(job: Job) -> None:
@@ -78,7 +78,7 @@ def completed(job: Job) -> None:
                     found = resent(request, result.request, job.context.secrets.texts)
                 _hold(job, request, found)
                 job.request = attrs.evolve(found, held=request.held | job.held)
-    job.declined = job.scripts.cancelled
+    job.cancel()
 
 
 def after(job: Job) -> None:

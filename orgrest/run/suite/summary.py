@@ -61,11 +61,16 @@ def place(record: Record) -> str:
 
 
 def title(record: Record) -> str:
-    """Return a request's title: its name, else its method and URL; with turn and row."""
+    """Return a request's title: its name, else its method and URL; with turn and row.
+
+    If it was not sent, they are as written.
+    """
     words = record["name"] or ""
     if not words and record["exchanges"]:
         request = record["exchanges"][-1]["request"]
         words = f"{request['method']} {request['url']}"
+    if not words and record["line"] is not None:
+        words = record["title"] or f"line {record['line']}"
     words = words or "document"
     if record["row"] is not None:
         words += f" [row {record['row']}]"

@@ -109,7 +109,11 @@ class Opened:
         if self.run.was_sent(step):
             yield from self.send(step)
         else:
-            yield record.without_request(self._numbered(), "skipped", why, step=step)
+            yield self._undone(step, "skipped", why)
+
+    def _undone(self, step: Step | None, outcome: str, reason: str) -> Record:
+        title = "" if step is None else self.run.document.title(step)
+        return record.without_request(self._numbered(), outcome, reason, step=step, title=title)
 
     def told(self, step: Step | None) -> None:
         """Note that a step has a record."""
@@ -122,13 +126,13 @@ class Opened:
         under_way = self.run.results.under_way
         for one in under_way:
             step, reason = steps.get(one), f"under way when the run ended: {why}"
-            found = record.without_request(self._numbered(), "error", reason, step=step)
+            found = self._undone(step, "error", reason)
             if step is None:
                 found |= {"file": os.path.relpath(one.file), "name": one.name or None}
             yield found
         for step in self._untold.values():
             if step.id not in under_way:
-                yield record.without_request(self._numbered(), "skipped", why, step=step)
+                yield self._undone(step, "skipped", why)
 
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""

@@ -886,7 +886,8 @@ def test_for_an_empty_list_nothing_is_sent_and_that_is_told(run) -> None:
     assert not done.sent
     (one,) = done.outcomes
     assert one.state == "skipped"
-    assert "the list is empty" in one.notes[0]
+    assert one.reason is not None
+    assert "the list is empty" in one.reason.reason
 
 
 def test_a_dry_run_shows_each_request(run) -> None:

@@ -97,6 +97,37 @@ class TestOutcomes:
         assert first in done.err
         assert "not sent" not in run("-q", "b.org").err
 
+    @pytest.mark.parametrize(
+        ("file", "text", "title", "reason"),
+        [
+            ("a.http", "# @disabled\nDELETE {{u}}/x\n", "DELETE {{u}}/x", "it is disabled"),
+            ("a.http", "# @loop for x of []\nPUT /x\nHost: h\n", "PUT /x", "no turn"),
+            ("a.http", "@a = []\nGET /{{$.a[*].id}}\n", "GET /{{$.a[*].id}}", "list is empty"),
+            ("a.http", "{{\nexports.$cancel = true\n}}\nGET /x\n", "GET /x", "cancelled"),
+            ("a.org", "#+begin_src http :eval no\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
+            ("a.org", "#+begin_src http :noeval\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
+        ],
+    )
+    def test_a_skipped_request_has_its_method_url_and_a_reason_in_each_report(
+        self, run, folder: Path, file: str, text: str, title: str, reason: str
+    ) -> None:
+        reports = {one: folder / f"report.{one}" for one in ("junit", "tap", "html")}
+        options = [word for one, path in reports.items() for word in (f"--{one}", str(path))]
+        done = run(file, *options, **{file.replace(".", "_"): text})
+        assert done.outcomes == ["skipped"]
+        assert done.requests[0]["title"] == title
+        assert reason in done.requests[0]["reason"]
+        for told in (done.err, *(path.read_text() for path in reports.values())):
+            assert title in told
+            assert reason in told
+
+    def test_what_a_run_leaves_out_after_a_failure_has_its_method_and_url(self, run) -> None:
+        block = "#+begin_src http\nDELETE /x\n#+end_src\n"
+        text = f"#+begin_src http\nGET HOST/404\n#+end_src\n{block}"
+        done = run("a.org", "--bail", a_org=text)
+        assert done.outcomes == ["failed", "skipped"]
+        assert "DELETE /x\n        a request failed before (--bail)" in done.err
+
     def test_quiet_tells_failures_and_sums_only(self, run) -> None:
         done = run("-q", "a.http", a_http="GET HOST/json\n\n###\nGET HOST/json\n?? status == 1")
         assert "ok " not in done.err
