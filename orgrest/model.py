@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
 Headers = tuple[tuple[str, str], ...]
 """Header lines in order, names and values spelled as written; a name may occur several times."""
@@ -235,6 +235,45 @@ class Bound:
 
 
 @attrs.frozen
+class Secret:
+    """A secret in a text, and where it may be sent; None for wherever the document sends it.
+
+    The text is all of it if the secret's own is empty. One that is only `possible` need not be in
+    there: a script that could read it made the text.
+    """
+
+    text: str = attrs.field(repr=False)
+    bound: Bound | None = None
+    possible: bool = False
+
+
+class Text(str):
+    """A text that knows which secrets went into it.
+
+    The methods of `str` return plain texts: who changes one passes its `secrets` on.
+    """
+
+    __slots__ = ("secrets",)
+    secrets: frozenset[Secret]
+
+    def __new__(cls, text: str, secrets: Iterable[Secret] = ()) -> Self:
+        """Return `text`, into which `secrets` went."""
+        made = super().__new__(cls, text)
+        made.secrets = frozenset(secrets)
+        return made
+
+
+def secrets_in(text: object) -> frozenset[Secret]:
+    """Return the secrets that a text knows of; none for a plain text."""
+    return text.secrets if isinstance(text, Text) else frozenset()
+
+
+def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
+    """Return secrets that may be in a text, but need not."""
+    return frozenset(attrs.evolve(one, possible=True) for one in secrets)
+
+
+@attrs.frozen
 class Request:
     """A request with every variable replaced, ready to be sent.
 
@@ -243,8 +282,9 @@ class Request:
     `credentials` are those that become a header only on sending; `certificate` is the client
     certificate for the origin of `url`. A `streamed` request must be answered by server-sent
     events. `secrets` are the values that must not appear in a result: all that the document knew
-    when the request was completed. It is sent only where the `bound` ones may go. `held` names the
-    parts that hold a secret, in any encoding: `url`, `body`, headers in lower case.
+    when the request was completed. `held` are those that went into its parts, in any encoding, each
+    with the part: `method`, `url`, `body`, or a header in lower case. It is sent only where all of
+    them may go.
     """
 
     method: str
@@ -260,12 +300,21 @@ class Request:
     credentials: Credentials | None = None
     certificate: ClientCertificate | None = None
     streamed: bool = False
-    bound: tuple[Bound, ...] = ()
-    held: frozenset[str] = frozenset()
+    held: frozenset[tuple[str, Secret]] = attrs.field(default=frozenset(), repr=False)
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""
         return next(find_headers(self.headers, name), None)
+
+    def holds(self, part: str) -> bool:
+        """Return whether a secret went into a part, or may have."""
+        return any(one == part for one, _ in self.held)
+
+    @property
+    def bound(self) -> tuple[Bound, ...]:
+        """Where the secrets may be sent that are bound to hosts."""
+        found = {one.bound for _, one in self.held if one.bound is not None}
+        return tuple(sorted(found, key=lambda bound: bound.name))
 
 
 @attrs.frozen

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def line(exchange: Exchange) -> str:
     """Summarize a request in one line: method, URL, status, time."""
-    from orgrest.rendering.masking import mask
+    from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
-    request, response = exchange.request, exchange.response
-    text = visible(mask(f"{request.method} {request.url}", request.secrets), one_line=True)
+    request, response = masked(exchange.request), exchange.response
+    text = visible(f"{request.method} {request.url}", one_line=True)
     if response is None:
         return text
     color = "red" if response.status >= 400 else "green"
@@ -30,16 +30,17 @@ def line(exchange: Exchange) -> str:
 def wire(exchange: Exchange) -> str:
     """Return a request as it would be sent, with secrets masked."""
     from orgrest.http.transport import wire_headers
-    from orgrest.rendering.masking import mask
+    from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
-    request = exchange.request
+    sent = exchange.request
+    request = masked(attrs.evolve(sent, headers=wire_headers(sent)))
     lines = [f"{request.method} {request.url}"]
-    lines += (f"{name}: {value}" for name, value in wire_headers(request))
+    lines += (f"{name}: {value}" for name, value in request.headers)
     if request.body:
         body = request.body.decode("utf-8", "backslashreplace")
         lines += ["", body.replace("\r\n", "\n")]
-    return visible(mask("\n".join(lines), request.secrets)) + "\n"
+    return visible("\n".join(lines)) + "\n"
 
 
 def explain(exchange: Exchange) -> str:
@@ -50,13 +51,13 @@ def explain(exchange: Exchange) -> str:
 
 
 def _used(exchange: Exchange) -> list[dict[str, str]]:
-    from orgrest.rendering.masking import mask
+    from orgrest.rendering.masking import mask_value
     from orgrest.rendering.sanitize import visible
 
     return [
         {
             "name": visible(one.name, one_line=True),
-            "value": visible(mask(one.value, exchange.request.secrets), one_line=True),
+            "value": visible(mask_value(one.value, exchange.request.secrets), one_line=True),
             "origin": visible(one.origin, one_line=True),
         }
         for one in exchange.variables
@@ -86,7 +87,7 @@ def json_lines(
     import json
     from base64 import b64encode
 
-    from orgrest.rendering.masking import mask
+    from orgrest.rendering.masking import mask, masked
     from orgrest.rendering.sanitize import visible
 
     common: dict[str, Any] = {
@@ -100,7 +101,8 @@ def json_lines(
         found = dict(common)
         if exchange is not None:
             request, response = exchange.request, exchange.response
-            found |= {"method": request.method, "url": mask(request.url, request.secrets)}
+            shown = masked(request)
+            found |= {"method": shown.method, "url": shown.url}
             if response is not None:
                 found |= {
                     "status": response.status,
@@ -118,12 +120,10 @@ def json_lines(
             elif not failed:
                 from orgrest.http.transport import wire_headers
 
-                found["headers"] = [
-                    [name, mask(value, request.secrets)] for name, value in wire_headers(request)
-                ]
-                if request.body is not None:
-                    body = request.body.decode("utf-8", "backslashreplace")
-                    found["body"] = mask(body, request.secrets)
+                shown = masked(attrs.evolve(request, headers=wire_headers(request)))
+                found["headers"] = [list(pair) for pair in shown.headers]
+                if shown.body is not None:
+                    found["body"] = shown.body.decode("utf-8", "backslashreplace")
         if explained and exchange is not None:
             found["variables"] = _used(exchange)
         if outcome.change is not None:

@@ -118,7 +118,7 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
     elif value == values.UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:
-        lines.append(_code(_known(masking.mask(value, secrets))))
+        lines.append(_code(_known(masking.mask_value(value, secrets))))
     if request is not None and one.name in analysis.overrides:
         lines.append("given by the setting `variables`, which counts before all others")
     places = names.definitions(one)

@@ -155,7 +155,7 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
             if value != values.value_of(one.name, request, contexts[key]):
                 continue  # a random one
             shown = sanitize.visible(
-                masking.mask(value, contexts[key].secrets.texts), one_line=True
+                masking.mask_value(value, contexts[key].secrets.texts), one_line=True
             )
             shown = shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
             closing = 2 if text.startswith("}}", one.span.end) else 0

@@ -11,6 +11,9 @@ Servers echo what they received, often in another encoding. `mask` finds the com
 A secret of fewer than `LEAST` characters often occurs by chance, so it is masked only if it is the
 whole text, such as the value of a variable.
 
+What went into a request is known from how it was made: `masked` also hides the parts in which a
+secret has none of these spellings.
+
 This is not a security boundary: a server can always disguise a secret (reversed, encoded twice, in
 pieces). Send a secret only to servers that may know it.
 """
@@ -22,7 +25,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from orgrest.model import to_bytes
+import attrs
+
+from orgrest.model import Request, secrets_in, to_bytes
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
@@ -78,6 +83,86 @@ def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
     return data
 
 
+def mask_value(value: str, secrets: frozenset[str]) -> str:
+    """Return the value of a variable as it may be shown: none of it if it is not known where."""
+    inside = {one.text for one in secrets_in(value) if not one.possible}
+    return mask(value, secrets | inside) if _are_spelled(inside, value) else MASK
+
+
+def masked(
+    request: Request, known: frozenset[str] = frozenset(), limit: int | None = None
+) -> Request:
+    """Return a request as it may be shown, with at most `limit` bytes of its body.
+
+    `known` are secrets beside its own. A part into which a secret went, but in which none of its
+    spellings is, is hidden as a whole.
+    """
+    body = None if request.body is None else request.body[:limit]
+    if not (request.secrets or request.held or known):
+        return attrs.evolve(request, body=body)
+    whole = {"method": request.method, "url": request.url}
+    for name, value in request.headers:
+        whole[name.lower()] = f"{whole.get(name.lower(), '')}\n{value}"
+    inside = {part: {x.text for of, x in request.held if of == part and not x.possible}
+              for part in (*whole, "body")}  # fmt: skip
+    if body and inside["body"]:
+        whole["body"] = (request.body or b"").decode("utf-8", "surrogateescape")
+    hidden = {part for part, text in whole.items() if not _are_spelled(inside[part], text)}
+    secrets = {part: request.secrets.union(known, own) for part, own in inside.items()}
+
+    def shown(part: str, text: str) -> str:
+        return MASK if part in hidden else mask(text, secrets[part])
+
+    if body:
+        body = MASK.encode() if "body" in hidden else mask_bytes(body, secrets["body"])
+    return attrs.evolve(
+        request,
+        method=shown("method", request.method),
+        url=shown("url", request.url),
+        headers=tuple((mask(n, secrets["url"]), shown(n.lower(), v)) for n, v in request.headers),
+        body=body,
+    )
+
+
+def spelled_in(request: Request, secret: str) -> Iterator[str]:
+    """Yield the parts of a request in which a secret is, in any spelling."""
+    secrets = frozenset({secret})
+    parts = [("method", request.method), ("url", request.url)]
+    parts += ((name.lower(), f"{name} {value}") for name, value in request.headers)
+    yield from (part for part, text in parts if mask(text, secrets) != text)
+    if request.body is not None and mask_bytes(request.body, secrets) != request.body:
+        yield "body"
+
+
+def _are_spelled(secrets: Iterable[str], text: str) -> bool:
+    """Return whether a text has a spelling of each of these secrets, as a whole.
+
+    An empty secret has none; those that are too short to be masked do not count.
+    """
+    if not text:
+        return True
+    return all(
+        any(one in text for one in _complete(secret)) if secret else False
+        for secret in secrets
+        if not 0 < len(secret.strip()) < LEAST
+    )
+
+
+@lru_cache(maxsize=64)
+def _complete(secret: str) -> frozenset[str]:
+    """Return the spellings of a secret as a whole, not of its lines."""
+    found = {one for text in _lined(secret) for one in _texts(text)}
+    for data in _encoded(secret):
+        found |= {*_base64(data), data.hex(), data.hex().upper(), *_inside_base64(data)}
+    return frozenset(found)
+
+
+def _lined(secret: str) -> set[str]:
+    """Return a secret with its line ends, with LF, and with CRLF."""
+    unix = secret.replace("\r\n", "\n")
+    return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
+
+
 def mask_cut(text: str, secrets: Collection[str]) -> str:
     """Mask the beginning of a secret at the end of a truncated text."""
     for spelling in _spellings(frozenset(secrets)).whole:
@@ -113,7 +198,7 @@ class _Spellings:
             if len(secret.strip()) < LEAST:
                 continue
             lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
-            for text in {secret, secret.strip(), secret.replace("\r\n", "\n"), *lines}:
+            for text in {*_lined(secret), *lines}:
                 whole.update(_texts(text))
             for data in _encoded(secret):
                 whole.update(_base64(data))

@@ -25,7 +25,7 @@ import attrs
 from orgrest.model import CaptureError, OrgrestError, Request, Response, Verdict, to_bytes
 from orgrest.org.text import escape
 from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
-from orgrest.rendering.masking import mask, mask_bytes, mask_cut
+from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
 from orgrest.rendering.pretty import json_text, xml_text
 from orgrest.rendering.sanitize import visible
 
@@ -243,7 +243,8 @@ def _size(count: int) -> str:
 
 
 def _head(request: Request, response: Response, secrets: Collection[str]) -> tuple[str, ...]:
-    lines = [f"{request.method} {mask(request.url, secrets)}"]
+    shown = masked(attrs.evolve(request, headers=(), body=None))
+    lines = [f"{shown.method} {shown.url}"]
     for step in response.redirects:
         lines.append(f"{step.status} {mask(step.reason, secrets)} -> {mask(step.url, secrets)}")
     lines.append(f"HTTP/{response.version} {response.status} {mask(response.reason, secrets)}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Context, Values
-    from orgrest.model import OrgrestError, Request, Response, Source, Verdict
+    from orgrest.model import OrgrestError, Request, Response, Secret, Source, Verdict
     from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Exchange, Resolved, Task
     from orgrest.run.results import RequestResults
@@ -104,12 +104,11 @@ class Job:
     """A task being done: its present request, and its results so far.
 
     `parsed` is the request as scripts left it, `context` the one of its turn, `values` are those of
-    its variables, `defined` those of definitions that its scripts saw, `held` the parts made by
-    scripts that could read a secret. `attempts` are those of the request being sent, `asked` the
-    requests of tokens and of scripts that no exchange has yet. The user's secrets from `mark` on
-    were taken for it, its tests begin at `tested`. `resolved` computes what it refers to.
-    `features` are those of the request that stages are for; one that is `declined` is not sent.
-    `unsent` has the reasons of those that were declined.
+    its variables, `defined` those of definitions that its scripts saw, `held` the secrets in
+    the parts that scripts made. `attempts` are those of the request being sent, `asked` the
+    requests of tokens and of scripts that no exchange has yet. Its tests begin at `tested`.
+    `resolved` computes what it refers to. `features` are those of the request that stages are for;
+    one that is `declined` is not sent. `unsent` has the reasons of those that were declined.
     """
 
     work: Work
@@ -122,11 +121,10 @@ class Job:
     request: Request | None = None
     response: Response | None = None
     defined: dict[object, str] = attrs.field(factory=dict)
-    held: set[str] = attrs.field(factory=set)
+    held: set[tuple[str, Secret]] = attrs.field(factory=set)
     features: set[str] = attrs.field(factory=set)
     declined: bool = False
     unsent: list[str] = attrs.field(factory=list)
-    mark: int = 0
     tested: int = 0
     attempts: list[Exchange] = attrs.field(factory=list)
     exchanges: list[Exchange] = attrs.field(factory=list)
@@ -175,7 +173,6 @@ class Job:
         if self.exchanges and context is not self.context:
             self.tested = len(self.scripts.tests)
         self.context = context
-        self.mark = context.secrets.mark
         self.request = self.response = None
 
     @property

@@ -17,9 +17,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
+
 from orgrest.model import OrgrestError
 from orgrest.rendering import content
-from orgrest.rendering.masking import mask, mask_bytes, mask_cut
+from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,15 +177,14 @@ def _of_time(response: Response | None) -> Record:
 def _of_request(request: Request, secrets: frozenset[str]) -> Record:
     from orgrest.http.transport import wire_headers
 
-    try:
-        headers = wire_headers(request)
-    except OrgrestError:  # invalid headers, so it was never sent
-        headers = request.headers
+    with contextlib.suppress(OrgrestError):  # invalid headers, so it was never sent
+        request = attrs.evolve(request, headers=wire_headers(request))
+    shown = masked(request, secrets, BODY)
     return {
-        "method": request.method,
-        "url": mask(request.url, secrets),
-        "headers": _headers(headers, secrets),
-        "body": _request_body(request, secrets),
+        "method": shown.method,
+        "url": shown.url,
+        "headers": _headers(shown.headers, secrets),
+        "body": _request_body(request, shown, secrets),
     }
 
 
@@ -199,7 +200,9 @@ def _of_response(response: Response, secrets: frozenset[str]) -> Record:
         "version": response.version,
         "url": mask(response.url, secrets),
         "headers": _headers(response.headers, secrets),
-        "body": _of_body(response.body, text, given, secrets, truncated=response.truncated),
+        "body": _of_body(
+            response.body, response.body[:BODY], text, given, secrets, truncated=response.truncated
+        ),
         "redirects": [
             {"status": one.status, "url": mask(one.url, secrets)} for one in response.redirects
         ],
@@ -215,29 +218,35 @@ def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
 
 
 def _of_body(
-    data: bytes, text: str | None, kind: str, secrets: frozenset[str], *, truncated: bool = False
+    data: bytes,
+    start: bytes,
+    text: str | None,
+    kind: str,
+    secrets: frozenset[str],
+    *,
+    truncated: bool = False,
 ) -> Record:
-    """Return a body: the beginning of its `text` or, if it is binary, of its bytes in base64."""
+    """Return a body: the beginning of its `text` or, if it is binary, its `start` in base64."""
     cut = truncated or len(data) > BODY
     found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
     if cut or text is None:  # what is kept does not tell all bodies apart
         found["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
     if text is None:
-        shown = mask_bytes(data[:BODY], secrets)
-        return {**found, "base64": b64encode(shown).decode()}
+        return {**found, "base64": b64encode(mask_bytes(start, secrets)).decode()}
     shown_text = mask(text, secrets)
     if cut and secrets:
         shown_text = mask_cut(shown_text, secrets)
     return {**found, "text": shown_text}
 
 
-def _request_body(request: Request, secrets: frozenset[str]) -> Record | None:
-    if request.body is None:
+def _request_body(request: Request, shown: Request, secrets: frozenset[str]) -> Record | None:
+    if request.body is None or shown.body is None:
         return None
     text: str | None = None
     with contextlib.suppress(UnicodeDecodeError):
-        text = codecs.getincrementaldecoder("utf-8")().decode(request.body[:BODY])
-    return _of_body(request.body, text, request.header("Content-Type") or "", secrets)
+        text = codecs.getincrementaldecoder("utf-8")().decode(shown.body)
+    kind = request.header("Content-Type") or ""
+    return _of_body(request.body, shown.body, text, kind, secrets)
 
 
 def _of_timing(timing: Timing | None) -> Record | None:

@@ -106,7 +106,7 @@ class Run:
         found: Any
         try:
             found = self._work.tokens.get(
-                needed.grant, self._work.sending, needed.bound, needed.url
+                needed.grant, self._work.sending, needed.secrets, needed.url
             )
         except OrgrestError as error:
             found = error

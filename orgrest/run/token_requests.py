@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import BROKEN_OFF, OrgrestError, TransportError
+from orgrest.model import BROKEN_OFF, OrgrestError, TransportError, possible
 from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.auth.tokens import Steps, Tokens
     from orgrest.http.transport import Client
-    from orgrest.model import Bound, Request, Response
+    from orgrest.model import Bound, Request, Response, Secret
     from orgrest.run.logins import Logins, Person, Use
 
 
@@ -38,7 +38,7 @@ class TokenRequests:
         nothing is to be kept beyond the run. `document` is its path, and whether it is a file.
         """
         self._client: Client | None = None
-        self._bound: tuple[Bound, ...] = ()
+        self._secrets: frozenset[Secret] = frozenset()
         self._numbers = numbers
         self._person = person
         self._logins = logins
@@ -53,14 +53,14 @@ class TokenRequests:
         self._under_way = 0
 
     def get(
-        self, grant: Grant, client: Client, bound: tuple[Bound, ...], url: str | None
+        self, grant: Grant, client: Client, secrets: frozenset[Secret], url: str | None
     ) -> tuple[Token, Bound | None]:
-        """Return a token, which `client` asks for, sending `bound` secrets where they may go.
+        """Return a token, which `client` asks for; the grant's `secrets` go where they may.
 
         `url` is where the request goes that needs it, None if that is not known. A login's token
         is bound itself. Raises OrgrestError if there is none.
         """
-        self._client, self._bound = client, bound
+        self._client, self._secrets = client, possible(secrets)
         token, itself = self._login(grant, url) if grant.is_login else (self._own(grant), None)
         self._given[token.access] = grant
         return token, itself
@@ -198,8 +198,9 @@ class TokenRequests:
         self._hidden |= request.secrets
         try:
             assert self._client is not None  # noqa: S101 - see get
-            bound = attrs.evolve(request, bound=self._bound)
-            return self._client.send(bound, follow=False, trace=trace)
+            held = frozenset(("body", one) for one in self._secrets)
+            request = attrs.evolve(request, held=held)
+            return self._client.send(request, follow=False, trace=trace)
         except TransportError as error:
             if error.code == BROKEN_OFF:
                 raise

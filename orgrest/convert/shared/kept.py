@@ -18,7 +18,7 @@ import attrs
 
 from orgrest.convert.shared.exports import Basic, Variable
 from orgrest.http.transport import wire_url
-from orgrest.model import OrgrestError, Request, to_bytes
+from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
 """The names that are a variable's own, and no expression."""
@@ -184,7 +184,8 @@ def _texts(credentials: Any) -> list[str]:
 
 def holds(value: str, secrets: frozenset[str]) -> bool:
     """Return whether a value holds a secret."""
-    return any(one and one in value for one in secrets)
+    known = any(not one.possible for one in secrets_in(value))
+    return known or any(one and one in value for one in secrets)
 
 
 def table(

@@ -16,7 +16,7 @@ import attrs
 
 from orgrest.http.transport.destinations import check_destination
 from orgrest.http.transport.urls import parse_url, resolve, show
-from orgrest.model import Request, Response, TransportError, to_bytes
+from orgrest.model import Request, Response, Secret, TransportError, possible, to_bytes
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 10
@@ -94,14 +94,12 @@ def redirected(
         if request.credentials is not None:
             left_out = ("Authorization",)
         request = attrs.evolve(request, credentials=None, certificate=None)
-        if bare:
-            request = attrs.evolve(request, bound=())
         crossing = tuple(
             (name, value)
             for name, value in headers
             if name.lower() in _TO_ANY_ORIGIN
             and not bare
-            and name.lower() not in request.held
+            and not request.holds(name.lower())
             and not any(secret in value for secret in request.secrets)
         )
         left_out += tuple(
@@ -114,14 +112,19 @@ def redirected(
         headers = crossing
         if body is not None and (
             bare
-            or "body" in request.held
+            or request.holds("body")
             or any(to_bytes(secret) in body for secret in request.secrets)
         ):
             raise TransportError(
                 f"the server redirects to another origin, {show(new.text)}; "
                 "the body holds a secret and is not sent on"
             )
-        looked_for = {*request.secrets, *(_parts(request.url) if "url" in request.held else ())}
+        if request.holds("method"):
+            raise TransportError(
+                f"the server redirects to another origin, {show(new.text)}; "
+                "the method holds a secret and is not sent on"
+            )
+        looked_for = {*request.secrets, *(_parts(request.url) if request.holds("url") else ())}
         if any(one in text for one in looked_for for text in (new.text, unquote(new.text))):
             raise TransportError(
                 f"the server redirects to another origin, {new.scheme}://{new.netloc}; "
@@ -129,5 +132,11 @@ def redirected(
             )
     userinfo = old.userinfo if new.origin == old.origin else None
     url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text
-    following = attrs.evolve(request, method=method, url=url, headers=headers, body=body)
+    held: frozenset[tuple[str, Secret]] = frozenset()
+    if new.origin == old.origin:  # the server may have sent back what is in the URL
+        of_url = possible(one for part, one in request.held if part == "url")
+        held = frozenset(pair for pair in request.held if pair[0] not in ("url", "body"))
+        held |= {("url", one) for one in of_url}
+        held |= {pair for pair in request.held if pair[0] == "body" and body is not None}
+    following = attrs.evolve(request, method=method, url=url, headers=headers, body=body, held=held)
     return following, left_out

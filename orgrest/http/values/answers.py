@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest.http.values.context import RequestNeededError
-from orgrest.model import OrgrestError, Request, Response
+from orgrest.model import OrgrestError, Request, Response, Text, possible
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -44,9 +44,10 @@ def part(reference: Reference, key: Hashable, context: Context) -> str | None:
     exchange = _exchange(key, context)
     if exchange is None:
         return None
+    value = responses.value(reference, *exchange)
     if reference.what == "request":
-        context.secrets.note(exchange[0].bound)
-    return responses.value(reference, *exchange)
+        return Text(value, possible(one for _, one in exchange[0].held))
+    return value
 
 
 def _exchange(key: Hashable, context: Context) -> tuple[Request, Response] | None:

@@ -15,9 +15,9 @@ import attrs
 
 from orgrest.http.values.environment import Environment
 from orgrest.http.values.files import locate
-from orgrest.http.values.global_variables import GlobalVariables
+from orgrest.http.values.global_variables import GlobalVariables, text_of
 from orgrest.http.values.secrets import Secrets
-from orgrest.model import OrgrestError, Source
+from orgrest.model import OrgrestError, Source, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.dynamic import DynamicContext
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.http.values.secrets import UserSecrets
-    from orgrest.model import Bound, Request, Response
+    from orgrest.model import Bound, Request, Response, Secret
 
 
 def _paths(given: Any) -> tuple[Path, ...]:
@@ -103,11 +103,11 @@ class RequestNeededError(NeededError):
 
 
 class TokenNeededError(NeededError):
-    """An OAuth 2.0 token for a grant, with the user's secrets in it, and where it is sent."""
+    """An OAuth 2.0 token for a grant, with the secrets in it, and where it is sent."""
 
-    def __init__(self, grant: Grant, bound: tuple[Bound, ...], url: str | None) -> None:
+    def __init__(self, grant: Grant, secrets: frozenset[Secret], url: str | None) -> None:
         super().__init__(grant)
-        self.grant, self.bound, self.url = grant, bound, url
+        self.grant, self.secrets, self.url = grant, secrets, url
 
 
 @attrs.frozen
@@ -287,36 +287,46 @@ class Context:
                 user_secret=partial(self.secrets.take, ask=not self.placeholders),
             )
         value, secret = dynamic.value(text, self._started.dynamic)
-        return self.secrets.add(value) if secret and value is not None else value
+        if value is None or not secret or secrets_in(value):
+            return value
+        return self.secrets.add(value)
 
     def env(self, name: str) -> str | None:
         """Return the value of a variable of the environment or the env file, as a secret."""
         return _env(self.inputs, self.secrets, name)
 
-    def token(self, grant: Grant, url: str | None, kind: str = "token") -> str | None:
+    def token(
+        self, grant: Grant, secrets: frozenset[Secret], url: str | None, kind: str = "token"
+    ) -> str | None:
         """Return the access token (or `idToken`) for a grant, or None in a dry run.
 
-        `url` is where the request goes, None if that is not known yet. Raises `TokenNeededError`
+        `secrets` are those in the grant, which its token does not hold. `url` is where the request
+        goes, None if that is not known yet. Raises `TokenNeededError`
         until the run got one, and `OrgrestError` if it has no ID token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)
         if self.placeholders:
             return None
-        bound = self.secrets.hand_over()
         if (grant, url) not in self.tokens:
-            raise TokenNeededError(grant, bound, url)
+            raise TokenNeededError(grant, secrets, url)
         found = self.tokens[grant, url]
         if isinstance(found, OrgrestError):
             raise found.with_traceback(None)
         token, itself = found
         for secret in token.secrets:
-            self.secrets.add(secret)
-            if itself is not None:
-                self.secrets.hold(secret, itself)
+            self.secrets.add(secret, itself)
         if kind == "idToken" and token.identity is None:
             raise OrgrestError(f"{grant.token_url} gave no ID token", code="credentials")
-        return token.access if kind == "token" else token.identity
+        value = token.access if kind == "token" else token.identity
+        return None if value is None else self.secrets.add(value, itself)
+
+    def readable(self) -> frozenset[Secret]:
+        """Return the secrets that any script can read, whatever its code names."""
+        texts = [one.value for one in dict(self.captures).values() if one.value is not None]
+        texts += self.environment.values().values()
+        texts += map(text_of, self.globals.values.values())
+        return self.secrets.within_all(texts)
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file named in the document.

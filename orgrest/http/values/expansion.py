@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -30,6 +31,10 @@ from orgrest.model import (
     Notice,
     OrgrestError,
     Request,
+    Secret,
+    Text,
+    possible,
+    secrets_in,
     to_bytes,
 )
 from orgrest.model import Credentials as Computed
@@ -51,12 +56,13 @@ class Credentials:
     """The credentials in a request's headers and in the settings around it.
 
     All of them become secrets of the document. `to_compute` are those that become a header only on
-    sending.
+    sending, with these `secrets` in it.
     """
 
     def __init__(self, values: Values) -> None:
         """Take the variables of the request."""
         self.to_compute: Computed | None = None
+        self.secrets: frozenset[Secret] = frozenset()
         self._certificate: ClientCertificate | None = None
         self._values = values
         self._context = values.context
@@ -72,15 +78,19 @@ class Credentials:
             if name == certificates.HEADER:
                 self._certificate = self._located(certificates.from_header(value))
                 return None
-            with self._context.secrets.of_grant():
-                found = auth.read(value, auth.Document(self._lookup(offset), self._token))
+            texts = [value]
+            document = auth.Document(self._lookup(offset, texts), partial(self._token, texts))
+            found = auth.read(value, document)
         except OrgrestError as error:
             raise self._values.error(offset, error.reason, error.code) from error
+        held = self._context.secrets.within_all(texts)
         if isinstance(found, str):
-            return self._context.secrets.protect(found, value)
+            if all(one in found for one in texts):
+                return Text(found, held)
+            return self._context.secrets.computed(found, held)
         for secret in found.secrets:
             self._context.secrets.add(secret)
-        self.to_compute = found
+        self.to_compute, self.secrets = found, possible(held)
         return None
 
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
@@ -128,14 +138,28 @@ class Credentials:
             found = attrs.evolve(found, passphrase=passphrase)
         return found, setting.file.parent
 
-    def _lookup(self, offset: int) -> Callable[[str], str | None]:
-        """Return a function that looks up the values of variables used at `offset`."""
+    def _lookup(self, offset: int, texts: list[str]) -> Callable[[str], str | None]:
+        """Return a function that looks up variables used at `offset`, and adds them to `texts`."""
         values = self._values
-        return lambda name: values.used(name, offset) if values.is_defined(name) else None
 
-    def _token(self, grant: Grant) -> str | None:
+        def value(name: str) -> str | None:
+            if not values.is_defined(name):
+                return None
+            texts.append(values.used(name, offset))
+            return texts[-1]
+
+        return value
+
+    def _token(self, texts: list[str], grant: Grant) -> str | None:
+        """Return the token for a grant, which takes the place of the `texts` in it."""
         values = self._values
-        return UNKNOWN if values.checks else self._context.token(grant, values.url)
+        secrets = self._context.secrets.within_all(texts)
+        texts.clear()
+        if values.checks:
+            return UNKNOWN
+        token = self._context.token(grant, secrets, values.url)
+        texts += [] if token is None else [token]
+        return token
 
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
@@ -174,7 +198,7 @@ class Expansion:
         self._parsed = parsed
         self._values = values
         self._notices = list(parsed.notices)
-        self._held: set[str] = set()  # the parts that hold a secret
+        self._held: set[tuple[str, Secret]] = set()
         self._credentials = Credentials(values)
 
     def request(self) -> Request:
@@ -210,10 +234,11 @@ class Expansion:
     def _text_of(
         self, part: str, template: Template, start: int = 0, end: int | None = None
     ) -> str:
-        """Return the text of a part of the request, noting whether it holds a secret."""
-        text = self._values.text(template, start, end)
-        if self._values.context.secrets.held_in(text):
-            self._held.add(part)
+        """Return the text of a part of the request, noting the secrets in it."""
+        return self._holds(part, self._values.text(template, start, end))
+
+    def _holds(self, part: str, text: str) -> str:
+        self._held.update((part, one) for one in self._values.context.secrets.within(text))
         return text
 
     def _url(self) -> str:
@@ -237,7 +262,7 @@ class Expansion:
         """Return the variable `host`, the base of a path without a host, or None."""
         if not self._values.is_defined("host") or not template.text.startswith("/"):
             return None
-        return self._values.value("host", template.offset(0))
+        return self._holds("url", self._values.value("host", template.offset(0)))
 
     def _check_url(self, url: str, template: Template) -> None:
         scheme, separator, rest = url.partition("://")
@@ -248,7 +273,9 @@ class Expansion:
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:
             userinfo = authority.rpartition("@")[0]
-            self._values.context.secrets.protect(basic(userinfo).removeprefix("Basic "), userinfo)
+            secrets = self._values.context.secrets
+            encoded = basic(userinfo).removeprefix("Basic ")
+            secrets.computed(encoded, secrets.within(userinfo))
 
     def _headers(self) -> Headers:
         headers: list[tuple[str, str]] = []
@@ -283,12 +310,15 @@ class Expansion:
                 raise self._error(offset, reason, "undefined-variable")
             return self._header_block(self._values.value(item.name, offset), item.name, offset)
         name = self._values.text(item.name)
-        value = self._text_of(name.lower(), item.value)
+        value = self._values.text(item.value)
         if not self._parsed.restclient and name.lower() in COMPUTED:
             given = self._credentials.header(name.lower(), value, item.value.offset(0))
             if given is None:
+                self._held.update((name.lower(), one) for one in self._credentials.secrets)
                 return []
             value = given
+        self._holds(name.lower(), name)
+        self._holds(name.lower(), value)
         self._check_header(name, value, item.name.offset(0))
         self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
         return [(name, value)]
@@ -300,6 +330,9 @@ class Expansion:
                 continue
             field, colon, value = line.partition(":")
             field, value = field.strip(), value.strip()
+            for one in secrets_in(text):
+                self._held.add((field.lower(), attrs.evolve(one, possible=True)))
+            self._holds(field.lower(), line)
             if not colon:
                 reason = f"the variable {name} holds a line that is not a header: {short(line)}"
                 raise self._error(offset, reason, "bad-header")

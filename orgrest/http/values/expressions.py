@@ -11,7 +11,7 @@ from orgrest.http.syntax import Template
 from orgrest.http.values.files import look_up
 from orgrest.http.values.javascript import UNKNOWN
 from orgrest.http.values.references import short, unquote
-from orgrest.model import ExpansionError, OrgrestError, to_bytes
+from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ def _env(context: Context, arguments: Sequence[str]) -> str:
 
 def _secret(context: Context, arguments: Sequence[str]) -> str:
     found = context.secrets.take(arguments[0], ask=not context.placeholders)
-    return f"<{arguments[0]}>" if found is None else found
+    return found or Text(f"<{arguments[0]}>", secrets_in(found))
 
 
 def _netrc(context: Context, arguments: Sequence[str]) -> str:
@@ -66,13 +66,15 @@ def _now(_context: Context, arguments: Sequence[str]) -> str:
 def _base64(context: Context, arguments: Sequence[str]) -> str:
     from base64 import b64encode
 
-    return context.secrets.protect(b64encode(to_bytes(arguments[0])).decode(), arguments[0])
+    encoded = b64encode(to_bytes(arguments[0])).decode()
+    return context.secrets.computed(encoded, context.secrets.within(arguments[0]))
 
 
 def _urlencode(context: Context, arguments: Sequence[str]) -> str:
     from urllib.parse import quote
 
-    return context.secrets.protect(quote(to_bytes(arguments[0]), safe=""), arguments[0])
+    encoded = quote(to_bytes(arguments[0]), safe="")
+    return context.secrets.computed(encoded, context.secrets.within(arguments[0]))
 
 
 @attrs.frozen

@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orgrest.http.responses import text_of
-from orgrest.http.script_value import ScriptValue
 from orgrest.http.syntax import Definition
 from orgrest.http.values import answers
+from orgrest.http.values.global_variables import text_of as json_text
 from orgrest.http.values.references import names_of, references
 from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
-    from orgrest.model import Response
+    from orgrest.model import Response, Secret
 
 
 UNKNOWN = "\ue000"
@@ -88,13 +88,16 @@ class Expressions:
         texts: dict[str, Any] = {}
         others: dict[str, Any] = {}
         got: dict[str, Response] = {}
-        mark = values.context.secrets.mark
+        secrets = context.secrets
+        read = set(secrets.within_all(map(json_text, context.globals.values.values())))
         for name in dict.fromkeys(name for name, _ in names_of(code)):
             found = values.find(name, view)
             if isinstance(found, Scripted):
                 texts[name] = others[name] = found.made
+                read |= secrets.within(found.text or "")
             elif found is not None or values.is_itself(name, view):
                 text = values.value(name, offset, view)
+                read |= secrets.within(text)
                 if values.context.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
@@ -105,20 +108,20 @@ class Expressions:
                 if name != "response" and answers.key_of(name, parsed, context) is not None:
                     body = text_of(response.body, response.headers)
                     texts[name] = others[name] = parsed_or(body)
+                    read |= secrets.within(body)
                 else:
                     got[name] = response
-        values.context.secrets.show_to_scripts(values.context.secrets.since(mark))
+                    read |= secrets.within(text_of(response.body, response.headers))
+        held = secrets.show_to_scripts(read)
         if values.blanks > blanks:
             return values.blank(code)
-        bodies = (text_of(one.body, one.headers) for one in got.values())
-        inputs = map(text_of_value, texts.values())
         try:
             made = values.logged(lambda: self._either(code, texts, others, got)) or ""
         except OrgrestError:
             if values.context.placeholders and "$global" in code:  # set by scripts that did not run
                 return values.blank(code)
             raise
-        return values.context.secrets.protect(made, *inputs, *bodies)
+        return secrets.computed(made, held)
 
     def _either(
         self,
@@ -181,24 +184,16 @@ class Expressions:
         return text, parsed_or(text)
 
 
-def text_of_value(value: Any) -> str:
-    """Return a value in which a secret may be, as text."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, ScriptValue):
-        return value.text or json.dumps(value.json)
-    return json.dumps(value)
-
-
 def for_script(
     code: str, values: Variables, offset: int
-) -> tuple[dict[str, Any], dict[str, Response]]:
-    """Return the variables that a script names, and the responses that came already.
+) -> tuple[dict[str, Any], dict[str, Response], frozenset[Secret]]:
+    """Return the variables that a script names, the responses that came already, and the secrets.
 
     What has no value is left out: the script may set it itself.
     """
     variables: dict[str, Any] = {}
     got: dict[str, Response] = {}
+    texts: list[str] = []
     context, parsed = values.context, values.parsed
     for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
         kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
@@ -207,8 +202,10 @@ def for_script(
                 found = values.find(name)
                 if isinstance(found, Scripted):
                     variables[word] = found.made
+                    texts.append(found.text or "")
                 elif found is not None and not isinstance(found, JavaScript):
-                    variables[word] = _for_script(found, values.value(name, offset))
+                    texts.append(values.value(name, offset))
+                    variables[word] = _for_script(found, texts[-1])
                 else:
                     response = answers.answered(name, parsed, context)
                     if response is None:
@@ -216,11 +213,12 @@ def for_script(
                     if name == "response" or answers.key_of(name, parsed, context) is None:
                         got[word] = response
                     else:
-                        variables[word] = parsed_or(text_of(response.body, response.headers))
+                        texts.append(text_of(response.body, response.headers))
+                        variables[word] = parsed_or(texts[-1])
             except OrgrestError:
                 continue
             break
-    return variables, got
+    return variables, got, context.secrets.within_all(texts)
 
 
 def _for_script(found: Found, text: str) -> Any:

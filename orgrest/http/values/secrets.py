@@ -1,8 +1,8 @@
 """The secrets of a document: texts to mask, and the user's own, which it names.
 
-Each use of one of the user's secrets is noted where it happens: values that were computed from one
-note it again when they are used again. So a request holds those noted while it was completed. What
-a script has seen it can put anywhere, so that binds all further requests of the run.
+A value knows the secrets that went into it (`model.Text`), and passes them on to what is computed
+with it. So each part of a request knows its own (`Request.held`), whatever its encoding. A script
+can put what it has read into all that it makes.
 
 A document names them: `{{$secret github}}`, `secret("github")`.
 
@@ -25,143 +25,108 @@ from __future__ import annotations
 import os
 import re
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from orgrest.installing import install_command
-from orgrest.model import Bound, OrgrestError
+from orgrest.model import Bound, OrgrestError, Secret, Text, possible, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-_SHORTEST = 6  # characters of a text that a script made of a secret
+_SHORTEST = 6  # characters of a computed text that is looked for in others
 
 _ORIGIN = re.compile(r"(?:https?|wss?)://[\w.-]+(?::\d+)?/?")
 
 
 class Secrets:
-    """The secrets of a document, and those among them that it has taken from its user's."""
+    """The secrets of a document, and those among them that it has from its user's."""
 
     def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
         """Begin with `texts`, those of earlier runs; `known` are the user's."""
         self._texts = texts
-        self._tainted: set[str] = set()
-        self.shown = False
-        """Whether a script could read one; it may keep what it read."""
         self._known = known
-        self._noted: list[Bound] = []
-        self._by_scripts: dict[str, Bound] = {}
-        self._depth = 0  # of requests that wait for each other
-        self._grant = 0  # where what the grant being read uses begins
-        self.values: dict[str, tuple[str, Bound]] = {}
-        """The secrets themselves, by name if they have one, and where each may be sent."""
+        self._computed: dict[str, frozenset[Secret]] = {}  # what was computed with which
+        self.bound: set[Secret] = set()
+        """The secrets that may be sent to some hosts only."""
+        self.read_by_scripts: frozenset[Secret] = frozenset()
+        """The secrets that a script could read; it may keep what it read."""
 
     @property
     def texts(self) -> frozenset[str]:
         """The texts to mask, so far: of the environment, an env file, netrc, a provider."""
         return frozenset(self._texts)
 
-    @property
-    def in_use(self) -> bool:
-        """Whether any of the user's secrets was taken."""
-        return bool(self._noted or self._by_scripts or self.values)
+    def within(self, text: str) -> frozenset[Secret]:
+        """Return the secrets that went into a text, and those found in it.
 
-    def taint(self, text: str) -> None:
-        """Note that a text may hold a secret in another form; it is not masked for that."""
-        if len(text) >= _SHORTEST:
-            self._tainted.add(text)
+        Finding them is the second line of defence, for what a server sent back.
+        """
+        found = {Secret(one) for one in self._texts if one in text}
+        found.update(one for one in self.bound if one.text and one.text in text)
+        computed = (held for one, held in self._computed.items() if one in text)
+        return secrets_in(text).union(found, *computed)
 
-    def held_in(self, text: str) -> bool:
-        """Tell whether a text, before it is encoded, holds a secret or what may hold one."""
-        return any(one in text for ones in (self._texts, self._tainted) for one in ones)
+    def within_all(self, texts: Iterable[str]) -> frozenset[Secret]:
+        """Return the secrets within any of several texts."""
+        return frozenset().union(*map(self.within, texts))
 
-    def add(self, text: str) -> str:
+    def add(self, text: str, bound: Bound | None = None) -> str:
         """Return a text, registered as a secret; the URL of a host alone is none."""
-        if text.strip() and not _ORIGIN.fullmatch(text):
+        secret = Secret(text, bound)
+        if bound is not None:
+            self.bound.add(secret)
+        elif not text.strip() or _ORIGIN.fullmatch(text):
+            return text
+        if text.strip():
             self._texts.add(text)
-        return text
+        return Text(text, (secret,))
 
-    def protect(self, result: str, *inputs: str) -> str:
-        """Return `result`, registered as a secret if an input contains one."""
-        if any(secret in given for given in inputs for secret in self._texts):
-            self.add(result)
-        return result
+    def computed(self, result: str, secrets: frozenset[Secret]) -> str:
+        """Return what was computed with secrets: it holds them, and is one itself."""
+        if not secrets:
+            return result
+        itself = secrets_in("" if _only_possible(secrets) else self.add(result))
+        held = possible(secrets) | itself
+        if len(result) >= _SHORTEST:
+            self._computed[result] = held
+        return Text(result, held)
 
-    @property
-    def mark(self) -> int:
-        """A mark for `since`."""
-        return len(self._noted)
+    def take(self, name: str, *, ask: bool) -> str:
+        """Return one of the user's; an empty text if its provider is not asked.
 
-    def since(self, mark: int) -> tuple[Bound, ...]:
-        """Return what was taken since a mark."""
-        return tuple(self._noted[mark:]) if len(self._noted) > mark else ()
-
-    def note(self, taken: Iterable[Bound]) -> None:
-        """Note that what is being computed holds these."""
-        self._noted.extend(taken)
-
-    def take(self, name: str, *, ask: bool) -> str | None:
-        """Return one of the user's; None if its provider is not asked. Raises OrgrestError."""
+        Raises OrgrestError.
+        """
         if self._known is None:
             raise OrgrestError("there is no list of secrets here", code="no-secret")
         bound = self._known.bound(name)
-        self._noted.append(bound)
-        if not ask:
-            return None
-        value = self._known.value(name)
-        self.values[name] = value, bound
-        return self.add(value)
+        if ask:
+            return self.add(self._known.value(name), bound)
+        unknown = Secret("", bound, possible=True)
+        self.bound.add(unknown)
+        return Text("", (unknown,))
 
-    def hold(self, value: str, bound: Bound) -> None:
-        """Note that what is being computed holds a secret that is not of the list."""
-        self._noted.append(bound)
-        self.values[value] = value, bound
+    def show_to_scripts(self, secrets: Iterable[Secret]) -> frozenset[Secret]:
+        """Note that a script can read these; return what is in all that it makes."""
+        secrets = frozenset(secrets)
+        self.read_by_scripts |= possible(secrets)
+        return self.read_by_scripts | secrets
 
-    def show_to_scripts(self, taken: Iterable[Bound]) -> None:
-        """Note that scripts see these."""
-        self._by_scripts.update((one.name, one) for one in taken)
 
-    @property
-    def seen_by_scripts(self) -> tuple[Bound, ...]:
-        """Those that scripts have seen: every request may hold them."""
-        return tuple(self._by_scripts.values())
+def _only_possible(secrets: Iterable[Secret]) -> bool:
+    return all(one.possible for one in secrets)
 
-    @contextmanager
-    def of_request(self) -> Iterator[None]:
-        """A context in which a request is completed and sent; others may be meanwhile.
 
-        What was taken outside of all requests, for instance for a loop, each of them may hold.
-        """
-        if not self._depth:
-            self.show_to_scripts(self._noted)
-        mark, self._depth = self.mark, self._depth + 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-            del self._noted[mark:]
+def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
+    """Return the secrets in a part of a request that a script made of these.
 
-    @contextmanager
-    def of_grant(self) -> Iterator[None]:
-        """A context in which the credentials of a grant are read."""
-        before, self._grant = self._grant, self.mark
-        try:
-            yield
-        finally:
-            self._grant = before
-
-    def hand_over(self) -> tuple[Bound, ...]:
-        """Return the user's secrets in the grant being read, which is exchanged for a token.
-
-        The request that gets the token does not hold them.
-        """
-        bound = self.since(self._grant)
-        del self._noted[self._grant :]
-        return bound
+    All of it is secret if the script read one for certain.
+    """
+    secrets = frozenset(secrets)
+    return possible(secrets) | ({Secret("")} if not _only_possible(secrets) else frozenset())
 
 
 VARIABLE = "ORGREST_SECRETS"

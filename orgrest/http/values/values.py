@@ -21,10 +21,10 @@ from orgrest.http.values.sources import (
     Use,
     find,
 )
-from orgrest.model import Bound, ExpansionError, OrgrestError
+from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
@@ -74,9 +74,6 @@ class Values:
         self.blanks = 0
         """How often a placeholder was used for a value."""
         self._blank: set[object] = set()  # the values that hold one
-        self._taken: dict[
-            object, tuple[Bound, ...]
-        ] = {}  # what the values hold of the user's secrets
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
         self._log: list[str | None] = []  # what was computed anew at each use, in order
@@ -113,7 +110,14 @@ class Values:
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
         """Return the template's text from `start` to `end` with its variables replaced."""
-        return "".join(text for text, _ in self.pieces(template, start, end))
+        return self._joined(template, self.pieces(template, start, end))
+
+    @staticmethod
+    def _joined(template: Template, pieces: Iterable[tuple[str, int]]) -> str:
+        texts = [text for text, _ in pieces]
+        secrets = secrets_in(template.text).union(*map(secrets_in, texts))
+        whole = "".join(texts)
+        return Text(whole, secrets) if secrets else whole
 
     def pieces(
         self,
@@ -207,8 +211,6 @@ class Values:
             key = (name, view)
         if key in self._values:
             self.blanks += key in self._blank
-            if key in self._taken:
-                self.context.secrets.note(self._taken[key])
             return self._values[key]
         names = [opened for opened, _ in self._open]
         if (name, key) in self._open:
@@ -219,15 +221,13 @@ class Values:
             reason = f"more than {MAX_DEPTH} variables inside each other"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
-        blanks, mark = self.blanks, self.context.secrets.mark
+        blanks = self.blanks
         try:
             value = self._compute(found, name, offset, view)
         finally:
             self._open.pop()
         if self.blanks > blanks:
             self._blank.add(key)
-        if taken := self.context.secrets.since(mark):
-            self._taken[key] = taken
         if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
             self._values[key] = value
         self._used.setdefault(name, (value, found))
@@ -282,7 +282,7 @@ class Values:
         if found.operator == ":=":
             return Expression(found.value, self).value()
         view = None if self.parsed.restclient else found.span.start
-        return "".join(text for text, _ in self.pieces(found.value, view=view))
+        return self._joined(found.value, self.pieces(found.value, view=view))
 
     def _computed(self, found: Computed, name: str, offset: int) -> str:
         if found.in_run and self._problems is not None:
@@ -291,22 +291,28 @@ class Values:
             value = found.compute() if found.once else self.logged(found.compute)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
-        return self.blank(name) if value is None else value
+        if value is None:
+            return self.blank(name)
+        unknown = not value and secrets_in(value)  # of the user's, who is not asked
+        return Text(self.blank(name), unknown) if unknown else value
 
 
 def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
     """Return a token of OAuth 2.0 as a value. Raises `ExpansionError`, `TokenNeededError`."""
     from orgrest.http.auth import oauth2
 
-    def expand(text: str) -> str:
-        return values.text(Template(text, ((0, offset),)))
+    used: list[str] = []
 
+    def expand(text: str) -> str:
+        used.append(values.text(Template(text, ((0, offset),))))
+        return used[-1]
+
+    context = values.context
     try:
-        security = values.context.environment.value("Security")
-        with values.context.secrets.of_grant():
-            grant = oauth2.from_security(security, found.grant, expand)
-            url = values.url
-            value = UNKNOWN if values.checks else values.context.token(grant, url, found.kind)
+        security = context.environment.value("Security")
+        grant = oauth2.from_security(security, found.grant, expand)
+        secrets, url = context.secrets.within_all(used), values.url
+        value = UNKNOWN if values.checks else context.token(grant, secrets, url, found.kind)
     except OrgrestError as error:
         raise values.error(offset, error.reason, error.code or "no-value") from error
     return values.blank(name) if value is None else value

@@ -106,11 +106,15 @@ class _Merging:
         for level in levels:
             headers = _override(headers, self._headers(level), lambda header: header[0].lower())
         place = self._own.source.position(self._own.span.start)
+        body = self._body(levels, headers)
+        parts = [("url", url.text), ("body", (body or b"").decode("utf-8", "surrogateescape"))]
+        parts += ((name.lower(), value) for name, value in headers)
         return Request(
             method=found,
             url=url.text,
             headers=tuple(headers),
-            body=self._body(levels, headers),
+            body=body,
+            held=frozenset((part, x) for part, text in parts for x in context.secrets.within(text)),
             secrets=context.secrets.texts,
             file=self._own.source.file,
             line=place.line,

@@ -16,7 +16,7 @@ import attrs
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Context, Values
-from orgrest.model import Source
+from orgrest.model import Source, Text, possible, secrets_in
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
@@ -341,12 +341,14 @@ def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[
         values = Values(parsed, context)
         given = values.value(given, parsed.span.start)
         if values.blanks:
-            yield {"$index": "0", match["name"]: f"<{match['name']}>"}
+            unknown = Text(f"<{match['name']}>", possible(secrets_in(given)))
+            yield {"$index": "0", match["name"]: unknown}
             return
         items = _parsed(given)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
         reason = f"@loop goes over a JSON list of at most {MOST_TURNS:,} items, not {given[:60]!r}"
         raise EvaluationError(reason)
+    secrets = possible(secrets_in(given))
     for index, item in enumerate(items):
         shown = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-        yield {"$index": str(index), match["name"]: shown}
+        yield {"$index": str(index), match["name"]: Text(shown, secrets)}

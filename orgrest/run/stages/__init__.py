@@ -45,7 +45,7 @@ PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview")
 def do(job: Job) -> Outcome:
     """Send the requests of a job's task in order; failures are in the outcome, not raised."""
     task = job.task
-    with job.work.tokens.of_task(job.asked), task.context.secrets.of_request():
+    with job.work.tokens.of_task(job.asked):
         task.context.tokens.clear()  # each request asks whether they are still valid
         try:
             for need in task.needed:
@@ -78,7 +78,7 @@ def _through(stages: Iterable[tuple[str, str]], job: Job) -> bool:
     for feature, stage in stages:
         if job.declined:
             return False
-        if feature in job.features or (feature == "secrets" and job.context.secrets.in_use):
+        if feature in job.features or (feature == "secrets" and job.context.secrets.bound):
             module, _, name = stage.rpartition(".")
             getattr(import_module(module, "orgrest.run"), name)(job)
     return not job.declined

@@ -1,4 +1,4 @@
-"""Binds a request to the hosts to which the user's secrets in it may be sent."""
+"""Binds a request to the hosts to which the secrets in it may be sent."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ import attrs
 from orgrest.model import ExpansionError, OrgrestError, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from orgrest.http.values.secrets import Secrets
-    from orgrest.model import Bound
     from orgrest.run.job import Job
 
 
 def bind_secrets(job: Job) -> None:
     """Bind the job's request. Raises ExpansionError if its secrets may not be sent to its URL."""
     if job.request is not None:
-        job.request = bound(job.request, job.context.secrets, job.mark)
+        job.request = bound(job.request, job.context.secrets)
 
 
-def bound(request: Request, taken: Secrets, mark: int) -> Request:
-    """Return a request with the secrets that it holds: those taken since a mark, and all it shows.
+def bound(request: Request, secrets: Secrets) -> Request:
+    """Return a request with the bound secrets that are found in it, in any spelling.
 
-    Raises ExpansionError if they may not be sent to its URL.
+    They are beside those known to be in it: a server sent them back. Raises ExpansionError if any
+    may not be sent to its URL.
     """
-    held = {one.name: one for one in (*taken.since(mark), *taken.seen_by_scripts)}
-    held.update((one.name, one) for one in _shown(request, taken))
-    if not held:
-        return request
     from orgrest.http.transport import check_destination
+    from orgrest.rendering.masking import spelled_in
 
-    request = attrs.evolve(request, bound=tuple(held.values()))
+    found = {(part, one) for one in secrets.bound for part in spelled_in(request, one.text)}
+    request = attrs.evolve(request, held=request.held | found)
     try:
         check_destination(request)
     except OrgrestError as error:
@@ -42,24 +38,8 @@ def bound(request: Request, taken: Secrets, mark: int) -> Request:
     return request
 
 
-def _shown(request: Request, taken: Secrets) -> Iterator[Bound]:
-    """Yield the secrets whose text is in a request, for instance since a server sent it back."""
-    for value, one in list(taken.values.values()):
-        if _masked(request, frozenset({value})) != request:
-            yield one
-
-
 def without_secrets(request: Request) -> Request:
     """Return a request as scripts see it that do not change it: the user's secrets are masked."""
-    return _masked(request, request.secrets) if request.bound else request
+    from orgrest.rendering.masking import masked
 
-
-def _masked(request: Request, secrets: frozenset[str]) -> Request:
-    from orgrest.rendering.masking import mask, mask_bytes
-
-    return attrs.evolve(
-        request,
-        url=mask(request.url, secrets),
-        headers=tuple((mask(n, secrets), mask(v, secrets)) for n, v in request.headers),
-        body=None if request.body is None else mask_bytes(request.body, secrets),
-    )
+    return masked(request) if request.bound else request

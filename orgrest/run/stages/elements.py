@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from orgrest.http.responses import all_found
 from orgrest.http.values import Values, names_in
 from orgrest.http.values.global_variables import text_of
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, Text, possible, secrets_in
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ _ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 def turns(job: Job) -> list[Context]:
     """Return the context of each turn of the job's request. Raises EvaluationError."""
-    secrets = job.context.secrets
-    mark = secrets.mark
     found = job.resolved(lambda: list(contexts(job.parsed, job.context)))
-    secrets.show_to_scripts(secrets.since(mark))  # in any of the turns
     if not found:
         job.decline("the list is empty for which this is sent: nothing is sent")
     return found
@@ -79,6 +76,9 @@ def _elements(path: str, parsed: ParsedRequest, context: Context) -> list[str]:
         why = f"{match['name']} is no JSON, in which {path} could be looked for"
         raise EvaluationError(why) from None
     try:
-        return [text_of(one) for one in all_found(f'{{"{match["name"]}": {text}}}', path)]
+        secrets = possible(secrets_in(text))
+        return [
+            Text(text_of(one), secrets) for one in all_found(f'{{"{match["name"]}": {text}}}', path)
+        ]
     except OrgrestError as error:
         raise EvaluationError(f"{{{{{path}}}}}: {error.reason}") from None

@@ -14,8 +14,9 @@ import attrs
 
 from orgrest.http.values import Values
 from orgrest.http.values.context import Captured
-from orgrest.http.values.javascript import for_script, text_of_value
-from orgrest.model import OrgrestError, Request, TransportError, to_bytes
+from orgrest.http.values.javascript import for_script
+from orgrest.http.values.secrets import in_made_part
+from orgrest.model import OrgrestError, Request, TransportError, possible, to_bytes
 from orgrest.run.job import Logged
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.stages.bind import bound, without_secrets
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from orgrest.http.scripts import Result
     from orgrest.http.syntax import ParsedRequest, Script
     from orgrest.http.values import Context
-    from orgrest.model import Response
+    from orgrest.model import Response, Secret
     from orgrest.run.job import Job
+
+
+_PARTS = ("method", "url", "body")
 
 
 def before(job: Job) -> None:
@@ -70,13 +74,13 @@ def completed(job: Job) -> None:
             request = job.request
             if job.scripts.cancelled or request is None:
                 break
-            _, result = _run(job, script, request, None)
+            _, result, made = _run(job, script, request, None)
             if result.request is not None:
                 from orgrest.run.stages.script_changes import resent
 
                 with _located(script, job.parsed):
                     found = resent(request, result.request, job.context.secrets.texts)
-                _hold(job, request, found)
+                _hold(job, request, found, made)
                 job.request = attrs.evolve(found, held=request.held | job.held)
     job.cancel()
 
@@ -112,20 +116,18 @@ def _change(job: Job, script: Script) -> None:
     from orgrest.run.stages.script_changes import as_written, rewritten
 
     before = as_written(job.parsed)
-    code, result = _run(job, script, before, None)
+    code, result, made = _run(job, script, before, None)
     if result.request is not None:
         with _located(script, job.parsed):
             job.parsed = rewritten(job.parsed, script, code, result.request)
-        _hold(job, before, as_written(job.parsed))
+        _hold(job, before, as_written(job.parsed), made)
 
 
-def _hold(job: Job, before: Request, after: Request) -> None:
-    """Note which parts a script made, if it could read a secret."""
-    if not job.context.secrets.shown:
-        return
-    job.held |= {name.lower() for name, _ in {*after.headers} - {*before.headers}}
-    job.held |= {"url"} if after.url != before.url else set()
-    job.held |= {"body"} if after.body != before.body else set()
+def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) -> None:
+    """Note the secrets in the parts that a script made."""
+    parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
+    parts.update(one for one in _PARTS if getattr(after, one) != getattr(before, one))
+    job.held.update((part, one) for part in parts for one in in_made_part(made))
 
 
 @contextlib.contextmanager
@@ -141,29 +143,28 @@ def _previewed(job: Job) -> Iterator[None]:
 
 def _run(
     job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
-) -> tuple[str, Result]:
-    """Run a script, and record its results; return its code and what it did."""
+) -> tuple[str, Result, frozenset[Secret]]:
+    """Run a script, and record its results; return its code, what it did, the secrets in that."""
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
     code, offset = _code(script, context)
     values, secrets = Values(parsed, context, defined=job.defined), context.secrets
-    mark = secrets.mark
-    variables, responses = job.resolved(lambda: for_script(code, values, script.span.start))
+    variables, responses, read = job.resolved(lambda: for_script(code, values, script.span.start))
     job.defined.update(values.defined)
-    secrets.show_to_scripts(secrets.since(mark))
+    sent = frozenset(one for _, one in request.held)
     if response is None:
-        secrets.show_to_scripts(request.bound)
-    else:
+        read |= sent
+    elif request.bound:
         request = without_secrets(request)
+    else:
+        read |= possible(sent)
+    made = secrets.show_to_scripts(read | possible(context.readable()))
     everything = {
         name: one.made or _value(one.value or "") for name, one in dict(context.captures).items()
     }
     everything.update(variables)
     environment = context.environment.values()
-    read = (*everything.values(), *environment.values(), *context.globals.values.values())
-    secrets.shown |= any(secrets.held_in(text_of_value(one)) for one in read)
-    secrets.shown |= bool(request.held)
     given = scripts.ScriptInput(
         variables=everything,
         globals_=context.globals.values,
@@ -176,62 +177,61 @@ def _run(
         seed=context.inputs.seed,
         name=parsed.name,
     )
-    send = partial(_sent, job, mark) if sends else None
+    send = partial(_sent, job, made) if sends else None
     try:
         result = context.engine.run(
             code, script.host, given, request, response, job.work.sleep, send
         )
     except scripts.ScriptError as error:
         if error.result is not None:
-            _take(job, script, request, error.result, variables)
+            _take(job, script, request, error.result, made)
         raise _at_line(error, script, parsed, offset) from None
-    _take(job, script, request, result, variables)
-    return code, result
+    _take(job, script, request, result, made)
+    return code, result, made
 
 
 def _take(
-    job: Job, script: Script, request: Request, result: Result, variables: dict[str, Any]
+    job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
     """Take the variables, output and tests of a script, also of one that failed then."""
-    context, secrets = job.context, job.context.secrets
-    inputs = [text_of_value(one) for one in variables.values()]
+    context, known = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
     for name, made in result.variables.items():
-        if made.text is not None:
-            secrets.protect(made.text, *inputs)
-            if secrets.shown:
-                secrets.taint(made.text)
-        context.captures[name] = Captured(made.text, None, 0, made)
+        text = None if made.text is None else known.computed(made.text, secrets)
+        context.captures[name] = Captured(text, None, 0, made)
     for _, value in result.request["headers"] if result.request is not None else ():
         if value not in (one for _, one in request.headers):
-            secrets.protect(value, *inputs)
-    context.globals.replace(result.globals_, secrets.texts, keep=not secrets.seen_by_scripts)
+            known.computed(value, secrets)
+    keep = not any(one.bound for one in known.read_by_scripts)
+    context.globals.replace(result.globals_, known.texts, keep=keep)
     _keep(result, script, job.parsed, job.scripts)
 
 
-def _sent(job: Job, mark: int, given: dict[str, Any]) -> Response | str:
-    """Send a script's request, with the secrets that it may hold, and no others; record it."""
+def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response | str:
+    """Send a script's request, in which are the secrets of all that it `made`; record it."""
     from orgrest.http.transport import BrokenOffError, Trace
 
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
     if work.settings.dry_run:
         raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
     body = given["body"]
+    headers = tuple((str(name), str(value)) for name, value in given["headers"])
+    parts = {*_PARTS, *(name.lower() for name, _ in headers)}
     request = Request(
         str(given["method"]),
         str(given["url"]),
-        tuple((str(name), str(value)) for name, value in given["headers"]),
+        headers,
         None if body is None else to_bytes(str(body)),
         secrets=secrets.texts,
         file=parsed.source.file,
         line=parsed.source.position(parsed.target.offset(0)).line,
-        held=frozenset({"url", "body"} if secrets.shown else ()),
+        held=frozenset((part, one) for part in parts for one in possible(made)),
     )
     trace = Trace(work.numbers)
     try:
         return work.sending.send(
-            bound(request, secrets, mark),
+            bound(request, secrets),
             cookies=work.cookies,
             trace=trace,
             timeout=work.settings.timeout,

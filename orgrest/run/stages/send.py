@@ -84,11 +84,9 @@ def _renewed(job: Job, request: Request) -> Request | None:
     if found is None:
         return None
     old, new = found
-    _, bound = secrets.values.get(old, (old, None))
+    bound = next((one.bound for one in secrets.bound if one.text == old), None)
     for secret in new.secrets:
-        secrets.add(secret)
-        if bound is not None:
-            secrets.values[secret] = secret, bound
+        secrets.add(secret, bound)
     return job.work.tokens.current(request)
 
 
