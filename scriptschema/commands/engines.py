@@ -30,7 +30,7 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
     scriptschema dictionary --luau today -o luau.dict
     """
     from scriptschema import files
-    from scriptschema.fuzzing.dictionary import dictionary
+    from scriptschema.luau.dictionary import dictionary
 
     target = files.STANDARD if output is None else Path(output)
     files.write(target, dictionary(load_names(names_path), luau).encode())

@@ -202,7 +202,7 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
     """Return the shortest source that passes the test, None for a module or a test of trees."""
-    from scriptschema.fuzzing.shorten import compact, short_names
+    from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 
     if tree.module is not None or not test.reads_source:

@@ -14,8 +14,8 @@ from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator, mutate
-from scriptschema.fuzzing.mutation import Mutation
 from scriptschema.fuzzing.operators import OPERATORS
+from scriptschema.fuzzing.operators.mutation import Mutation
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import parse

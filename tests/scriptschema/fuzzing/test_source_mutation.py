@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing import afl
+from scriptschema.fuzzing.afl import MOST, Trimmer
 from scriptschema.fuzzing.source_mutation import CACHED, LONGEST, SourceMutator
-from scriptschema.fuzzing.trimming import MOST, Trimmer
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import check

@@ -12,7 +12,7 @@ from typing import Any, Final
 from scriptschema import messages as m
 from scriptschema.fuzzing.context import Context, taken_by
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.mutation import CLOSED, Mutation
+from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation
 from scriptschema.luau.names import DEFAULT
 
 _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])

@@ -15,8 +15,8 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import at, copy
-from scriptschema.fuzzing.edits import AnyIndex, Edit
 from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit
 from scriptschema.luau.names import DEFAULT
 
 

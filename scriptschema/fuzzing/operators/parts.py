@@ -1,65 +1,30 @@
-"""The mutation operators, one small function each, and the table of them.
-
-An operator gets the mutation (`mutation.py`) and the number of a message of one of its classes, and
-returns whether it changed something. In a program that should still run it regards the kinds of
-values and what is in scope, and leaves alone what ends loops; otherwise any tree that the schema
-allows will do.
-"""
+"""The mutation operators that replace parts of a tree: by new ones, copies, what is in them."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
-
-import attrs
 
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.context import Context, kind_of
 from scriptschema.fuzzing.editing import copy
-from scriptschema.fuzzing.field_operators import (
-    change_flag,
-    change_name,
-    change_number,
-    change_operator,
-    change_optional,
-    change_string,
-)
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.mutation import CLOSED, Mutation
-from scriptschema.fuzzing.rewriting import unwrapped
-from scriptschema.fuzzing.running import (
-    LAST,
+from scriptschema.fuzzing.operators.lists import insertion
+from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation
+from scriptschema.fuzzing.operators.running import (
     NUMBERS,
-    ORDERLESS,
     jumps,
     removable,
     replaceable,
 )
-from scriptschema.fuzzing.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS
+from scriptschema.fuzzing.operators.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS
+from scriptschema.fuzzing.rewriting import unwrapped
 from scriptschema.generation.programs import nodes
-
-Edit = Callable[[Mutation, int], bool]
 
 _TRIES: Final = 8
 _EDGES: Final = 3
 """One in this many numbers that are put in is one at which something may change."""
-
-
-@attrs.frozen
-class Operator:
-    """An operator: its name and weight, what it does in words, what it may be applied to.
-
-    `grows` is 1 if mutants tend to be larger than their parents, -1 if smaller, 0 if neither.
-    """
-
-    name: str
-    weight: float
-    classes: Sequence[type[Message]]
-    edit: Edit
-    what: str
-    grows: int = 0
 
 
 def replace(mut: Mutation, number: int) -> bool:
@@ -139,120 +104,6 @@ def _at(mut: Mutation, donor: Index[Any]) -> Mutation:
     if donor is mut.index:
         return mut
     return Mutation(donor, mut.choices, donors=(), programs=True, room=0, max_depth=mut.max_depth)
-
-
-def insert(mut: Mutation, number: int) -> bool:
-    """Put a generated statement, or item, into a list."""
-    block: Any = mut.index.nodes[number]
-    if isinstance(block, m.StatBlock) and not mut.blind():
-        body = block.body
-        end = len(body) - bool(body and body[-1].which in LAST)
-        position = mut.below(end + 1)
-        context = mut.context(number)
-        context.enter(block, "body", position)
-        new = mut.statement(context, 10, mut.levels(number) - 1)
-        if new is None:
-            return False
-        return mut.change_body(number, _insertion(position, new), safe=True)
-    lists = [(f.name, f.type) for f in block.FIELDS.values() if f.rule == "repeated"]
-    if not lists or not mut.blind():
-        return False
-    name, cls = lists[mut.below(len(lists))]
-    new = mut.generated(cls, number)
-    if new is None:
-        return False
-    position = mut.below(len(getattr(block, name)) + 1)
-    return mut.change(number, lambda node: getattr(node, name).insert(position, new))
-
-
-def _insertion(position: int, new: m.Stat) -> Callable[[list[m.Stat]], None]:
-    return lambda found: found.insert(position, new)
-
-
-def delete(mut: Mutation, number: int) -> bool:
-    """Leave out a statement, or an item of a list."""
-    node = mut.index.nodes[number]
-    name, position = mut.index.step(number)
-    if position is None:
-        return False
-    blind = mut.blind()
-    if not blind:
-        if isinstance(node, m.Stat):
-            if not removable(mut, number, mut.context(number)):
-                return False
-        elif not isinstance(node, m.Type):
-            return False
-    # Names of arguments belong to the types of a list.
-    safe = not blind and isinstance(node, m.Stat)
-    return mut.change(mut.index.parents[number], _deletion(name, position), safe=safe)
-
-
-def _deletion(name: str, position: int) -> Callable[[Any], None]:
-    def edit(node: Any) -> None:
-        del getattr(node, name)[position]
-
-    return edit
-
-
-def duplicate(mut: Mutation, number: int) -> bool:
-    """Put a copy of an item behind it."""
-    node: Any = mut.index.nodes[number]
-    name, position = mut.index.step(number)
-    if position is None or mut.index.size(number) > max(mut.room, 12):
-        return False
-    blind = mut.blind()
-    if not blind and not (isinstance(node, m.Stat) and removable(mut, number, mut.context(number))):
-        return False
-    item = copy(node)
-    return mut.change(
-        mut.index.parents[number],
-        lambda parent: getattr(parent, name).insert(position, item),
-        safe=not blind,
-    )
-
-
-def swap(mut: Mutation, number: int) -> bool:
-    """Exchange an item with the next one."""
-    name, position = mut.index.step(number)
-    items = (
-        getattr(mut.index.nodes[mut.index.parents[number]], name) if position is not None else []
-    )
-    if position is None or position + 1 >= len(items) or items[position] == items[position + 1]:
-        return False
-    pair = items[position : position + 2]
-    orderless = all(isinstance(item, m.Stat) and item.which in ORDERLESS for item in pair)
-    if not orderless and not mut.blind():
-        return False
-
-    def edit(parent: Any) -> None:
-        found = getattr(parent, name)
-        found[position : position + 2] = [found[position + 1], found[position]]
-
-    return mut.change(mut.index.parents[number], edit, safe=orderless)
-
-
-def shuffle(mut: Mutation, number: int) -> bool:
-    """Put the statements of a block into another order."""
-    block: Any = mut.index.nodes[number]
-    body = block.body
-    blind = mut.blind()
-    start = mut.below(len(body) or 1)
-    run = itertools.takewhile(lambda s: blind or s.which in ORDERLESS, body[start:])
-    movable = [start + i for i, _ in enumerate(run)]
-    if len(movable) < 2:
-        return False
-    order = movable[:]
-    for last in range(len(order) - 1, 0, -1):
-        other = mut.below(last + 1)
-        order[last], order[other] = order[other], order[last]
-    if all(body[at] == body[source] for at, source in zip(movable, order, strict=True)):
-        return False
-
-    def edit(found: list[m.Stat]) -> None:
-        moved = [found[source] for source in order]
-        found[start : start + len(moved)] = moved
-
-    return mut.change_body(number, edit, safe=not blind)
 
 
 def hoist(mut: Mutation, number: int) -> bool:
@@ -362,7 +213,7 @@ def show(mut: Mutation, number: int) -> bool:
         shown.append(value if is_printed else nodes.call_builtin("type", value))
     printed = nodes.call_statement(nodes.call_builtin("print", *shown))
     return bool(shown) and mut.change_body(
-        mut.index.parents[number], _insertion(position + 1, printed), safe=True
+        mut.index.parents[number], insertion(position + 1, printed), safe=True
     )
 
 
@@ -414,69 +265,3 @@ def _follow(
         setattr(node, name, new)
     else:
         getattr(node, name)[position] = new
-
-
-def change_type(mut: Mutation, number: int) -> bool:
-    """Another type annotation: one more, one less, or another one."""
-    node: Any = mut.index.nodes[number]
-    if isinstance(node, m.Type):
-        return replace(mut, number)
-    room = (
-        len(node.args) + node.vararg if isinstance(node, m.ExprFunction) else len(node.vars)
-    ) - len(node.types)
-    if node.types and (room <= 0 or mut.below(2)):
-        return mut.change(number, lambda found: found.types.pop(), safe=True)
-    new = mut.type(number) if room > 0 else None
-    if new is None:
-        return False
-    return mut.change(number, lambda found: found.types.append(new), safe=True)
-
-
-# The table
-
-_PARTS: Final = (m.Expr, m.Stat, m.Type)
-_ITEMS: Final = tuple(  # not from a set, whose order differs from process to process
-    dict.fromkeys(
-        f.type for cls in m.MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"
-    )
-)
-_LISTS: Final = tuple(
-    cls for cls in m.MESSAGES.values() if any(f.rule == "repeated" for f in cls.FIELDS.values())
-)
-_OPTIONAL: Final[Sequence[type[Message]]] = (
-    m.StatIf,
-    m.StatFor,
-    *(m.MESSAGES[n] for n in ("TypeTable", "ModuleSet", "TableItem")),
-)
-
-OPERATORS: Final[Sequence[Operator]] = (
-    Operator("replace", 10, _PARTS, replace, "a generated part in place of another"),
-    Operator("move", 5, _PARTS, move, "a copy of another part of the tree"),
-    Operator("cross", 8, _PARTS, cross, "a copy of a donor's part"),
-    Operator("insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), insert, "a new item in a list", 1),
-    Operator("delete", 6, (m.Stat, m.Stat, *_ITEMS), delete, "an item of a list less", -1),
-    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item twice", 1),
-    Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), swap, "two items the other way round"),
-    Operator("shuffle", 1, (m.StatBlock,), shuffle, "a block's statements in another order"),
-    Operator("hoist", 4, _PARTS, hoist, "a part in place of one around it", -1),
-    Operator(
-        "wrap", 4, (m.Stat, m.Expr), wrap, "a part in a call, loop, branch, function, group", 1
-    ),
-    Operator("unwrap", 2, (m.Stat,), unwrap, "what a function, a coroutine, a loop runs once", -1),
-    Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
-    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is made", 1),
-    Operator("recurse", 2, _PARTS, recurse, "what is around a part, several times", 1),
-    Operator(
-        "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), change_operator,
-        "another operator",
-    ),
-    Operator("number", 6, (m.ExprConstantNumber,), change_number, "another number"),
-    Operator("string", 4, (m.ExprConstantString,), change_string, "another string"),
-    Operator("flag", 1, (m.ExprConstantBool,), change_flag, "true for false"),
-    Operator("name", 5, (m.ExprLocal, m.Name, m.Typename, m.Local), change_name, "another name"),
-    Operator(
-        "type", 3, (m.Type, m.StatLocal, m.ExprFunction), change_type, "another type annotation"
-    ),
-    Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
-)  # fmt: skip
-"""The operators; the weights are where a `Mutator` starts."""

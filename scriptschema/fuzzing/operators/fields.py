@@ -1,4 +1,4 @@
-"""The mutation operators that change the value of one field: see `operators`."""
+"""The mutation operators that change the value of one field, or a type annotation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.choices import INTEGERS
 from scriptschema.fuzzing.context import kind_of
-from scriptschema.fuzzing.mutation import Mutation
-from scriptschema.fuzzing.running import FAMILIES, NUMBERS, is_delicate, is_operand
+from scriptschema.fuzzing.operators.mutation import Mutation
+from scriptschema.fuzzing.operators.parts import replace
+from scriptschema.fuzzing.operators.running import FAMILIES, NUMBERS, is_delicate, is_operand
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.operators import BINARY
 
@@ -115,6 +116,22 @@ def change_optional(mut: Mutation, number: int) -> bool:
     if not is_set and new is None:
         return False
     return mut.change(number, _setting(name, new), safe=not blind)
+
+
+def change_type(mut: Mutation, number: int) -> bool:
+    """Another type annotation: one more, one less, or another one."""
+    node: Any = mut.index.nodes[number]
+    if isinstance(node, m.Type):
+        return replace(mut, number)
+    room = (
+        len(node.args) + node.vararg if isinstance(node, m.ExprFunction) else len(node.vars)
+    ) - len(node.types)
+    if node.types and (room <= 0 or mut.below(2)):
+        return mut.change(number, lambda found: found.types.pop(), safe=True)
+    new = mut.type(number) if room > 0 else None
+    if new is None:
+        return False
+    return mut.change(number, lambda found: found.types.append(new), safe=True)
 
 
 def _setting(name: str, value: Any) -> Callable[[Any], None]:

@@ -1,0 +1,106 @@
+"""The mutation operators, one small function each, and the table of them.
+
+An operator gets the mutation (`mutation.py`) and the number of a message of one of its classes, and
+returns whether it changed something. In a program that should still run it regards the kinds of
+values and what is in scope, and leaves alone what ends loops; otherwise any tree that the schema
+allows will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import attrs
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.fuzzing.operators.fields import (
+    change_flag,
+    change_name,
+    change_number,
+    change_operator,
+    change_optional,
+    change_string,
+    change_type,
+)
+from scriptschema.fuzzing.operators.lists import delete, duplicate, insert, shuffle, swap
+from scriptschema.fuzzing.operators.mutation import Mutation
+from scriptschema.fuzzing.operators.parts import (
+    cross,
+    hoist,
+    move,
+    recurse,
+    replace,
+    show,
+    unwrap,
+    use_variable,
+    wrap,
+)
+
+Edit = Callable[[Mutation, int], bool]
+
+
+@attrs.frozen
+class Operator:
+    """An operator: its name and weight, what it does in words, what it may be applied to.
+
+    `grows` is 1 if mutants tend to be larger than their parents, -1 if smaller, 0 if neither.
+    """
+
+    name: str
+    weight: float
+    classes: Sequence[type[Message]]
+    edit: Edit
+    what: str
+    grows: int = 0
+
+
+# The table
+
+_PARTS: Final = (m.Expr, m.Stat, m.Type)
+_ITEMS: Final = tuple(  # not from a set, whose order differs from process to process
+    dict.fromkeys(
+        f.type for cls in m.MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"
+    )
+)
+_LISTS: Final = tuple(
+    cls for cls in m.MESSAGES.values() if any(f.rule == "repeated" for f in cls.FIELDS.values())
+)
+_OPTIONAL: Final[Sequence[type[Message]]] = (
+    m.StatIf,
+    m.StatFor,
+    *(m.MESSAGES[n] for n in ("TypeTable", "ModuleSet", "TableItem")),
+)
+
+OPERATORS: Final[Sequence[Operator]] = (
+    Operator("replace", 10, _PARTS, replace, "a generated part in place of another"),
+    Operator("move", 5, _PARTS, move, "a copy of another part of the tree"),
+    Operator("cross", 8, _PARTS, cross, "a copy of a donor's part"),
+    Operator("insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), insert, "a new item in a list", 1),
+    Operator("delete", 6, (m.Stat, m.Stat, *_ITEMS), delete, "an item of a list less", -1),
+    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item twice", 1),
+    Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), swap, "two items the other way round"),
+    Operator("shuffle", 1, (m.StatBlock,), shuffle, "a block's statements in another order"),
+    Operator("hoist", 4, _PARTS, hoist, "a part in place of one around it", -1),
+    Operator(
+        "wrap", 4, (m.Stat, m.Expr), wrap, "a part in a call, loop, branch, function, group", 1
+    ),
+    Operator("unwrap", 2, (m.Stat,), unwrap, "what a function, a coroutine, a loop runs once", -1),
+    Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
+    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is made", 1),
+    Operator("recurse", 2, _PARTS, recurse, "what is around a part, several times", 1),
+    Operator(
+        "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), change_operator,
+        "another operator",
+    ),
+    Operator("number", 6, (m.ExprConstantNumber,), change_number, "another number"),
+    Operator("string", 4, (m.ExprConstantString,), change_string, "another string"),
+    Operator("flag", 1, (m.ExprConstantBool,), change_flag, "true for false"),
+    Operator("name", 5, (m.ExprLocal, m.Name, m.Typename, m.Local), change_name, "another name"),
+    Operator(
+        "type", 3, (m.Type, m.StatLocal, m.ExprFunction), change_type, "another type annotation"
+    ),
+    Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
+)  # fmt: skip
+"""The operators; the weights are where a `Mutator` starts."""

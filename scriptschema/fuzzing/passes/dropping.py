@@ -1,0 +1,129 @@
+"""The reducer's passes that leave something out: items of lists, optional fields, types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.fuzzing.editing import copy
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
+
+
+def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
+    """Delta debugging: a list's items in pieces, all of it, its halves, quarters, down to one."""
+    sizes = index.sizes
+    first_child = _children(index)
+    for number, node in enumerate(index.nodes):
+        for slot, repeated in node._child_slots:
+            items = getattr(node, slot)
+            if not repeated or not items:
+                continue
+            children = first_child[number, slot]
+            piece = len(items)
+            while True:
+                for start in range(0, len(items), piece):
+                    gone = children[start : start + piece]
+                    weight = sum(sizes[child] for child in gone)
+                    yield -weight, changing(index, number, _deletion(slot, start, start + piece))
+                if piece == 1:
+                    break
+                piece = (piece + 1) // 2
+
+
+def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
+    """The numbers of the items of each list, by the number of the message that has it."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for number in range(1, len(index)):
+        slot, position = index.step(number)
+        if position is not None:
+            found.setdefault((index.parents[number], slot), []).append(number)
+    return found
+
+
+def _deletion(slot: str, start: int, stop: int) -> Callable[[Any], None]:
+    def delete(node: Any) -> None:
+        del getattr(node, slot)[start:stop]
+
+    return delete
+
+
+def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
+    """Optional fields, and what stands behind an else."""
+    for number in range(1, len(index)):
+        parent = index.parents[number]
+        node = index.nodes[parent]
+        name, position = index.step(number)
+        field = node.ALL_FIELDS[name]
+        if position is None and (field.rule == "optional") and name in _DROPPED:
+            yield -index.sizes[number], changing(index, parent, _unsetting(name))
+
+
+_DROPPED: Final = frozenset(
+    name
+    for cls in m.MESSAGES.values()
+    for name, field in cls.FIELDS.items()
+    if field.rule == "optional" and (not field.oneof or name in ("else_", "elseif"))
+)
+
+
+def _unsetting(name: str) -> Callable[[Any], None]:
+    return lambda node: setattr(node, name, None)
+
+
+def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
+    """What the seed's schema lacks: each field that says it, and both of a cast and the like."""
+    for number, node in enumerate(index.nodes):
+        for name, _ in node._newer_slots:
+            if getattr(node, name) not in (None, []):
+                yield -1, changing(index, number, _clearing(name))
+
+
+def _clearing(name: str) -> Callable[[Any], None]:
+    return lambda node: setattr(
+        node, name, [] if node.ALL_FIELDS[name].rule == "repeated" else None
+    )
+
+
+def drop_types(index: AnyIndex) -> Iterator[Edit]:
+    """All type annotations at once, and all type aliases."""
+    weight = sum(
+        index.sizes[child]
+        for (number, slot), children in _children(index).items()
+        if _is_type(index.nodes[number].__class__, slot)
+        for child in children
+    ) + sum(index.sizes[index.parents[number]] for number in index.of(m.StatTypeAlias))
+
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        nodes = Index(edited)
+        for number in nodes.of(m.StatBlock):
+            block: Any = nodes.nodes[number]
+            block.body = [stat for stat in block.body if stat.which != "type_alias"]
+        for cls in (m.ExprFunction, m.StatLocal):
+            for number in nodes.of(cls):
+                for name, field in cls.FIELDS.items():
+                    if field.rule == "repeated" and _is_type(cls, name):
+                        setattr(nodes.nodes[number], name, [])
+        return edited
+
+    if weight:
+        yield -weight, make
+
+
+def _is_type(cls: type[Message], name: str) -> bool:
+    return cls in (m.ExprFunction, m.StatLocal) and cls.ALL_FIELDS[name].type in (
+        m.Type,
+        m.Typename,
+    )
+
+
+def keep_module(index: AnyIndex) -> Iterator[Edit]:
+    """The module's statements in place of the program's."""
+    root: Any = index.tree
+    if isinstance(root, m.ModuleSet) and root.module is not None:
+        [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)
+        module: m.StatBlock = root.module
+        yield -index.sizes[program], lambda: m.ModuleSet(program=copy(module))

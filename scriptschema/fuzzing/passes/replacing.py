@@ -1,0 +1,237 @@
+"""The reducer's passes that put something smaller in place of a part of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.fuzzing.editing import at, copy
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
+
+
+def hoist(index: AnyIndex) -> Iterator[Edit]:
+    """A descendant in place of the one around it: expressions, prefixes and types."""
+    for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
+        outer, node = index.nodes[number], index.nodes[inner]
+        if node.which in outer.ALL_FIELDS:  # not every expression is one that may be called
+            yield _gain(index, number, inner), putting(index, number, _as(outer, node))
+    for number, inner in _nearest(index, (m.Type,), (m.Type,)):
+        node = index.nodes[inner]
+        yield _gain(index, number, inner), putting(index, number, _as(node, node))
+
+
+def call_arguments(index: AnyIndex) -> Iterator[Edit]:
+    """A call's first argument called with the others: `f(x)` in place of `pcall(f, x)`."""
+    for number in index.of(m.ExprCall):
+        call: Any = index.nodes[number]
+        if call.args and call.args[0].which in m.ExprPrefix.ALL_FIELDS:
+            gain = -len(Index(call.func))
+            yield gain, changing(index, number, _call_first)
+
+
+def _call_first(call: Any) -> None:
+    first = call.args.pop(0)
+    call.func = m.ExprPrefix(**{first.which: first.alternative})
+    call.self_ = False
+
+
+def _as(outer: Message, node: Message) -> Callable[[], Message]:
+    """Return the function that makes a message like `outer` with the content of `node`."""
+    return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
+
+
+def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
+    return index.sizes[inner] + new - index.sizes[number]
+
+
+def _nearest(
+    index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
+) -> Iterator[tuple[int, int]]:
+    """Messages of the classes `outer` with those `inner` below them, none of either between."""
+    for number, node in enumerate(index.nodes):
+        if node.__class__ not in inner:
+            continue
+        above = index.parents[number]
+        while above >= 0:
+            cls = index.nodes[above].__class__
+            if cls in outer:
+                yield above, number
+            if cls in inner or cls in outer:
+                break
+            above = index.parents[above]
+
+
+def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
+    """A block's statements in place of the statement around it."""
+    for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
+        position = index.step(number)[1]
+        if position is not None:
+            yield _gain(index, number, block), _splicing(index, number, position, block)
+
+
+def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callable[[], Message]:
+    def splice(node: Any) -> None:
+        inner: Any = copy(index.nodes[block])
+        node.body[position : position + 1] = inner.body
+
+    return changing(index, index.parents[number], splice)
+
+
+def extract(index: AnyIndex) -> Iterator[Edit]:
+    """A statement becomes one of its expressions: `local v0 = expr`, a call, a local function."""
+    for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
+        gain = _gain(index, number, inner, 3)
+        if gain < 0:
+            yield gain, putting(index, number, _function_of(index.nodes[inner]))
+    for number, inner in _nearest(index, (m.Stat,), (m.Expr, m.ExprPrefix)):
+        node = index.nodes[inner]
+        for size, content in ((1, _call_of), (3, _local_of)):
+            gain = _gain(index, number, inner, size)
+            if gain < 0 and (node.which == "call" or (size == 3 and index.sizes[inner] > 2)):
+                yield gain, putting(index, number, content(node))
+
+
+def print_at_once(index: AnyIndex) -> Iterator[Edit]:
+    """A statement's expression is printed where it stands, and what follows there is dropped.
+
+    What a bug makes wrong is printed somewhere; where it is made is nearer to the bug. In a small
+    tree it is also tried with all dropped that follows the statements around, loops and functions.
+    """
+    for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
+        name, position = index.step(number)
+        block: Any = index.nodes[index.parents[number]]
+        if not isinstance(block, m.StatBlock) or position is None or name != "body":
+            continue
+        around = _what_follows(index, number)
+        gain = _PRINT + index.size(inner) - index.size(number)
+        for blocks in {1, len(around)} if len(index) <= _SMALL else {1}:
+            dropped = around[:blocks]
+            less = gain - sum(size for _, _, size in dropped)
+            if less < 0:
+                yield less, _printing(index, index.nodes[inner], dropped)
+
+
+_PRINT: Final = 6
+"""The messages of `print(e)` beside those of `e`."""
+
+
+def _what_follows(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
+    """Return the blocks around a statement, the innermost first.
+
+    With the number of each stand the position there, and the messages of what follows it.
+    """
+    found = []
+    while number > 0:
+        parent = index.parents[number]
+        position = index.step(number)[1]
+        if position is not None and index.nodes[parent].__class__ is m.StatBlock:
+            rest = index.inside(parent).stop - index.inside(number).stop
+            found.append((parent, position, rest))
+        number = parent
+    return found
+
+
+def _printing(
+    index: AnyIndex, node: Any, dropped: Sequence[tuple[int, int, int]]
+) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        blocks: list[Any] = [at(edited, index.path(number)) for number, _, _ in dropped]
+        for block, (_, position, _) in zip(blocks, dropped, strict=True):
+            del block.body[position + 1 :]
+        function = m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(builtin=0)))
+        call = m.ExprCall(func=function, self_=False, args=[copy(node)])
+        blocks[0].body[-1] = m.Stat(call=m.StatCall(expr=call))
+        return edited
+
+    return make
+
+
+def _call_of(node: Message) -> Callable[[], Message]:
+    return lambda: m.Stat(call=m.StatCall(expr=copy(node.alternative)))
+
+
+def _function_of(node: Any) -> Callable[[], Message]:
+    return lambda: m.Stat(local_function=m.StatLocalFunction(var=m.Local(name=0), func=copy(node)))
+
+
+def _local_of(node: Message) -> Callable[[], Message]:
+    def make() -> Message:
+        value = m.Expr(**{node.which or "": copy(node.alternative)})
+        return m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], values=[value]))
+
+    return make
+
+
+def simplify(index: AnyIndex) -> Iterator[Edit]:
+    """The simplest valid thing of the same kind: `nil`, `0`, `{}`, a global, `any`."""
+    for cls, (size, contents) in _SIMPLEST.items():
+        for number in index.of(cls):
+            gain = size - index.sizes[number]
+            node: Any = index.nodes[number]
+            is_table = node.__class__ is m.Expr and node.which == "table"
+            for content in contents if gain < 0 or (gain == 0 and is_table) else ():
+                yield gain, putting(index, number, content)
+
+
+_SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]]] = {
+    m.Expr: (
+        2,
+        (
+            lambda: m.Expr(nil=m.ExprConstantNil()),
+            lambda: m.Expr(number=m.ExprConstantNumber(val=0)),
+            lambda: m.Expr(table=m.ExprTable()),
+        ),
+    ),
+    m.ExprPrefix: (3, (lambda: m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
+    m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
+    m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
+}
+"""By class: how many messages the simplest have, and the functions that make them."""
+
+
+def use_constants(index: AnyIndex) -> Iterator[Edit]:
+    """A constant in place of another expression, also one of the tree: some show a difference."""
+    if len(index) > _SMALL:
+        return
+    constants: dict[tuple[type, Any], Message] = {
+        (m.ExprConstantString, ""): m.Expr(string=m.ExprConstantString(val="")),
+        (m.ExprConstantNumber, -1): m.Expr(number=m.ExprConstantNumber(val=-1)),
+        (m.ExprConstantBool, True): m.Expr(bool=m.ExprConstantBool(val=True)),
+    }
+    for cls in (m.ExprConstantNumber, m.ExprConstantString):
+        for number in index.of(cls):
+            node: Any = index.nodes[number]
+            constants.setdefault((cls, node.val), index.nodes[index.parents[number]])
+    for number in index.of(m.Expr):
+        gain = 2 - index.sizes[number]
+        for constant in constants.values() if gain < 0 else ():
+            yield gain, putting(index, number, partial(copy, constant))
+
+
+_SMALL: Final = 60
+"""Trees with more messages are made smaller by other passes first."""
+
+
+def make_fractions(index: AnyIndex) -> Iterator[Edit]:
+    """`-1 / 2` for a longer calculation: constants are integers, and 0 is neither."""
+    for number in index.of(m.ExprBinary):
+        node: Any = index.nodes[number]
+        gain = _FRACTION - index.sizes[number]
+        if gain < 0 and node.op in _ARITHMETIC:
+            yield gain, putting(index, number, _fraction)
+
+
+_ARITHMETIC: Final = frozenset(
+    [m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul, m.ExprBinary.Op.Div]
+)
+_FRACTION: Final = 5
+
+
+def _fraction() -> Message:
+    one, two = (m.Expr(number=m.ExprConstantNumber(val=value)) for value in (-1, 2))
+    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=one, right=two)
