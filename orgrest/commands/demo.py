@@ -50,7 +50,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
 
     from orgrest.commands.demo_server import serve
     from orgrest.files import FileError, write
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs
     from orgrest.run.run import Run
     from orgrest.run.services import Services

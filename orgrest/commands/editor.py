@@ -96,7 +96,7 @@ def babel(serve: bool) -> None:
 
 def _evaluated(call: dict[str, Any]) -> dict[str, Any]:
     """Evaluate what a call of Babel's describes; return what is printed."""
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs
     from orgrest.model import OrgrestError
     from orgrest.org import arguments as header

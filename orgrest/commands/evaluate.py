@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from orgrest.commands.run import Shown
     from orgrest.commands.watch import Watched
-    from orgrest.http.transport import Cookies
+    from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.logins import Logins
     from orgrest.run.services import Services
@@ -166,7 +166,7 @@ def _folder(given: str, stdin_name: Path | None) -> Path:
 def _cookies(file: Path) -> Cookies:
     """Return the cookies in a file, none if it does not exist. Raises OrgrestError."""
     from orgrest.files import read_bytes
-    from orgrest.http.transport import Cookies
+    from orgrest.http.transport.cookies import Cookies
 
     return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
 

@@ -15,7 +15,7 @@ from orgrest.options import options_of, pair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs
     from orgrest.options import Option
     from orgrest.run.settings import Settings
@@ -55,7 +55,7 @@ def _size(text: str) -> int:
 
 
 def _proxy(text: str) -> str:
-    from orgrest.http.transport.proxies import read_proxy
+    from orgrest.http.transport.pools import read_proxy
 
     return read_proxy(text)
 
@@ -154,13 +154,13 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
 
 def client_of(command: str, given: Mapping[str, Any]) -> partial[Client]:
     """Return a function that makes clients, by a command's options."""
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
 
     return partial(Client, **_parts(command, given)["client"])
 
 
 def budget_of(command: str, given: Mapping[str, Any]) -> Any:
     """Return the budget of a run, by a command's options."""
-    from orgrest.http.transport import Budget
+    from orgrest.http.transport.limits import Budget
 
     return Budget(**_parts(command, given)["budget"])

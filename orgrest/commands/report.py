@@ -29,7 +29,7 @@ def line(exchange: Exchange) -> str:
 
 def wire(exchange: Exchange) -> str:
     """Return a request as it would be sent, with secrets masked."""
-    from orgrest.http.transport import wire_headers
+    from orgrest.http.transport.wire import wire_headers
     from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
@@ -118,7 +118,7 @@ def json_lines(
                     if exchange.rendered.data is not None:
                         found["data"] = b64encode(exchange.rendered.data).decode()
             elif not failed:
-                from orgrest.http.transport import wire_headers
+                from orgrest.http.transport.wire import wire_headers
 
                 shown = masked(attrs.evolve(request, headers=wire_headers(request)))
                 found["headers"] = [list(pair) for pair in shown.headers]

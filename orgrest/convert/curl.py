@@ -340,7 +340,7 @@ def to_command(
     A body that a command line cannot hold is piped into it. `quote` writes a word for the shell.
     Raises ConversionError for a WebSocket, TransportError for a request that cannot be sent at all.
     """
-    from orgrest.http.transport import wire_headers, wire_url
+    from orgrest.http.transport.wire import wire_headers, wire_url
 
     words = ["curl", *options]
     url, sent = wire_url(request), wire_headers(request)

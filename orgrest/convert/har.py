@@ -32,7 +32,7 @@ from orgrest.convert.shared.model import (
 )
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
-from orgrest.http.transport import wire_url
+from orgrest.http.transport.wire import wire_url
 
 if TYPE_CHECKING:
     from orgrest.convert.shared.exports import Call, Export

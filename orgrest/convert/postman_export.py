@@ -16,7 +16,7 @@ from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials
 from orgrest.http.syntax import Assertion, Script
-from orgrest.http.transport import wire_url
+from orgrest.http.transport.wire import wire_url
 
 _SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REFERENCE: Final = re.compile(r"\{\{[^{}\n]+\}\}")

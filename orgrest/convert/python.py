@@ -16,7 +16,7 @@ from typing import Final
 from orgrest.convert.shared.exports import Basic, Call, Export, Text, Variable, identifiers
 from orgrest.convert.shared.model import Note, Written
 from orgrest.http.auth.digest import DigestCredentials
-from orgrest.http.transport import wire_url
+from orgrest.http.transport.wire import wire_url
 
 _TAKEN: Final = (*keyword.kwlist, *dir(builtins), "requests", "os", "session", "request",
                  "response", "HTTPDigestAuth")  # fmt: skip

@@ -22,7 +22,7 @@ from orgrest.run.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.http.values import Context, Inputs
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block

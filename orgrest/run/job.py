@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.transport.client import Client
+    from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values import Context, Values
     from orgrest.model import OrgrestError, Request, Response, Secret, Source, Verdict
     from orgrest.rendering.results import Rendered
@@ -71,7 +72,9 @@ class Work:
         """Begin a run over the document called `file`."""
         client, cookies, numbers = services.client, services.cookies, itertools.count(1)
         if cookies is None and client is not None:
-            cookies = client.new_cookies()
+            from orgrest.http.transport.cookies import Cookies
+
+            cookies = Cookies()
         document = identity(settings.inputs.directory, file)
         tokens = TokenRequests(numbers, services.person, services.logins, document)
         return cls(settings, services, client, cookies, results, tokens, file, numbers)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.transport import Hop
+    from orgrest.http.transport.client import Hop
     from orgrest.http.values import Context, Origin
     from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block

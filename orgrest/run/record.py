@@ -175,7 +175,7 @@ def _of_time(response: Response | None) -> Record:
 
 
 def _of_request(request: Request, secrets: frozenset[str]) -> Record:
-    from orgrest.http.transport import wire_headers
+    from orgrest.http.transport.wire import wire_headers
 
     with contextlib.suppress(OrgrestError):  # invalid headers, so it was never sent
         request = attrs.evolve(request, headers=wire_headers(request))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http.transport import BrokenOffError
+from orgrest.http.transport.limits import BrokenOffError
 from orgrest.model import UNREACHED, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.transport import Budget
+    from orgrest.http.transport.limits import Budget
     from orgrest.model import Request, Response
 
 

@@ -32,7 +32,7 @@ from orgrest.run.services import Services
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.settings import Settings

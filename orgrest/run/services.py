@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.transport.client import Client
+    from orgrest.http.transport.cookies import Cookies
     from orgrest.run.history import History
     from orgrest.run.logins import Logins, Person
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.flows import Message, Token, Visit
     from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.auth.tokens import Steps, Tokens
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client, Hop
     from orgrest.model import Bound, Request, Response, Secret
     from orgrest.run.logins import Logins, Person, Use
 
@@ -87,7 +87,7 @@ class TokenRequests:
             raise
 
     def _use(self, url: str | None) -> Use:
-        from orgrest.http.transport.urls import parse_url
+        from orgrest.http.transport.wire import parse_url
         from orgrest.run.logins import Use
 
         if url is None:
@@ -192,22 +192,21 @@ class TokenRequests:
     def _send(self, request: Request) -> Response:
         from orgrest.http.auth.flows import secrets_in
         from orgrest.http.auth.oauth2 import origin
-        from orgrest.http.transport import Trace
 
-        trace = Trace(self._numbers)
+        hops: list[Hop] = []
         self._hidden |= request.secrets
         try:
             assert self._client is not None  # noqa: S101 - see get
             held = frozenset(("body", one) for one in self._secrets)
             request = attrs.evolve(request, held=held)
-            return self._client.send(request, follow=False, trace=trace)
+            return self._client.send(request, follow=False, hops=hops, numbers=self._numbers)
         except TransportError as error:
             if error.code == BROKEN_OFF:
                 raise
             reason = f"no token comes from {origin(request.url)}: {error.reason}"
             raise TransportError(reason, code=error.code) from None
         finally:
-            for hop in trace.hops:
+            for hop in hops:
                 if hop.response is not None:
                     self._hidden |= secrets_in(hop.response)
                 self._asked.append(

@@ -9,7 +9,7 @@ from login_browser import Browser
 from oauth_provider import Provider
 from pages import PAGES, Block, blocks
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.logins import Logins, Person
 from orgrest.run.run import Run

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import trustme
     from servers import RawServer
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
 
 
 def head_of(raw: bytes) -> list[str]:

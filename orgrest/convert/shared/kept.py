@@ -17,7 +17,7 @@ from typing import Any, Final
 import attrs
 
 from orgrest.convert.shared.exports import Basic, Variable
-from orgrest.http.transport import wire_url
+from orgrest.http.transport.wire import wire_url
 from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")

@@ -21,7 +21,7 @@ from orgrest.run.run import Run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
@@ -125,7 +125,7 @@ class BackgroundRun:
     # ------------------------------------------------------------------------- in the thread
 
     def _work(self) -> None:
-        from orgrest.http.transport import Client
+        from orgrest.http.transport.client import Client
 
         try:
             with Client() as client:

@@ -15,7 +15,7 @@ from pygls.uris import to_fs_path
 from orgrest.editor.assertions import LastOutcomes
 from orgrest.editor.positions import Change, Place, Text
 from orgrest.files import REQUEST_SUFFIXES
-from orgrest.http.transport import Cookies
+from orgrest.http.transport.cookies import Cookies
 from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.model import Span
 

@@ -13,43 +13,8 @@ sent on at all. A redirect loop is an error.
 
 Every failure is a `TransportError` in plain words, with the request's position.
 
-`client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), with
-`headers` and `urls`, within `limits` and the `budget` of a run; `redirects`, `cookies` and
-`codings` implement these parts of HTTP; `streams` and `websocket` receive messages; `thread_safe`
-is a socket for two threads; `errors` words the messages.
+`client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), what
+`wire` makes of a request, within `limits`; `reading` reads the response, `cookies` keeps its
+cookies. A redirect needs `redirects`, a stream `events` or `websocket`, a failure `errors`. Only
+`client`, and what it imports, needs urllib3: a dry run does without.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from orgrest.http.transport.budget import BrokenOffError, Budget
-from orgrest.http.transport.cookies import Cookies
-from orgrest.http.transport.destinations import check_destination
-from orgrest.http.transport.headers import wire_headers
-from orgrest.http.transport.trace import Hop, Trace
-from orgrest.http.transport.urls import wire_url
-
-if TYPE_CHECKING:
-    from orgrest.http.transport.client import Client
-
-__all__ = [
-    "BrokenOffError",
-    "Budget",
-    "Client",
-    "Cookies",
-    "Hop",
-    "Trace",
-    "check_destination",
-    "wire_headers",
-    "wire_url",
-]
-
-
-def __getattr__(name: str) -> object:
-    """Load the client, and urllib3 with it, for those who send: a dry run does not."""
-    if name == "Client":
-        from orgrest.http.transport.client import Client
-
-        return Client
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -10,35 +11,32 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import attrs
 import urllib3
 
-from orgrest.http.transport.addresses import PrivateAddressError, is_public, literal
-from orgrest.http.transport.budget import BrokenOffError, Budget
-from orgrest.http.transport.codings import is_cut_short, oddities
-from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
+from orgrest.http.transport.connections import CANCELLED, Sockets
 from orgrest.http.transport.cookies import Cookies
-from orgrest.http.transport.destinations import check_destination
-from orgrest.http.transport.errors import DAMAGED_CHUNKS, code_of, explain, is_closed
-from orgrest.http.transport.headers import flow_of, headers_for
 from orgrest.http.transport.limits import (
     BODY_LIMIT,
     CONNECT_TIMEOUT,
+    MOST_MESSAGES,
     READ_TIMEOUT,
+    SILENCE,
     TOTAL_TIMEOUT,
+    BrokenOffError,
+    Budget,
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
-from orgrest.http.transport.redirects import MAX_REDIRECTS, STATUSES, redirected
-from orgrest.http.transport.streams import (
-    MOST,
-    SILENCE,
-    Listener,
-    check_events,
-    is_events,
-    read_events,
-    wants_events,
+from orgrest.http.transport.reading import Exchange, read
+from orgrest.http.transport.wire import (
+    EVENTS,
+    Url,
+    authorized,
+    check_destination,
+    headers_for,
+    parse_url,
+    show,
 )
-from orgrest.http.transport.trace import Trace
-from orgrest.http.transport.urls import Url, parse_url, show
 from orgrest.model import (
+    Headers,
     Redirect,
     Request,
     Response,
@@ -48,24 +46,50 @@ from orgrest.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-WITHOUT_BODY = frozenset({204, 304})
-"""The statuses of responses that end with their header (RFC 9112, section 6.3)."""
+    from orgrest.http.transport.events import Listener
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 10
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@attrs.frozen
+@attrs.define(eq=False)
+class Hop:
+    """A request with the header lines that were sent, at `started` (Unix time), and its response.
+
+    It is the `number`-th that its run sent; `response` is None where none came.
+    """
+
+    request: Request
+    number: int
+    started: float
+    response: Response | None = None
+
+
+@attrs.define(eq=False)
 class _Sending:
-    """What all exchanges that answer one request have in common."""
+    """What all exchanges that answer one request have in common.
+
+    `hops` are these exchanges so far, numbered by `numbers`. A `listener` gets the messages of a
+    stream.
+    """
 
     cookies: Cookies
     limits: Limits
-    listener: Listener
-    trace: Trace
     deadline: float
     proxy: str | None
+    hops: list[Hop]
+    numbers: Iterator[int]
+    listener: Listener | None = None
+
+    def begin(self, request: Request, lines: Headers) -> Hop:
+        """Record that a request is being sent, with these header lines."""
+        wired = attrs.evolve(request, headers=lines, credentials=None)
+        self.hops.append(Hop(wired, next(self.numbers), time.time()))
+        return self.hops[-1]
 
 
 class Client:
@@ -127,10 +151,6 @@ class Client:
         """
         self._sockets.abort()
 
-    def new_cookies(self) -> Cookies:
-        """Return a cookie store for one document."""
-        return Cookies()
-
     def send(
         self,
         request: Request,
@@ -139,9 +159,10 @@ class Client:
         follow: bool = True,
         timeout: float | None = None,
         connect_timeout: float | None = None,
-        messages: int = MOST,
+        messages: int = MOST_MESSAGES,
         on_message: Callable[[str], None] | None = None,
-        trace: Trace | None = None,
+        hops: list[Hop] | None = None,
+        numbers: Iterator[int] | None = None,
         proxy: str | None = None,
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
@@ -149,25 +170,37 @@ class Client:
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
         exceeds the time that the budget has left. A stream (a WebSocket, server-sent events) is
         read for that time or for a number of `messages`, each of which is passed to `on_message` as
-        it arrives. `trace` gets what goes over the wire. `proxy` is one for this request. Raises
-        `TransportError`, which is a `BrokenOffError` if the budget is spent.
+        it arrives. What goes over the wire is added to `hops` (redirects, challenges and the last
+        request, in order), numbered by `numbers`, which the requests of a run share. `proxy` is one
+        for this request. Raises `TransportError`, which is a `BrokenOffError` if the budget is
+        spent.
         """
-        trace = trace or Trace()
         try:
             limits = self._limits.within(timeout, connect_timeout, self.budget.left())
             url = parse_url(request.url)
-            if timeout is None and (url.is_websocket or wants_events(request)):
-                limits = attrs.evolve(limits, silence=min(limits.silence, SILENCE))
-            listener = Listener(messages, limits.body, on_message)
+            sending = _Sending(
+                cookies if cookies is not None else Cookies(),
+                limits,
+                time.monotonic() + limits.total,
+                proxy or self._proxy,
+                hops if hops is not None else [],
+                numbers or itertools.count(1),
+            )
+            accepted = find_headers(request.headers, "Accept")
+            if url.is_websocket or any(EVENTS in value.lower() for value in accepted):
+                from orgrest.http.transport.events import Listener
+
+                sending.listener = Listener(messages, limits.body, on_message)
+                if timeout is None:
+                    silence = min(limits.silence, SILENCE)
+                    sending.limits = limits = attrs.evolve(limits, silence=silence)
             try:
-                jar = cookies if cookies is not None else Cookies()
-                deadline = time.monotonic() + limits.total
-                through = proxy or self._proxy
-                sending = _Sending(jar, limits, listener, trace, deadline, through)
                 if url.is_websocket:
                     return self._websocket(request, url, sending)
-                return self._follow(request, sending, follow=follow)
+                return self._follow(request, url, sending, follow=follow)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+                from orgrest.http.transport.errors import code_of, explain
+
                 reason = CANCELLED if self._sockets.aborted else explain(error, limits)
                 raise TransportError(reason, code=code_of(error)) from error
         except BrokenOffError:
@@ -184,87 +217,89 @@ class Client:
         if request.credentials is not None and request.credentials.one_connection:
             raise TransportError("a WebSocket cannot be opened with NTLM credentials")
         self._pools.refuse_proxy(url, sending.proxy)
-        check_destination(request)
+        check_destination(request, url)
         self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
-        cookie = sending.cookies.header(url.text.replace("ws", "http", 1))
-        sending.trace.sent(request, headers_for(next(flow_of(request, url)), url, cookie))
+        cookie, listener = sending.cookies.header(url), cast("Listener", sending.listener)
+        hop = sending.begin(request, headers_for(authorized(request, url), url, cookie))
         response = websocket.exchange(
-            request, url, cookie, self._sockets, tls, sending.limits, sending.listener
+            request, url, cookie, self._sockets, tls, sending.limits, listener
         )
         self.budget.receive(len(response.body))
-        sending.trace.answered(response)
+        hop.response = response
         return response
 
-    def _follow(self, request: Request, sending: _Sending, *, follow: bool) -> Response:
+    def _follow(self, request: Request, url: Url, sending: _Sending, *, follow: bool) -> Response:
         start = time.monotonic()
         redirects: list[Redirect] = []
         warnings: list[str] = []
-        timing = Timing()
         while True:
-            response = self._authenticated(request, sending)
-            timing += response.timing or Timing()
+            response = self._authenticated(request, url, sending)
             location = response.header("Location")
-            if not follow or response.status not in STATUSES or location is None:
+            if not follow or response.status not in _REDIRECTS or location is None:
                 break
-            if len(redirects) == MAX_REDIRECTS:
-                reason = f"still redirected after {MAX_REDIRECTS} redirects, to {show(location)}"
+            if len(redirects) == _MAX_REDIRECTS:
+                reason = f"still redirected after {_MAX_REDIRECTS} redirects, to {show(location)}"
                 raise TransportError(f"{reason}: given up (:follow no shows the first)")
+            from orgrest.http.transport.redirects import (
+                check_public,
+                is_public,
+                literal,
+                redirected,
+            )
+
             if not self._allow_private and not sending.limits.public:
                 # Once a public server has redirected, no later hop may lead to a private address.
-                asked = literal(parse_url(request.url).host) or self._sockets.exchange.peer
-                limits = attrs.evolve(sending.limits, public=not asked or is_public(asked))
-                sending = attrs.evolve(sending, limits=limits)
+                peer = literal(url.host) or self._sockets.thread.exchange.peer
+                public = not peer or is_public(peer)
+                sending.limits = attrs.evolve(sending.limits, public=public)
             request, left_out = redirected(request, response, location)
-            host = parse_url(request.url).host
-            address = literal(host)
-            if sending.limits.public and address is not None and not is_public(address):
-                raise PrivateAddressError(host, address)
+            url = parse_url(request.url)
+            if sending.limits.public:
+                check_public(url.host)
             redirects.append(Redirect(response.status, response.reason, request.url))
             if left_out:
                 names = ", ".join(left_out)
                 warnings.append(f"not sent on to another origin, {show(request.url)}: {names}")
         if request.streamed:
+            from orgrest.http.transport.events import check_events
+
             check_events(response)
+        timings = [hop.response.timing for hop in sending.hops if hop.response is not None]
         return attrs.evolve(
             response,
             duration=time.monotonic() - start,
             redirects=tuple(redirects),
-            timing=timing,
+            timing=timings[0] if len(timings) == 1 else sum(filter(None, timings), Timing()),
             warnings=(*warnings, *response.warnings),
         )
 
-    def _authenticated(self, request: Request, sending: _Sending) -> Response:
+    def _authenticated(self, request: Request, url: Url, sending: _Sending) -> Response:
         """Send a request as often as its credentials require; return the last response."""
-        if request.credentials is None or not request.credentials.one_connection:
-            pools = self._public if sending.limits.public else self._pools  # no pooled private one
-            return self._flow(request, sending, pools)
-        pools = Pools(self._sockets, self._tls)
+        pools = self._public if sending.limits.public else self._pools  # no pooled private one
+        if request.credentials is None:
+            return self._exchange(request, url, sending, pools)
+        alone = Pools(self._sockets, self._tls) if request.credentials.one_connection else None
         try:
-            return self._flow(request, sending, pools)
+            flow = request.credentials.flow(request, url.netloc, url.target)
+            sent = next(flow)
+            while True:
+                response = self._exchange(sent, url, sending, alone or pools)
+                try:
+                    sent = flow.send(response)
+                except StopIteration as done:
+                    warnings = () if done.value is None else (done.value,)
+                    return attrs.evolve(response, warnings=(*response.warnings, *warnings))
         finally:
-            pools.close()
+            if alone is not None:
+                alone.close()
 
-    def _flow(self, request: Request, sending: _Sending, pools: Pools) -> Response:
-        flow = flow_of(request, parse_url(request.url))
-        sent, timing = next(flow), Timing()
-        while True:
-            response = self._exchange(sent, sending, pools)
-            timing += response.timing or Timing()
-            try:
-                sent = flow.send(response)
-            except StopIteration as done:
-                told = () if done.value is None else (done.value,)
-                warnings = (*response.warnings, *told)
-                return attrs.evolve(response, timing=timing, warnings=warnings)
-
-    def _exchange(self, request: Request, sending: _Sending, pools: Pools) -> Response:
+    def _exchange(self, request: Request, url: Url, sending: _Sending, pools: Pools) -> Response:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
-        check_destination(request)
-        url = parse_url(request.url)
+        check_destination(request, url)
         limits = sending.limits
-        lines = headers_for(request, url, sending.cookies.header(url.text))
+        lines = headers_for(request, url, sending.cookies.header(url))
         pool, forwarded = pools.pool(url, request.certificate, sending.proxy)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
@@ -272,8 +307,8 @@ class Client:
         announced = length is None or length == str(len(request.body or b""))
         while True:
             self.budget.send()
-            sending.trace.sent(request, lines)
-            exchange = self._sockets.exchange = Exchange(
+            hop = sending.begin(request, lines)
+            exchange = self._sockets.thread.exchange = Exchange(
                 lines,
                 target,
                 sending.deadline,
@@ -290,66 +325,20 @@ class Client:
                     retries=False,
                     redirect=False,
                     assert_same_host=False,
-                    timeout=limits.timeout,
+                    timeout=urllib3.Timeout(connect=limits.connect, read=limits.silence),
                     preload_content=False,
                     chunked=coding is not None and coding.lower().endswith("chunked"),
                 )
             except urllib3.exceptions.ProtocolError as error:
+                from orgrest.http.transport.errors import is_closed
+
                 # The server closed a kept-alive connection without a response (RFC 9110, 9.2.2).
                 if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise
-            listens = sending.listener if wants_events(request) else None
-            response = _read(raw, exchange, url, sending.cookies, listens, limits)
-            self.budget.receive(len(response.body))
-            sending.trace.answered(response)
-            return response
-
-
-def _read(
-    raw: urllib3.BaseHTTPResponse,
-    exchange: Exchange,
-    url: Url,
-    cookies: Cookies,
-    listener: Listener | None,
-    limits: Limits,
-) -> Response:
-    """Read a response, with a limit on its decoded body; a `listener` gets its events."""
-    original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
-    cookies.store(url.text, original)
-    if raw.status in WITHOUT_BODY:
-        original.chunked = False  # else http.client waits for chunks
-    limit, why = limits.body, None
-    try:
-        if listener is not None and is_events(str(original.headers.get("Content-Type", ""))):
-            why = read_events(raw, listener)
-            body = bytes(listener.body)
-        else:
-            body = raw.read(limit + 1)
-    except ValueError as error:  # http.client's word for a chunk of negative size
-        raw.close()
-        raise TransportError(DAMAGED_CHUNKS) from error
-    truncated = len(body) > limit
-    if truncated:
-        raw.close()
-    elif why is None and raw.tell() and is_cut_short(cast("Any", raw)._decoder):
-        coding = show(raw.headers["Content-Encoding"])
-        raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
-    return Response(
-        status=raw.status,
-        reason=_text(original.reason),
-        version="1.0" if original.version == 10 else "1.1",
-        headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
-        body=body[:limit],
-        duration=0.0,
-        url=url.text,
-        truncated=truncated,
-        warnings=(*oddities(original), *(() if why is None else (why,))),
-        timing=exchange.timing(),
-        certificate=exchange.certificate,
-    )
-
-
-def _text(latin: str) -> str:
-    """Return what http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
-    return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+            original = cast("Any", raw)._original_response
+            if original.headers.get("Set-Cookie") is not None:
+                sending.cookies.store(url, original)
+            hop.response = read(raw, exchange, url, sending.listener, limits)
+            self.budget.receive(len(hop.response.body))
+            return hop.response

@@ -12,13 +12,14 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
-from orgrest.http.transport.urls import parse_url
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     import http.client
     from collections.abc import Iterator
     from http.cookiejar import Cookie, CookieJar
+
+    from orgrest.http.transport.wire import Url
 
 _HTTP_ONLY = "#HttpOnly_"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -38,29 +39,26 @@ class Cookies:
         self._jar: CookieJar | None = None
         self._lock = threading.Lock()
 
-    def store(self, url: str, response: http.client.HTTPResponse) -> None:
+    def store(self, url: Url, response: http.client.HTTPResponse) -> None:
         """Store the cookies that a response to a request for `url` sets."""
-        if response.headers.get("Set-Cookie") is None:
-            return
         from urllib.request import Request as CookieRequest
 
-        port = str(parse_url(url).port)
         with self._lock:
             if self._jar is None:
                 self._jar = _new_jar()
-            for cookie in self._jar.make_cookies(response, CookieRequest(url)):  # noqa: S310  (never opened)
-                cookie.port = port
+            for cookie in self._jar.make_cookies(response, CookieRequest(url.text)):  # noqa: S310  (never opened)
+                cookie.port = str(url.port)
                 cookie.port_specified = True
                 self._jar.set_cookie(cookie)
 
-    def header(self, url: str) -> str | None:
+    def header(self, url: Url) -> str | None:
         """Return the Cookie header's value for a request for `url`, or None."""
         jar = self._jar  # which another thread may forget meanwhile
         if jar is None:
             return None
         from urllib.request import Request as CookieRequest
 
-        request = CookieRequest(url)  # noqa: S310  (never opened)
+        request = CookieRequest(url.text.replace("ws", "http", 1) if url.is_websocket else url.text)  # noqa: S310  (never opened)
         jar.add_cookie_header(request)
         return request.get_header("Cookie")
 

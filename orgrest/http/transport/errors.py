@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import urllib3
 
-from orgrest.http.transport.connections import FloodError, OverdueError
-from orgrest.http.transport.urls import show
+from orgrest.http.transport.reading import DAMAGED_CHUNKS, FloodError, OverdueError
+from orgrest.http.transport.wire import show
 from orgrest.model import UNREACHED
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from orgrest.http.transport.limits import Limits
 
     Phrase: TypeAlias = "Callable[[Any, Limits], str | None]"
-
-DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
 
 
 def explain(error: BaseException, limits: Limits) -> str:

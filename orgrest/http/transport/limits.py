@@ -1,17 +1,29 @@
-"""Limits on the time and the size of one exchange."""
+"""What one exchange, and a whole run, may take: time, size, number of requests."""
 
 from __future__ import annotations
 
-import attrs
-from urllib3.util import Timeout
+import threading
+import time
+from typing import Final
 
-from orgrest.model import TransportError
+import attrs
+
+from orgrest.model import BROKEN_OFF, TransportError
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 300.0
 MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
+SILENCE = 10.0
+"""The seconds without a message that end a stream, unless the request has its own limit."""
+MOST_MESSAGES = 1000
+"""The number of messages that ends a stream, unless the request has its own limit."""
+MOST_REQUESTS: Final = 100_000
+"""The default maximum number of requests of a run."""
+MOST_BYTES: Final = 2**36
+"""The maximum size of all bodies of a run, in bytes."""
+_TIME_OVER = "the time for the whole run is over (--max-time)"
 
 
 @attrs.frozen
@@ -52,11 +64,107 @@ class Limits:
         return attrs.evolve(limits, connect=min(limits.connect, limits.silence))
 
     @property
-    def timeout(self) -> Timeout:
-        """The timeouts for urllib3."""
-        return Timeout(connect=self.connect, read=self.silence)
-
-    @property
     def wire(self) -> int:
         """The maximum number of bytes received: a body within its limit never takes more."""
         return 8 * self.body + 2**20
+
+
+class BrokenOffError(TransportError):
+    """The run has to end before a request was answered."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, code=BROKEN_OFF)
+
+
+@attrs.define(eq=False)
+class _Left:
+    """What is left of the requests and bytes; `most` is the number of requests at first."""
+
+    most: int
+    bytes: int
+    requests: int
+    spent: str = ""
+    lock: threading.Lock = attrs.field(factory=threading.Lock)
+
+
+class Budget:
+    """What a run may still do; safe to share by threads."""
+
+    def __init__(
+        self,
+        requests: int = MOST_REQUESTS,
+        size: int = MOST_BYTES,
+        seconds: float | None = None,
+        *,
+        after: Budget | None = None,
+    ) -> None:
+        """Begin with a number of requests, of bytes received, and of seconds (None: no limit).
+
+        The budget for what is done also `after` another one has ended has the requests and bytes
+        that this has left; its seconds begin when the other's time is over, or it is stopped.
+        """
+        self._after = after
+        self._seconds = seconds
+        self._ends = None if seconds is None or after else time.monotonic() + seconds
+        self._left: _Left = _Left(requests, size, requests) if after is None else after._left
+        self.ended: float | None = None
+        """When it was stopped, by `time.monotonic`."""
+        self._stopped = threading.Event()
+        self._why = ""
+
+    @property
+    def deadline(self) -> float | None:
+        """When the time is over, by `time.monotonic`; None if that is not known."""
+        if self._after is None or self._seconds is None:
+            return self._ends
+        ended = self._after.deadline if self._after.ended is None else self._after.ended
+        return None if ended is None else ended + self._seconds
+
+    @property
+    def spent(self) -> str:
+        """Why nothing more is to be begun, in words; empty while the run goes on."""
+        if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
+            self.stop(_TIME_OVER)
+        return self._why or self._left.spent
+
+    def stop(self, why: str) -> None:
+        """End the run: nothing waits any more. The first reason counts."""
+        if not self._stopped.is_set():
+            self._why, self.ended = why, time.monotonic()
+            self._stopped.set()
+
+    def send(self) -> None:
+        """Count a request. Raises BrokenOffError if none is left."""
+        left = self._left
+        with left.lock:
+            if not left.requests:
+                left.spent = f"the run has made {left.most:,} requests (--max-requests)"
+            if left.spent:
+                raise BrokenOffError(f"not sent: {left.spent}")
+            left.requests -= 1
+
+    def receive(self, size: int) -> None:
+        """Count received bytes; once none are left, further requests are refused."""
+        left = self._left
+        with left.lock:
+            left.bytes -= size
+            if left.bytes < 0:
+                left.spent = "the run has received more bytes than it may"
+
+    def left(self) -> float | None:
+        """Return the seconds left, None for no limit. Raises BrokenOffError if there are none."""
+        if (deadline := self.deadline) is None:
+            return None
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise BrokenOffError(f"not sent: {_TIME_OVER}")
+        return left
+
+    def wait(self, seconds: float) -> None:
+        """Wait. Raises BrokenOffError if the run ends meanwhile."""
+        left = self.left()
+        if left is not None and seconds > left:
+            reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
+            raise BrokenOffError(reason)
+        if self._stopped.wait(seconds):
+            raise BrokenOffError("the run was broken off while this waited")

@@ -1,7 +1,14 @@
-"""Pools of connections: one for each origin, through proxies, with TLS."""
+"""Pools of connections: one for each origin, through proxies, with TLS.
+
+A request goes through the proxy of its run, or of the environment, or through none. The variables
+are curl's: `http_proxy` and `https_proxy` for a scheme, `all_proxy` for both, in upper case, too;
+`no_proxy` lists hosts that are asked without any. A proxy's user and password are shown nowhere.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import ssl
 import threading
 from importlib import import_module
@@ -13,20 +20,25 @@ import urllib3
 from urllib3.util import make_headers
 
 from orgrest.http.transport.connections import Sockets, exact
-from orgrest.http.transport.proxies import is_socks, proxy_for, without_userinfo
-from orgrest.http.transport.urls import Url
+from orgrest.http.transport.wire import show
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from orgrest.http.transport.wire import Url
     from orgrest.model import ClientCertificate
-
 
 _Kind: TypeAlias = "tuple[str, str | None, ClientCertificate | None]"
 _Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None, str | None]"
+
+_PROXY = re.compile(
+    r"(?P<scheme>https?|socks(?:4a?|5h?)?)://(?:(?P<user>[^\s/]*)@)?"
+    r"(?P<place>(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?)/?",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 class Pools:
@@ -66,7 +78,7 @@ class Pools:
         with self._lock:
             origin = (url.origin, certificate, given)
             if origin not in self._pools:
-                proxy = _proxy(url, given)
+                proxy = proxy_for(url, given)
                 key = (url.scheme, proxy, certificate)
                 if key not in self._managers:
                     self._managers[key] = self._new_manager(*key)
@@ -78,7 +90,7 @@ class Pools:
     def refuse_proxy(self, url: Url, given: str | None) -> None:
         """Raise `TransportError` if there is a proxy for a WebSocket."""
         scheme = {"ws": "http", "wss": "https"}[url.scheme]
-        proxy = _proxy(attrs.evolve(url, scheme=scheme), given)
+        proxy = proxy_for(attrs.evolve(url, scheme=scheme), given)
         if proxy is not None:
             raise TransportError(
                 f"WebSockets do not go through the proxy {without_userinfo(proxy)}: "
@@ -153,13 +165,6 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _proxy(url: Url, given: str | None) -> str | None:
-    try:
-        return proxy_for(url, given)
-    except OrgrestError as error:
-        raise TransportError(error.reason) from None
-
-
 def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
     if proxy is None:
         return urllib3.PoolManager(**options)
@@ -173,3 +178,90 @@ def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
     parsed = urllib3.util.parse_url(proxy)
     headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
     return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+
+
+def read_proxy(text: str) -> str:
+    """Return the URL of a proxy; without a scheme it is one of http. Raises OrgrestError."""
+    url = text if "://" in text else f"http://{text}"
+    if _PROXY.fullmatch(url) is None:
+        raise OrgrestError(f"not a proxy: {without_userinfo(url)}")
+    return re.sub(r"^socks(?=:)", "socks5", url, flags=re.IGNORECASE)
+
+
+def without_userinfo(proxy: str) -> str:
+    """Return a proxy's URL for display."""
+    scheme, separator, rest = proxy.partition("://")
+    return show(f"{scheme}{separator}{rest.rpartition('@')[2]}")
+
+
+def is_socks(proxy: str) -> bool:
+    """Tell whether a proxy is one of SOCKS, which tunnels whatever is sent."""
+    return proxy.lower().startswith("socks")
+
+
+def chosen(wanted: str, allowed: Iterable[str]) -> str:
+    """Return the proxy that a document wants, if it is among those that it may choose.
+
+    Its user and password are the document's, else those that stand with the allowed one. Raises
+    OrgrestError.
+    """
+    proxy = read_proxy(wanted)
+    for one in allowed:
+        if _place(one) == _place(proxy):
+            return proxy if "@" in proxy else one
+    shown = without_userinfo(proxy)
+    raise OrgrestError(
+        f"@proxy {shown}: a document chooses no proxy unless the run is started with "
+        f"--allow-proxy {shown}"
+    )
+
+
+def _place(proxy: str) -> str:
+    return without_userinfo(proxy).lower().rstrip("/")
+
+
+def proxy_for(url: Url, given: str | None) -> str | None:
+    """Return the proxy for a URL: the one that is given, else the environment's.
+
+    None if there is none, or if `no_proxy` has the host. Raises TransportError.
+    """
+    proxy = given
+    if not proxy and any(name.lower().endswith("_proxy") for name in os.environ):
+        from urllib.request import getproxies_environment
+
+        proxies = getproxies_environment()
+        proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or _is_listed(url, os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")):
+        return None
+    try:
+        return read_proxy(proxy)
+    except OrgrestError as error:
+        raise TransportError(error.reason) from None
+
+
+def _is_listed(url: Url, listed: str) -> bool:
+    """Tell whether a list names a host: itself, a domain above it, its network, or all (`*`)."""
+    names = re.split(r"[\s,]+", listed.strip().lower())
+    if names == ["*"]:
+        return True
+    host = url.host.strip("[]").rstrip(".")
+    return any(_names(name, host, url.port) for name in names if name)
+
+
+def _names(name: str, host: str, port: int) -> bool:
+    if "/" in name or ":" in host:
+        return _holds(name, host)
+    name, _, of_port = name.partition(":")
+    name = name.strip(".")
+    if of_port and of_port != str(port):
+        return False
+    return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+def _holds(network: str, host: str) -> bool:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network.strip("[]"), strict=False)
+    except ValueError:  # a host by name, or no network
+        return False

@@ -5,21 +5,24 @@ credentials, no client certificate, and only the headers of an allow-list: any o
 carry a credential (`X-Api-Key`). What of a request holds a secret is known from how it was made
 (`Request.held`); its bytes are searched as well. An origin that a secret of the user's may not be
 sent to gets nothing of a request that holds it.
+
+A public server that redirects to a private address (`http://169.254.169.254/`, a router, a service
+on loopback) would make the client send requests that the server cannot send itself (SSRF). So an
+address is private unless it is known to be public. Sources: IANA's special-purpose address
+registries for IPv4 and IPv6, as of RFC 9637; RFC 6052 (NAT64), RFC 3056 (6to4), RFC 5214 (ISATAP).
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from urllib.parse import unquote
 
 import attrs
 
-from orgrest.http.transport.destinations import check_destination
-from orgrest.http.transport.urls import parse_url, resolve, show
+from orgrest.http.transport.wire import Url, check_destination, parse_url, show
 from orgrest.model import Request, Response, Secret, TransportError, possible, to_bytes
-
-STATUSES = frozenset({301, 302, 303, 307, 308})
-MAX_REDIRECTS = 10
 
 _ABOUT_BODY = frozenset({"content-length", "transfer-encoding", "content-encoding", "expect"})
 _TO_ANY_ORIGIN = _ABOUT_BODY | {
@@ -41,7 +44,29 @@ _TO_ANY_ORIGIN = _ABOUT_BODY | {
     "user-agent",
 }
 _SHORTEST = 6  # characters of a part of a URL that is looked for in others
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _OF_ORIGIN = frozenset({"host"})  # replaced, not left out
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""The only IPv6 block from which IANA assigns public addresses."""
+_SPECIAL_6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        ("2001::/23", "2001:db8::/32", "3fff::/20"),  # protocols (Teredo, ORCHID), documentation
+    )
+)
+_SPECIAL_4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+            *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+            *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
+        ),
+    )
+)
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_ISATAP = 0x5EFE
+"""The middle of an ISATAP interface identifier, before the IPv4 address in the last 32 bits."""
 
 
 def _becomes_get(status: int, method: str) -> bool:
@@ -51,10 +76,10 @@ def _becomes_get(status: int, method: str) -> bool:
     return status in (301, 302) and method == "POST"
 
 
-def _may_go(request: Request, url: str) -> bool:
-    """Tell whether the user's secrets in a request, in whatever form, may be sent to a URL."""
+def _may_go(request: Request, url: Url) -> bool:
+    """Return whether the user's secrets in a request, in whatever form, may be sent to a URL."""
     try:
-        check_destination(attrs.evolve(request, url=url))
+        check_destination(request, url)
     except TransportError:
         return False
     return True
@@ -90,7 +115,7 @@ def redirected(
         method, body = "GET", None
         headers = tuple((n, v) for n, v in headers if n.lower() not in _ABOUT_BODY)
     if new.origin != old.origin:
-        bare = not _may_go(request, new.text)
+        bare = not _may_go(request, new)
         if request.credentials is not None:
             left_out = ("Authorization",)
         request = attrs.evolve(request, credentials=None, certificate=None)
@@ -140,3 +165,93 @@ def redirected(
         held |= {pair for pair in request.held if pair[0] == "body" and body is not None}
     following = attrs.evolve(request, method=method, url=url, headers=headers, body=body, held=held)
     return following, left_out
+
+
+def resolve(base: Url, reference: str) -> Url:
+    """Return what a reference, as of a `Location` header, means at `base`.
+
+    Source: RFC 3986, section 5.2, where a reference of the base's own scheme may be relative.
+    `urllib.parse.urljoin` loses what is empty in a path or a query. Raises `TransportError`.
+    """
+    scheme, _, relative = reference.partition(":")
+    if scheme.lower() == base.scheme and not relative.startswith("//"):
+        reference = relative
+    path, mark, query = reference.partition("#")[0].partition("?")
+    if path.startswith("//"):
+        reference = f"{base.scheme}:{reference}"
+    elif not _SCHEME.match(path):
+        own, *asked = ("/" if base.target == "*" else base.target).partition("?")
+        if not path:
+            path, (mark, query) = own, (mark, query) if mark else asked
+        elif not path.startswith("/"):
+            path = own[: own.rindex("/") + 1] + path
+        reference = f"{base.scheme}://{base.netloc}{path}{mark}{query}"
+    found = parse_url(reference)
+    path, mark, query = found.target.partition("?")
+    return attrs.evolve(found, target=f"{_without_dots(path)}{mark}{query}")
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without the segments `.` and `..` (RFC 3986, section 5.2.4)."""
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == ".." and len(kept) > 1:
+            kept.pop()
+        if segment not in (".", ".."):
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return "/".join(kept)
+
+
+class PrivateAddressError(TransportError):
+    """A redirect to a private address."""
+
+    def __init__(self, host: str, address: str) -> None:
+        """Create the error for `host` at `address`."""
+        where = host if host == address else f"{host} ({address})"
+        super().__init__(
+            f"a public server redirects to a private address, {where}: not followed "
+            "(--allow-private follows it)"
+        )
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is public, as is any IPv4 address embedded in it.
+
+    False for text that is not an address.
+    """
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return not any(parsed in network for network in _SPECIAL_4)
+    low = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+    if parsed.ipv4_mapped is not None or parsed in _NAT64:
+        return is_public(str(low))
+    if parsed not in _UNICAST or any(parsed in network for network in _SPECIAL_6):
+        return False
+    if parsed.sixtofour is not None and not is_public(str(parsed.sixtofour)):
+        return False
+    return int(parsed) >> 32 & 0xFFFF != _ISATAP or is_public(str(low))
+
+
+def literal(host: str) -> str | None:
+    """Return the address of a URL's host if no DNS lookup is needed, None for other names."""
+    name = host.strip("[]").rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
+        return "127.0.0.1"
+    try:
+        found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return None
+    return str(found[0][4][0])
+
+
+def check_public(host: str) -> None:
+    """Raise PrivateAddressError for the host of a URL that is a private address, not a name."""
+    address = literal(host)
+    if address is not None and not is_public(address):
+        raise PrivateAddressError(host, address)

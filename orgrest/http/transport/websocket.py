@@ -1,4 +1,4 @@
-"""WebSockets (RFC 6455): messages sent and received, by the package `websockets`.
+"""WebSockets (RFC 6455), opened by the package `websockets`.
 
 A request's body holds the messages, with lines `===` between them. `=== wait-for-server` waits for
 a message of the server before the next one is sent; several of these lines wait for several. The
@@ -10,27 +10,29 @@ from __future__ import annotations
 
 import contextlib
 import re
+import selectors
+import socket
 import ssl
+import threading
 import time
 from base64 import b64encode
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from orgrest.http.transport.connections import CANCELLED
-from orgrest.http.transport.headers import flow_of, headers_for
-from orgrest.http.transport.thread_safe import ThreadSafeSocket
-from orgrest.http.transport.urls import show
+from orgrest.http.transport.wire import authorized, headers_for, show
 from orgrest.model import Headers, Request, Response, TransportError
 
 if TYPE_CHECKING:
-    import socket
+    from collections.abc import Callable
 
     from orgrest.http.transport.connections import Sockets
+    from orgrest.http.transport.events import Listener
     from orgrest.http.transport.limits import Limits
-    from orgrest.http.transport.streams import Listener
-    from orgrest.http.transport.urls import Url
+    from orgrest.http.transport.wire import Url
 
 METHODS = frozenset({"GET", "WEBSOCKET"})
 _SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
@@ -39,6 +41,10 @@ _OWN = re.compile(
     r"host|connection|upgrade|content-length|accept-encoding|"
     r"sec-websocket-(?:key|version|extensions|protocol)"
 )
+_T = TypeVar("_T")
+
+_RECHECK = 1.0
+"""The interval in seconds at which waiting threads check whether the socket was closed."""
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
@@ -112,7 +118,7 @@ def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> 
     if given is not None and given.lower() != url.netloc:
         raise TransportError("the Host of a WebSocket is that of its URL")
     opening = attrs.evolve(request, method="GET", body=None)
-    lines = headers_for(next(flow_of(opening, url)), url, cookie)
+    lines = headers_for(authorized(opening, url), url, cookie)
     protocols = request.header("Sec-WebSocket-Protocol")
     return {
         "subprotocols": [one.strip() for one in protocols.split(",")] if protocols else None,
@@ -204,3 +210,79 @@ def _response(
         url=url.text,
         warnings=() if why is None else (why,),
     )
+
+
+class ThreadSafeSocket:
+    """A connected socket whose calls are serialized, and which waits for the peer between them.
+
+    The package `websockets` reads from it in one thread and writes to it in another, which has two
+    problems with TLS. OpenSSL allows only one call at a time per connection: a request written
+    while the session tickets of TLS 1.3 are read can get lost. And a read blocks if only those
+    tickets have arrived; closing the socket in another thread does not wake it, so that a server
+    that never answers would be waited for forever.
+
+    It implements what `websockets` uses; each call to send ends after `timeout` seconds.
+    """
+
+    def __init__(self, connected: socket.socket, timeout: float) -> None:
+        connected.setblocking(False)
+        self.socket = connected
+        self._timeout = timeout
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """Return the file descriptor, -1 after the socket was closed."""
+        return self.socket.fileno()
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Set how long a call to send may take; it can only be shortened."""
+        if seconds is not None:
+            self._timeout = min(self._timeout, seconds)
+
+    def recv(self, size: int) -> bytes:
+        """Return received bytes, or b"" at the end.
+
+        Raises OSError, also if the socket is closed.
+        """
+        return self._retried(partial(self.socket.recv, size), selectors.EVENT_READ, None)
+
+    def sendall(self, data: bytes) -> None:
+        """Send all of it. Raises OSError: a TimeoutError if the peer does not read it."""
+        deadline = time.monotonic() + self._timeout
+        left = memoryview(data)
+        while left:
+            send = partial(self.socket.send, left)
+            left = left[self._retried(send, selectors.EVENT_WRITE, deadline) :]
+
+    def shutdown(self, how: int) -> None:
+        """Shut the connection down for one side or both, which wakes waiting threads."""
+        socket.socket.shutdown(self.socket, how)
+
+    def close(self) -> None:
+        """Close the socket, and wake waiting threads."""
+        with contextlib.suppress(OSError):
+            self.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self.socket.close()
+
+    def _retried(self, call: Callable[[], _T], ready: int, deadline: float | None) -> _T:
+        """Call until it is done, and wait between calls until the socket is ready."""
+        while True:
+            try:
+                with self._lock:
+                    return call()
+            except ssl.SSLWantReadError:
+                wanted = selectors.EVENT_READ
+            except ssl.SSLWantWriteError:
+                wanted = selectors.EVENT_WRITE
+            except BlockingIOError:
+                wanted = ready
+            left = _RECHECK if deadline is None else min(_RECHECK, deadline - time.monotonic())
+            if left <= 0:
+                raise TimeoutError("the other side does not read")
+            with selectors.DefaultSelector() as selector:
+                try:
+                    selector.register(self.socket, wanted)
+                except ValueError as error:
+                    raise OSError("the socket was closed") from error
+                selector.select(left)

@@ -28,6 +28,6 @@ def proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
     directive = parsed.directive("proxy")
     if directive is None:
         return None
-    from orgrest.http.transport.proxies import chosen
+    from orgrest.http.transport.pools import chosen
 
     return chosen(directive.value.text.strip(), settings.proxies)

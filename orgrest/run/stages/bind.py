@@ -25,7 +25,7 @@ def bound(request: Request, secrets: Secrets) -> Request:
     They are beside those known to be in it: a server sent them back. Raises ExpansionError if any
     may not be sent to its URL.
     """
-    from orgrest.http.transport import check_destination
+    from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in
 
     found = {(part, one) for one in secrets.bound for part in spelled_in(request, one.text)}

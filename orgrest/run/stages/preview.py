@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def preview(job: Job) -> None:
     """Keep a request without a response. Raises TransportError for one that cannot be sent."""
-    from orgrest.http.transport import wire_headers
+    from orgrest.http.transport.wire import wire_headers
 
     assert job.request is not None  # noqa: S101 - the order of the stages
     assert job.values is not None  # noqa: S101 - the order of the stages
@@ -28,12 +28,12 @@ def preview(job: Job) -> None:
 
 def _with_cookies(job: Job, request: Request) -> Request:
     """Return a request with the cookies of earlier runs that would go along, if there are any."""
-    from orgrest.http.transport import wire_url
+    from orgrest.http.transport.wire import parse_url
 
-    cookies, url = job.work.cookies, wire_url(request)
+    cookies, url = job.work.cookies, parse_url(request.url)
     if cookies is None or job.parsed.directive("no-cookie-jar") is not None:
         return request
-    cookie = cookies.header(url.replace("ws", "http", 1) if url[:2] == "ws" else url)
+    cookie = cookies.header(url)
     if cookie is None or request.header("Cookie") is not None:
         return request
     return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))

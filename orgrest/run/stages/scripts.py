@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.scripts import Result
     from orgrest.http.syntax import ParsedRequest, Script
+    from orgrest.http.transport.client import Hop
     from orgrest.http.values import Context
     from orgrest.model import Response, Secret
     from orgrest.run.job import Job
@@ -210,7 +211,7 @@ def _take(
 
 def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response | str:
     """Send a script's request, in which are the secrets of all that it `made`; record it."""
-    from orgrest.http.transport import BrokenOffError, Trace
+    from orgrest.http.transport.limits import BrokenOffError
 
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
     if work.settings.dry_run:
@@ -228,12 +229,13 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
         line=parsed.source.position(parsed.target.offset(0)).line,
         held=frozenset((part, one) for part in parts for one in possible(made)),
     )
-    trace = Trace(work.numbers)
+    hops: list[Hop] = []
     try:
         return work.sending.send(
             bound(request, secrets),
             cookies=work.cookies,
-            trace=trace,
+            hops=hops,
+            numbers=work.numbers,
             timeout=work.settings.timeout,
         )
     except BrokenOffError:
@@ -249,7 +251,7 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
                 started=hop.started,
                 reason="script",
             )
-            for hop in trace.hops
+            for hop in hops
         )
 
 

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.parsing.request_file import is_jetbrains
-from orgrest.http.transport import BrokenOffError
+from orgrest.http.transport.limits import BrokenOffError
 from orgrest.model import TransportError
 from orgrest.run.directives import seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport.client import Hop
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
     from orgrest.run.job import Job
@@ -92,23 +93,23 @@ def _renewed(job: Job, request: Request) -> Request | None:
 
 def _once(job: Job, request: Request) -> Exchange:
     """Send a request once; add the exchange to the job's attempts. Raises OrgrestError."""
-    from orgrest.http.transport import Trace
-
     work, parsed = job.work, job.parsed
-    trace, response, failure = Trace(work.numbers), None, None
+    hops: list[Hop] = []
+    response, failure = None, None
     try:
         response = work.sending.send(
             request,
             on_message=_shown(work.services.on_message, request.secrets),
             cookies=None if parsed.directive("no-cookie-jar") else work.cookies,
-            trace=trace,
+            hops=hops,
+            numbers=work.numbers,
             **options(job.task.arguments, parsed, work.settings),
         )
     except TransportError as error:
-        if isinstance(error, BrokenOffError) and not trace.hops:
+        if isinstance(error, BrokenOffError) and not hops:
             raise  # nothing was sent
         failure = error
-    job.attempts.append(Exchange.of_hops(request, trace.hops, response, failure))
+    job.attempts.append(Exchange.of_hops(request, hops, response, failure))
     return job.attempts[-1]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from orgrest.http.transport import Budget
+from orgrest.http.transport.limits import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
 
 TEARDOWN = 30.0
 """The seconds that teardowns may take when the run is over."""

@@ -86,7 +86,7 @@ class Document(pytest.File):
         return _send(opened, step)
 
     def _open(self) -> Opened:
-        from orgrest.http.transport import Client
+        from orgrest.http.transport.client import Client
         from orgrest.http.values import Inputs
 
         option = self.config.getoption

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orgrest.model import OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
-    from orgrest.http.transport import Client
+    from orgrest.http.transport.client import Client
 
 PAUSE = 0.2
 """Seconds between two attempts."""

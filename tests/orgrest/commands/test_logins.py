@@ -19,7 +19,7 @@ import pytest
 from login_browser import Browser as Client
 from oauth_provider import Provider
 
-from orgrest.http.transport import Client as Sending
+from orgrest.http.transport.client import Client as Sending
 from orgrest.http.values import Inputs
 from orgrest.model import OrgrestError
 from orgrest.run.login_store import LoginStore

@@ -12,7 +12,8 @@ import pytest
 from orgrest.commands.main import program
 from orgrest.commands.options import KINDS, client_of, inputs_of, settings_of
 from orgrest.editor.server.environments import Choices
-from orgrest.http.transport import Budget, Client
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.limits import Budget
 from orgrest.http.values import Inputs
 from orgrest.options import EXPORT, OPTIONS, REPORT, RUN, TEST, Option, options_of
 from orgrest.run.plan import Choice

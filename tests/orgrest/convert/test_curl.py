@@ -22,7 +22,8 @@ from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client, wire_headers
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.wire import wire_headers
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import (
     ClientCertificate,

@@ -20,7 +20,8 @@ from servers import RawServer, response
 
 from orgrest.commands.main import program
 from orgrest.files import File
-from orgrest.http.transport import Client, wire_url
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.wire import wire_url
 from orgrest.http.values import Inputs
 from orgrest.model import Request
 from orgrest.run.run import Run

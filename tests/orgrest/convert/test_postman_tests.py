@@ -14,7 +14,7 @@ from servers import RawServer, response
 
 from orgrest.commands.main import program
 from orgrest.files import File
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
 from orgrest.run.services import Services

@@ -17,7 +17,7 @@ from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.editor.outline import tokens
 from orgrest.http.assertions import OPERATORS, SUBJECTS
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
 from orgrest.run.services import Services

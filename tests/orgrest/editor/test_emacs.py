@@ -18,7 +18,7 @@ import pytest
 from components import needs
 from servers import RawServer, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs
 from orgrest.org.document import Document
 from orgrest.org.placing import closes, place

@@ -21,7 +21,7 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.formatting import formatted
 from orgrest.editor.regions import Kind
 from orgrest.files import File
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.model import Span
 from orgrest.org.text import apply

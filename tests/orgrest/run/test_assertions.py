@@ -15,7 +15,7 @@ from components import needs_engine
 from servers import RawServer, by_path, response
 
 from orgrest.http import scripts
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.installing import install_command
 from orgrest.run.outcomes import Outcome

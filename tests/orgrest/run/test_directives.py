@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 from servers import RawServer, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.run.directives import ACTING
 from orgrest.run.run import Run
 from orgrest.run.services import Services

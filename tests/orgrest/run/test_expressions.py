@@ -19,7 +19,7 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.http import scripts
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.installing import install_command
 from orgrest.org.text import apply

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, by_path, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.document import Document

@@ -17,7 +17,8 @@ from servers import RawServer, response
 from waiting import wait_until
 
 from orgrest.http.auth import flows
-from orgrest.http.transport import Budget, Client
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.limits import Budget
 from orgrest.http.values import Inputs
 from orgrest.run.login_store import LoginStore
 from orgrest.run.logins import Logins, Person

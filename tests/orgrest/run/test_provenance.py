@@ -15,7 +15,7 @@ import pytest
 from components import needs_engine
 from servers import RawServer, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
 from orgrest.run.services import Services

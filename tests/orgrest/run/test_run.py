@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
 
 from orgrest.files import write_result
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.org.document import Document
 from orgrest.run.outcomes import EvaluationError, Outcome

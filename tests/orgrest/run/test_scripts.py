@@ -16,7 +16,7 @@ from components import needs_engine
 from servers import RawServer, response
 
 from orgrest.commands.main import main
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
@@ -382,7 +382,7 @@ def test_a_test_of_the_response_before_there_is_one_fails(run) -> None:
 def test_sleeping_waits_and_costs_no_time_of_computing(run, monkeypatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(
-        "orgrest.http.transport.Budget.wait", lambda _, length: slept.append(length)
+        "orgrest.http.transport.limits.Budget.wait", lambda _, length: slept.append(length)
     )
     done = run(
         "{{\nawait sleep(3000);\nawait new Promise((go) => setTimeout(go, 500));\n"

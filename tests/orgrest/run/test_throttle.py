@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.run.directives.ratelimit import Limit, wait
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.run import Run

@@ -15,7 +15,7 @@ import attrs
 import pytest
 from servers import RawServer, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run

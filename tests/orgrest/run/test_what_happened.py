@@ -29,7 +29,7 @@ from servers import RawServer, response
 
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.reports import har, html, junit, tap
 from orgrest.run.plan import Choice

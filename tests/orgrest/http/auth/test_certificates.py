@@ -15,7 +15,7 @@ from servers import RawServer, response
 
 from orgrest.http.auth import certificates
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ClientCertificate, ExpansionError, OrgrestError, Request, TransportError
 

@@ -14,7 +14,7 @@ from servers import RawServer, httpbin, response
 from orgrest.http.auth import digest
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, expand
 from orgrest.model import ExpansionError, Request, TransportError
 

@@ -26,7 +26,7 @@ from orgrest.convert.curl import to_command
 from orgrest.http import auth
 from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, expand
 from orgrest.model import OrgrestError, Request, Response, Source, Timing, TransportError
 

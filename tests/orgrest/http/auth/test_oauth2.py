@@ -14,7 +14,7 @@ from servers import RawServer, response
 from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs, check
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run

@@ -7,7 +7,8 @@ from servers import RawServer, response
 
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client, wire_headers
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.wire import wire_headers
 from orgrest.http.values import Context, expand
 from orgrest.model import ExpansionError, Headers, Request, TransportError
 

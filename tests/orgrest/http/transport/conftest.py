@@ -9,7 +9,7 @@ import trustme
 from exchanges import tls_of
 from servers import RawServer, echo
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, response
 
-from orgrest.http.transport import BrokenOffError, Budget, Client
-from orgrest.http.transport.budget import MOST_BYTES
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.limits import MOST_BYTES, BrokenOffError, Budget
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from exchanges import failure, tls_of
 from servers import RawServer, closing, response
 from waiting import wait_until
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.model import Request
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import pytest
 from exchanges import failure, head_of, headers_sent
 from servers import RawServer, by_path, closing, echo, httpbin, response
 
-from orgrest.http.transport import Client, wire_headers
-from orgrest.http.transport.budget import Budget
-from orgrest.http.transport.trace import Trace
+from orgrest.http.transport.client import Client, Hop
+from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.limits import Budget
+from orgrest.http.transport.wire import wire_headers
 from orgrest.model import Headers, Request
 from orgrest.run.outcomes import Exchange
 
@@ -59,7 +60,7 @@ def test_a_header_value_outside_ascii_is_sent_as_its_bytes(client: Client) -> No
     ],
 )
 def test_the_users_own_header_replaces_ours(client: Client, name: str, value: str) -> None:
-    cookies = client.new_cookies()
+    cookies = Cookies()
     setting = response(b"", "Set-Cookie: theirs=1; Path=/")
     with RawServer(by_path({"/set": setting, "/": echo})) as server:
         client.send(Request("GET", f"{server.url}/set"), cookies=cookies)
@@ -303,10 +304,10 @@ def test_a_get_that_is_sent_again_counts_and_is_recorded_twice() -> None:
 
     with RawServer(once) as server, Client(budget=Budget(requests=3)) as client:
         client.send(Request("GET", server.url))
-        trace = Trace()
-        assert client.send(Request("GET", server.url), trace=trace).body == b"ok"
-        assert [hop.response is None for hop in trace.hops] == [True, False]
-        assert Exchange.of_hops(trace.hops[0].request, trace.hops).attempts == 2
+        hops: list[Hop] = []
+        assert client.send(Request("GET", server.url), hops=hops).body == b"ok"
+        assert [hop.response is None for hop in hops] == [True, False]
+        assert Exchange.of_hops(hops[0].request, hops).attempts == 2
         assert "--max-requests" in failure(client, Request("GET", server.url))
     assert len(seen) == 3
 
@@ -344,7 +345,7 @@ def test_httpbin_sees_what_was_sent(client: Client) -> None:
         seen = json.loads(client.send(sent).body)
         assert seen["args"] == {"a": "ä"}
         assert seen["json"] == {"b": 1}
-        cookies = client.new_cookies()
+        cookies = Cookies()
         answer = client.send(Request("GET", f"{url}/cookies/set?k=v"), cookies=cookies)
         assert json.loads(answer.body) == {"cookies": {"k": "v"}}
         for path in ("gzip", "deflate"):

@@ -11,8 +11,9 @@ from exchanges import headers_sent
 from servers import RawServer, response
 from urllib3.util import make_headers
 
-from orgrest.http.transport import Client, codings, headers
-from orgrest.http.transport.headers import accept_encoding
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.reading import PACKAGES
+from orgrest.http.transport.wire import accept_encoding
 from orgrest.installing import install_command
 from orgrest.model import Request, TransportError
 
@@ -73,8 +74,8 @@ def coded(client: Client, coding: str, body: bytes) -> bytes:
 
 
 def offered(coding: str) -> object:
-    missing = coding not in headers.accept_encoding()
-    return pytest.mark.skipif(missing, reason=f"pip install {codings.PACKAGES[coding]}")
+    missing = coding not in accept_encoding()
+    return pytest.mark.skipif(missing, reason=f"pip install {PACKAGES[coding]}")
 
 
 @pytest.mark.parametrize(

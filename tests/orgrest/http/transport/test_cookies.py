@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
 
 from orgrest.commands.main import main
-from orgrest.http.transport import Client, Cookies
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.wire import parse_url
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
@@ -160,7 +162,7 @@ def test_curl_goes_on_with_our_cookies_and_we_with_curls(server: RawServer, tmp_
 def test_pythons_reader_of_such_files_reads_ours(server: RawServer, tmp_path: Path) -> None:
     file = tmp_path / "jar"
     with Client() as client:
-        cookies = client.new_cookies()
+        cookies = Cookies()
         client.send(Request("GET", f"{server.url}/set"), cookies=cookies)
     file.write_bytes(cookies.written())
     jar = http.cookiejar.MozillaCookieJar()
@@ -181,10 +183,10 @@ def test_cookies_keep_their_scope_in_the_file() -> None:
         f"old.org\tFALSE\t/\tFALSE\t{LATER - 20_000}\tgone\tz\n"
     ).encode()
     cookies = Cookies.read(data, "jar")
-    assert cookies.header("https://sub.example.org/a/b") == "n=v; wide=y"
-    assert cookies.header("http://example.org/a") == "wide=y"
-    assert cookies.header("http://localhost:8080/") == "l=x"
-    assert cookies.header("http://example.com/") is None
+    assert cookies.header(parse_url("https://sub.example.org/a/b")) == "n=v; wide=y"
+    assert cookies.header(parse_url("http://example.org/a")) == "wide=y"
+    assert cookies.header(parse_url("http://localhost:8080/")) == "l=x"
+    assert cookies.header(parse_url("http://example.com/")) is None
     written = cookies.written().decode()
     assert f"#HttpOnly_.example.org\tTRUE\t/a\tTRUE\t{LATER}\tn\tv\n" in written
     assert "\nlocalhost\tFALSE\t/\tFALSE\t0\tl\tx\n" in written
@@ -204,7 +206,7 @@ def test_no_value_of_a_server_makes_another_cookie_in_the_file(value: str) -> No
     given = "".join(c for c in value if c not in "\r\n\0").encode("utf-8", "ignore")
     header = b"Set-Cookie: a=" + given + b"\tx"
     with RawServer(response(b"", header)) as server, Client() as client:
-        cookies = client.new_cookies()
+        cookies = Cookies()
         client.send(Request("GET", server.url), cookies=cookies)
     lines = [x for x in cookies.written().decode("latin-1").split("\n") if x and x[0] != "#"]
     assert all(len(line.split("\t")) == 7 and line.split("\t")[5] == "a" for line in lines)
@@ -227,17 +229,19 @@ def test_only_a_cookie_with_a_domain_goes_to_subdomains(
 ) -> None:
     with RawServer(response(b"", line)) as server, Client() as client:
         monkeypatch.setenv("http_proxy", server.url)  # it answers for every name
-        cookies = client.new_cookies()
+        cookies = Cookies()
         client.send(Request("GET", "http://api.example.test/"), cookies=cookies)
         asked = ("api.example.test", "v1.api.example.test", "xapi.example.test", "example.test")
-        got = [name for name in asked if cookies.header(f"http://{name}/") is not None]
+        got = [name for name in asked if cookies.header(parse_url(f"http://{name}/")) is not None]
         assert got == names
         again = Cookies.read(cookies.written(), "jar")
-        assert [name for name in asked if again.header(f"http://{name}/") is not None] == names
+        assert [
+            name for name in asked if again.header(parse_url(f"http://{name}/")) is not None
+        ] == names
 
 
 def test_cookies_come_back_within_a_document_and_not_in_another(client: Client) -> None:
-    cookies = client.new_cookies()
+    cookies = Cookies()
     lines = ("Set-Cookie: a=1; Path=/", "Set-Cookie: b=2; Path=/deep")
     with RawServer(by_path({"/set": response(b"", *lines), "/": echo, "/deep/x": echo})) as server:
         client.send(Request("GET", f"{server.url}/set"), cookies=cookies)
@@ -245,12 +249,12 @@ def test_cookies_come_back_within_a_document_and_not_in_another(client: Client) 
         assert headers_sent(server)["cookie"] == "a=1"
         client.send(Request("GET", f"{server.url}/deep/x"), cookies=cookies)
         assert headers_sent(server)["cookie"] == "b=2; a=1"
-        client.send(Request("GET", f"{server.url}/"), cookies=client.new_cookies())
+        client.send(Request("GET", f"{server.url}/"), cookies=Cookies())
         assert "cookie" not in headers_sent(server)
 
 
 def test_cookies_are_not_shown_to_another_port(client: Client) -> None:
-    cookies = client.new_cookies()
+    cookies = Cookies()
     with RawServer(response(b"", "Set-Cookie: a=1")) as one, RawServer(echo) as other:
         client.send(Request("GET", one.url), cookies=cookies)
         client.send(Request("GET", other.url), cookies=cookies)

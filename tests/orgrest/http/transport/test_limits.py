@@ -11,7 +11,7 @@ import pytest
 from exchanges import failure
 from servers import RawServer, echo, response, silent, stalling
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.model import Request
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ from servers import Proxy, RawServer, Socks, echo, response
 from waiting import wait_until
 
 from orgrest.commands.main import main
-from orgrest.http.transport import Client, pools
-from orgrest.http.transport.proxies import chosen, proxy_for, read_proxy
-from orgrest.http.transport.urls import parse_url
+from orgrest.http.transport import pools
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.pools import chosen, proxy_for, read_proxy
+from orgrest.http.transport.wire import parse_url
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError, Request
 

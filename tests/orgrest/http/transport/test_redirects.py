@@ -10,10 +10,10 @@ import pytest
 from exchanges import failure, headers_sent
 from servers import Handler, RawServer, by_path, echo, response
 
-from orgrest.http.transport import Client
-from orgrest.http.transport.addresses import is_public
-from orgrest.http.transport.trace import Trace
-from orgrest.http.transport.urls import parse_url, resolve
+from orgrest.http.transport.client import Client, Hop
+from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.redirects import is_public, resolve
+from orgrest.http.transport.wire import parse_url
 from orgrest.http.values.shorthand import absolute_url
 from orgrest.model import Request, TransportError
 
@@ -232,7 +232,7 @@ def test_credentials_never_reach_another_origin(client: Client) -> None:
         ("X-Api-Key", "k-s3cret"),
         ("X-A", "1"),
     )
-    cookies = client.new_cookies()
+    cookies = Cookies()
     with RawServer(response(b"")) as other:
         away = response(b"", f"Location: {other.url}/b", "Set-Cookie: c=1", status="302 Found")
         with RawServer(away) as server:
@@ -321,7 +321,7 @@ def test_options_of_the_whole_server_is_sent_with_an_asterisk(client: Client) ->
             "GET * cannot be sent: only OPTIONS has no path"
         )
     with RawServer(to("a")) as server:
-        trace = Trace()
+        hops: list[Hop] = []
         with pytest.raises(TransportError, match="still redirected"):
-            client.send(Request("OPTIONS", f"{server.url}*"), trace=trace)
-        assert trace.hops[1].request.url == f"{server.url}/a"
+            client.send(Request("OPTIONS", f"{server.url}*"), hops=hops)
+        assert hops[1].request.url == f"{server.url}/a"

@@ -17,7 +17,8 @@ from servers import RawServer, response
 from websockets.sync.server import ServerConnection, serve
 
 from orgrest.http.parsing import request_file
-from orgrest.http.transport import Client, websocket
+from orgrest.http.transport.client import Client
+from orgrest.http.transport.websocket import messages
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
 from orgrest.run.outcomes import Outcome
@@ -332,8 +333,8 @@ def test_messages_are_parted_at_the_marks_only(texts: list[str], data: st.DataOb
     for wait, text in zip(waits, texts[1:], strict=True):
         parts += ["=== wait-for-server" if wait else "===", text]
     expected = list(zip([False, *waits], (text.encode() for text in texts), strict=True))
-    assert websocket.messages("\n".join(parts).encode()) == expected
-    assert websocket.messages("\r\n".join(parts).encode()) == expected
+    assert messages("\n".join(parts).encode()) == expected
+    assert messages("\r\n".join(parts).encode()) == expected
 
 
 def test_urls_of_websockets_are_those_of_the_tools() -> None:

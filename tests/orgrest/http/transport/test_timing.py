@@ -10,7 +10,7 @@ import trustme
 from exchanges import tls_of
 from servers import RawServer, by_path, response
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.model import Request, Timing
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import trustme
 from exchanges import failure, tls_of
 from servers import RawServer, closing, echo
 
-from orgrest.http.transport import Client
+from orgrest.http.transport.client import Client
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
