@@ -15,7 +15,7 @@ from benchmarks.timing import table, verdict
 from scriptschema import strategies
 from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices
-from scriptschema.commands.corpus_report import plot, print_report
+from scriptschema.commands.corpus.report import plot, print_report
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type

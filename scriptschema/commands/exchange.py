@@ -1,12 +1,13 @@
-"""The commands `schema`, `convert` and `show`: for other programs, and for reading."""
+"""The commands `schema`, `dictionary`, `convert` and `show`: for other programs and readers."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Iterator
+from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,9 +25,10 @@ from scriptschema.commands.console import (
     refuse_terminal,
     report,
 )
+from scriptschema.commands.luau import load_names, names_option
 
 if TYPE_CHECKING:
-    from scriptschema.commands.outline import Line
+    from scriptschema.base import Message
     from scriptschema.files import Input
     from scriptschema.versions import Version
 
@@ -47,6 +49,26 @@ def schema(descriptor_set: bool, luau: Version | None) -> None:
         files.write(files.STANDARD, interop.file_descriptor_set(luau))
     else:
         files.write(files.STANDARD, interop.proto_source(luau).encode())
+
+
+@program.command("dictionary")
+@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
+@names_option
+@luau_option
+def dictionary_command(output: str | None, names_path: Path | None, luau: Version | None) -> None:
+    """Write Luau's tokens as a dictionary for libFuzzer and AFL++.
+
+    libFuzzer reads it with -dict, AFL++ with -x.
+
+    \b
+    scriptschema dictionary -o luau.dict
+    scriptschema dictionary --luau today -o luau.dict
+    """
+    from scriptschema import files
+    from scriptschema.luau.dictionary import dictionary
+
+    target = files.STANDARD if output is None else Path(output)
+    files.write(target, dictionary(load_names(names_path), luau).encode())
 
 
 @program.command()
@@ -129,9 +151,66 @@ def show(path: Path, from_format: Any, message_name: str, luau: Version | None) 
     except (files.FileError, ValueError) as error:
         report(error)
         sys.exit(1)
-    from scriptschema.commands.outline import outline
-
     print_outline(outline(message), size)
+
+
+class Line(NamedTuple):
+    """One line: the branches before it, the path step, the message's name, its plain values."""
+
+    branches: str
+    step: str
+    name: str
+    values: tuple[tuple[str, str], ...]
+    depth: int
+    nodes: int
+
+
+def outline(tree: Message) -> Iterator[Line]:
+    """Yield the lines of `tree`, top down: one a message.
+
+    A message that is one of several (`Expr`, `Stat` ...) shares its line with the alternative that
+    is set; numbers, strings and the like stand on the line of their message.
+    """
+    from scriptschema.base import Message
+
+    stack = [(tree, "", "", "", 0)]
+    while stack:
+        message, step, branch, below, depth = stack.pop()
+        nodes = 1
+        while isinstance(message.alternative, Message) and not _others(message):
+            step = ".".join(filter(None, (step, message.which)))
+            message = message.alternative
+            depth += 1
+            nodes += 1
+        values = []
+        children = []
+        for name, field in message.ALL_FIELDS.items():
+            value = getattr(message, name)
+            if field.rule == "repeated":
+                children += [(item, f"{name}[{index}]") for index, item in enumerate(value)]
+            elif isinstance(value, Message):
+                children.append((value, name))
+            elif value is not None:
+                values.append((name, value.name if isinstance(value, IntEnum) else repr(value)))
+        if message.ONEOF and message.which is None and not _others(message):
+            values.append((message.ONEOF, "nothing set"))
+        yield Line(branch, step, type(message).__name__, tuple(values), depth, nodes)
+        last = len(children) - 1
+        stack.extend(
+            (
+                child,
+                child_step,
+                below + ("└── " if index == last else "├── "),
+                below + ("    " if index == last else "│   "),
+                depth + 1,
+            )
+            for index, (child, child_step) in reversed(list(enumerate(children)))
+        )
+
+
+def _others(message: Message) -> bool:
+    """Whether the message has fields beside its oneof."""
+    return any(field.oneof is None for field in message.ALL_FIELDS.values())
 
 
 _PLAIN = str.maketrans("├└│─", "|`|-")

@@ -1,4 +1,4 @@
-"""The commands for the finds of a campaign: `reproduce`, `bisect` and `export`."""
+"""The commands for the finds of a campaign: `reproduce`, `bisect`, `export` and `report`."""
 
 from __future__ import annotations
 
@@ -256,4 +256,40 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
         files.write(target, export(found, form).encode("utf-8", "backslashreplace"))
     except files.FileError as error:
         report(error)
+        sys.exit(1)
+
+
+@program.command("report")
+@click.argument("folders", type=INPUT_FOLDER, nargs=-1, required=True, metavar="CAMPAIGN...")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE.html",
+    help="The page to write; - is standard output.",
+)
+def report_command(folders: tuple[Path, ...], output: str) -> None:
+    """Write what campaigns found as one HTML page.
+
+    The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which may be
+    running. What several found is shown once, the worst first. A find that cannot be read is
+    reported, the others are shown, and the exit status is 1.
+
+    \b
+    scriptschema report campaign/ -o report.html
+    """
+    from scriptschema import __version__, files
+    from scriptschema.fuzzing.campaign.statistics import now
+    from scriptschema.fuzzing.report import content, page
+
+    try:
+        shown = content.gather_all(folders)
+        made = b"".join(page.pieces(shown, __version__, now()))
+        files.write(Path(output), made)
+    except files.FileError as error:
+        report(error)
+        sys.exit(1)
+    for problem in shown.problems:
+        report(files.FileError(problem))
+    if shown.problems:
         sys.exit(1)

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from scriptschema import __version__
-from scriptschema.commands.program import SETTINGS, Program
+from scriptschema.commands.program import SETTINGS, Program, command
 
 _COMMANDS = {
     "tutorial": "scriptschema.commands.tutorial:tutorial",
@@ -23,10 +23,10 @@ _COMMANDS = {
     "fuzz": "scriptschema.commands.campaign:fuzz",
     "reproduce": "scriptschema.commands.finds:reproduce",
     "reduce": "scriptschema.commands.fuzzing:reduce_command",
-    "report": "scriptschema.commands.engines:report_command",
+    "report": "scriptschema.commands.finds:report_command",
     "bisect": "scriptschema.commands.finds:bisect_command",
     "export": "scriptschema.commands.finds:export_command",
-    "corpus": "scriptschema.commands.corpora:corpus",
+    "corpus": "scriptschema.commands.corpus.commands:corpus",
     "render": "scriptschema.commands.luau:render_command",
     "parse": "scriptschema.commands.luau:parse_command",
     "check": "scriptschema.commands.luau:check_command",
@@ -34,8 +34,8 @@ _COMMANDS = {
     "convert": "scriptschema.commands.exchange:convert",
     "show": "scriptschema.commands.exchange:show",
     "schema": "scriptschema.commands.exchange:schema",
-    "dictionary": "scriptschema.commands.engines:dictionary_command",
-    "completion": "scriptschema.commands.completion:completion",
+    "dictionary": "scriptschema.commands.exchange:dictionary_command",
+    "completion": "scriptschema.commands.main:completion",
 }
 
 
@@ -77,3 +77,23 @@ class _Program(Program):
 @click.version_option(__version__)
 def main() -> None:
     """Luau programs as protobuf trees, for fuzzing and property tests."""
+
+
+@command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands, options and files.
+
+    \b
+    bash, in ~/.bashrc:                 eval "$(scriptschema completion bash)"
+    zsh, in ~/.zshrc, behind compinit:  eval "$(scriptschema completion zsh)"
+    fish, once:  scriptschema completion fish > ~/.config/fish/completions/scriptschema.fish
+    """
+    from click import shell_completion
+
+    classes: dict[str, type[shell_completion.ShellComplete]] = {
+        "bash": shell_completion.BashComplete,
+        "zsh": shell_completion.ZshComplete,
+        "fish": shell_completion.FishComplete,
+    }
+    click.echo(classes[shell](completion, {}, "scriptschema", "_SCRIPTSCHEMA_COMPLETE").source())

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from scriptschema import files, strategies, wire
 from scriptschema.base import Message, walk
-from scriptschema.commands.corpus_report import plot
+from scriptschema.commands.corpus.report import plot
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (

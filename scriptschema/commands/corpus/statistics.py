@@ -9,7 +9,7 @@ import click
 
 from scriptschema.commands import program
 from scriptschema.commands.console import INPUT
-from scriptschema.commands.corpus_inputs import (
+from scriptschema.commands.corpus.inputs import (
     failures,
     inputs_argument,
     items_of,
@@ -54,7 +54,7 @@ def stats_command(
     check_plot(plot_file)
     import json
 
-    from scriptschema.commands import corpus_report
+    from scriptschema.commands.corpus import report
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     reader = make_reader(**options)
@@ -63,11 +63,11 @@ def stats_command(
         with failed.caught():
             read_all(inputs, reader, found.add_scan, failed.report)
             if plot_file:
-                write_plot(plot_file, corpus_report.plot(found))
+                write_plot(plot_file, report.plot(found))
         if as_json:
             click.echo(json.dumps(found.as_json(), indent=2))
         else:
-            corpus_report.print_report(found)
+            report.print_report(found)
 
 
 @program.command("diff")
@@ -91,12 +91,12 @@ def diff_command(
     check_plot(plot_file)
     import json
 
-    from scriptschema.commands import corpus_difference
+    from scriptschema.commands.corpus import difference
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     reader = make_reader(**options)
     one_counts, two_counts = (
-        corpus_difference.FeatureCounts(CorpusStats(luau=reader.luau)) for _ in range(2)
+        difference.FeatureCounts(CorpusStats(luau=reader.luau)) for _ in range(2)
     )
     both = one_counts, two_counts
     names = str(one), str(two)
@@ -105,11 +105,11 @@ def diff_command(
             for path, counts in zip((one, two), both, strict=True):
                 read_all([path], reader, counts.add, failed.report)
             if plot_file:
-                write_plot(plot_file, corpus_difference.plot(names, both))
+                write_plot(plot_file, difference.plot(names, both))
         if as_json:
-            click.echo(json.dumps(corpus_difference.as_json(both), indent=2))
+            click.echo(json.dumps(difference.as_json(both), indent=2))
         else:
-            corpus_difference.print_difference(names, both)
+            difference.print_difference(names, both)
 
 
 def read_all(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands import corpus_statistics
 from scriptschema.commands.console import NonEmptyPath, counted, stoppable
-from scriptschema.commands.corpus_inputs import (
+from scriptschema.commands.corpus import statistics
+from scriptschema.commands.corpus.inputs import (
     FORMS,
     apart,
     failures,
@@ -231,5 +231,5 @@ def reduce_corpus(
             click.echo(f"{output} holds {counts.others:,} more, which were there before", err=True)
 
 
-for _command in (corpus_statistics.stats_command, corpus_statistics.diff_command):
+for _command in (statistics.stats_command, statistics.diff_command):
     corpus.add_command(_command)

@@ -1,0 +1,156 @@
+"""What the options of `fuzz` give: durations, names, seeds and the configuration of a campaign."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scriptschema.commands.console import counted, report
+
+if TYPE_CHECKING:
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.targets.description import Description
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def duration(_context: object, _parameter: object, value: str | None) -> float | None:
+    """Parse a duration (30s, 10m, 8h, 2d, or plain seconds); return seconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{value!r} is not a duration: write 30s, 10m or 8h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    """Parse a comma-separated list of libraries and members."""
+    if value is None:
+        return None
+    from scriptschema.fuzzing.campaign.config import missing_of
+
+    found = tuple(name.strip() for name in value.split(","))
+    try:
+        missing_of(*((), found) if parameter.name == "only" else (found, ()))
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+    return found
+
+
+_OPTIONS = {
+    "variants": "--variant",
+    "seconds": "--timeout",
+    "megabytes": "--memory",
+    "run": "--only-compile",
+    "crash": "--crash",
+    "error": "--error",
+}
+"""The options by the fields of targets that they set."""
+
+
+def config_of(
+    folder: Path,
+    *,
+    words: tuple[str, ...],
+    config_path: Path | None,
+    variants: tuple[str, ...],
+    timeout: float | None,
+    memory: int | None,
+    only_compile: bool,
+    crash: str | None,
+    error: str | None,
+    known: Path | None,
+    **options: Any,
+) -> Config | None:
+    """Return the configuration given by the options; None to continue an existing campaign."""
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.targets.description import TargetError, from_word
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if known is not None:
+        given["known"] = str(known.absolute())
+    limits: dict[str, Any] = {"variants": variants} if variants else {}
+    limits |= {} if timeout is None else {"seconds": timeout}
+    limits |= {} if memory is None else {"megabytes": memory}
+    limits |= {"run": False} if only_compile else {}
+    limits |= {} if crash is None else {"crash": crash}
+    limits |= {} if error is None else {"error": error}
+    if config_path is not None:
+        both = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
+        if both:
+            raise click.UsageError(
+                f"{', '.join(both)} cannot be used with --config: its file describes the targets"
+            )
+        return _read_config(config_path, given)
+    if not words:
+        if given or limits or not (folder / "campaign.json").exists():
+            raise click.UsageError(
+                "name what to run programs with, for example --target luau-web; only a campaign "
+                "that is there goes on without, and with the options that it has"
+            )
+        return None
+    if given.get("engine") == "afl" and given.get("broken"):
+        raise click.UsageError("--broken is for --engine own: AFL++ makes such sources itself")
+    if given.get("engine") == "afl" and ":" not in words[0]:
+        words = (f"command:{words[0]}", *words[1:])
+    try:
+        targets = [from_word(word, **limits) for word in words]
+        return Config(targets=tuple(_at_home(target) for target in targets), **given)
+    except TargetError as error:
+        raise click.BadParameter(str(error), param_hint="--target") from None
+
+
+def _at_home(target: Description) -> Description:
+    """Return the target with its folder made absolute, so that later runs can start anywhere."""
+    if target.kind != "luau-web":
+        return target
+    import attrs
+
+    return attrs.evolve(target, folder=str(Path(target.folder or ".").absolute()))
+
+
+def _read_config(path: Path, given: dict[str, Any]) -> Config:
+    """Return the configuration in a TOML file; options in `given` override it."""
+    import tomllib
+
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign.config import FORMAT, Config
+
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+        return Config.from_json({"format": FORMAT, **table, **given})
+    except (OSError, ValueError) as error:
+        reason = files.reason_of(error)
+        raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
+
+
+def seeds_in(folder: Path, config: Config) -> list[bytes]:
+    """Return the programs in a folder, and report how many, and what is lost."""
+    from scriptschema.files import FileError
+    from scriptschema.fuzzing.corpora.reading import read_seeds
+
+    problems = 0
+
+    def on_problem(error: FileError) -> None:
+        nonlocal problems
+        problems += 1
+        report(error)
+
+    found = read_seeds(folder, on_problem, config.version)
+    left = f", {counted(problems, 'file')} not" if problems else ""
+    click.echo(f"seeds: {counted(len(found.programs), 'program')} taken{left}", err=True)
+    if found.incomplete:
+        version = f" --luau {config.version}" if config.version else ""
+        click.echo(
+            f"seeds: {found.incomplete} of them without what the schema lacks: `scriptschema parse "
+            f"{folder} --losses{version}` lists that",
+            err=True,
+        )
+    return found.programs

@@ -1,0 +1,1 @@
+"""The commands `corpus ...`: corpora are imported, exported, distilled, described and compared."""
