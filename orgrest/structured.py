@@ -34,6 +34,19 @@ _SCALARS: Final = (
 )
 
 
+# An unclosed one extends to the end: otherwise each opening would be scanned up to there.
+_STRING = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+
+
+def without_comments(text: str) -> str:
+    """Return JSON with its comments and trailing commas blanked out."""
+    for pattern in (_COMMENT, _TRAILING_COMMA):
+        text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
+    return text
+
+
 class StructureError(OrgrestError):
     """Data that is malformed, or exceeds a limit."""
 

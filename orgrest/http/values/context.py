@@ -190,7 +190,9 @@ class Context:
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
         self.globals = helpers.globals_ or GlobalVariables()
         self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, helpers.user_secrets)
-        self.environment = Environment(inputs.directory, inputs.environments, self.secrets)
+        self.environment = Environment(
+            inputs.directory, inputs.environments, self.secrets, inputs.environ
+        )
         self.answers = Answers()
         self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
         """The tokens that the present request carries, by grant and URL; or why there is none."""
@@ -324,7 +326,7 @@ class Context:
     def readable(self) -> frozenset[Secret]:
         """Return the secrets that any script can read, whatever its code names."""
         texts = [one.value for one in dict(self.captures).values() if one.value is not None]
-        texts += self.environment.values().values()
+        texts += map(text_of, self.environment.values().values())
         texts += map(text_of, self.globals.values.values())
         return self.secrets.within_all(texts)
 

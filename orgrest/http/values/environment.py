@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from orgrest.http.values.environments import Environments, Setting
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
 class Environment:
     """The variables of the `chosen` environments, which are in files around a document."""
 
-    def __init__(self, folder: Path, chosen: Sequence[str], secrets: Secrets) -> None:
-        """Search from `folder` upwards, on first use; secret values are added to `secrets`."""
+    def __init__(
+        self,
+        folder: Path,
+        chosen: Sequence[str],
+        secrets: Secrets,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Search from `folder` upwards, on first use; secret values are added to `secrets`.
+
+        `environ` tells where the user keeps the secrets of .NET's projects.
+        """
+        self._environ = environ or {}
         self.chosen = chosen
         self._folder = folder
         self._secrets = secrets
@@ -81,26 +92,51 @@ class Environment:
     def value(self, name: str) -> str | None:
         """Return the value of a name in the chosen environments, or None.
 
-        Raises `OrgrestError` as `setting` does.
+        An object is its JSON, in which members are looked for. Raises `OrgrestError` as `setting`
+        does, and for a secret that its provider does not give.
         """
         setting = self.setting(name)
         if setting is None:
             return None
-        return self._secrets.add(setting.value) if setting.secret else setting.value
+        from orgrest.http.values.environments import OBJECTS, json_of
 
-    def file_of(self, name: str) -> str:
-        """Return the name of the file that defines a variable, or an empty text."""
-        setting = self.setting(name)
-        return setting.file.name if setting is not None else ""
+        if setting.kind == "provider":
+            from orgrest.http.auth import providers
 
-    def values(self) -> dict[str, str]:
-        """Return the variables of the chosen environments; empty if none is chosen.
+            found = providers.secret(setting.value, setting.file, self._environ, json_of)
+            return self._secrets.add(found)
+        if not setting.secret:
+            return setting.value
+        if setting.kind != "text" and name not in OBJECTS:
+            for text in _texts(setting.data):
+                self._secrets.add(text)
+        return self._secrets.add(setting.value)
 
-        Raises `OrgrestError` as `setting` does.
+    def values(self) -> dict[str, Any]:
+        """Return the variables of the chosen environments as JSON; empty if none is chosen.
+
+        Without those that are null, or whose provider does not give them. Raises `OrgrestError`
+        as `setting` does.
         """
-        every = self.settings() if self.chosen else {}
-        return {name: self.value(name) or "" for name, one in every.items() if one.error is None}
+        found = {}
+        for name, one in self.settings().items() if self.chosen else ():
+            if one.kind == "provider":
+                with suppress(OrgrestError):
+                    found[name] = self.value(name)
+            elif one.error is None:
+                text = self.value(name)  # which notes a secret
+                found[name] = text if one.kind == "text" else one.data
+        return found
 
     def others_with(self, name: str) -> list[str]:
         """Return the environments not chosen that have a variable of this name."""
         return [one for one in self.every.names if name in self.every.by_name[one]]
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for one in data.values() if isinstance(data, dict) else data:
+            yield from _texts(one)

@@ -10,12 +10,13 @@ later:
     .env, env/.env                  variables of every environment
     NAME.env, .env.NAME, env/...    the variables of the environment NAME
     http-client.env.json            JetBrains' HTTP Client's and Visual Studio's
-    http-client.private.env.json    the same, for what is not shared: its values are secrets
+    http-client.env.json.user       Visual Studio's for one user
+    http-client.private.env.json    JetBrains' for what is not shared: its values are secrets
 
 `$shared` in a JSON file holds the variables of every environment; `$schema` is not an environment.
 Comments and trailing commas are accepted, with a notice in JetBrains' files, since other tools may
-reject them. Values of `.env` files are secrets if their names suggest it (`..._TOKEN`, `PASSWORD`
-...). References to variables in values are not resolved here, but by the documents' own rules.
+reject them. Values of `.env` and `.user` files are secrets if their names suggest it (`..._TOKEN`,
+`PASSWORD` ...). References in values are resolved by the documents' own rules.
 
 A broken file only affects lookups that it might have answered. Files are data: none is executed,
 none may be larger than `LARGEST`, and folders are listed, not walked. JavaScript configurations of
@@ -29,14 +30,16 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 
+from orgrest.http.auth.providers import is_provided
 from orgrest.model import OrgrestError
+from orgrest.structured import without_comments
 
 LARGEST: Final = 2**20
-"""The maximum size of an environment file, in bytes."""
+"""The maximum number of bytes of an environment file."""
 SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
 """The environment that httpyac uses if none is chosen."""
@@ -48,7 +51,7 @@ _PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.
 _SECRET_NAME = re.compile(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
 )
-_OBJECTS = ("Security", "SSLConfiguration")
+OBJECTS = ("Security", "SSLConfiguration")
 _CERTIFICATES = (
     (".vscode/settings.json", "rest-client.certificates"),
     (".httpyac.json", "clientCertificates"),
@@ -67,13 +70,19 @@ _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 class Setting:
     """The value of a variable in an environment, and the file that defines it.
 
-    One with an `error` is null there, and has no value.
+    An object (`kind`) is its JSON, a provider's the object that names it. An `error` means null.
     """
 
     value: str
     file: Path
     secret: bool
     error: OrgrestError | None = None
+    kind: Literal["text", "object", "provider", "other"] = "text"
+
+    @property
+    def data(self) -> Any:
+        """The value with its type in JSON."""
+        return self.value if self.kind == "text" else json.loads(self.value)
 
 
 @attrs.frozen
@@ -211,9 +220,9 @@ def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
     """Merge new values over old ones; JetBrains' objects keep members that a private file lacks."""
     for name, setting in new.items():
         old = known.get(name)
-        if old is not None and name in _OBJECTS:
-            both = _merged(json.loads(old.value), json.loads(setting.value))
-            setting = attrs.evolve(setting, value=json.dumps(both), secret=True)
+        if old is not None and name in OBJECTS:
+            both = _merged(old.data, setting.data)
+            setting = attrs.evolve(setting, value=_text(both), secret=True, kind=_kind(both))
         known[name] = setting
 
 
@@ -231,7 +240,7 @@ def _of_key(
     for folder in folders:
         for file, key in where:
             try:
-                given = _json(folder / file).get(key)
+                given = json_of(folder / file).get(key)
             except OrgrestError as error:
                 unread.append(Broken(folder / file, error))
                 continue
@@ -255,7 +264,7 @@ def dotenv_beside(folder: Path) -> dict[str, str]:
 
 
 def project_folders(folder: Path) -> list[Path]:
-    """Return the folder and its parents up to the project's root; only itself if there is none."""
+    """Return the folder and its parents up to the project's root, itself if there is none."""
     folders = []
     for place in (folder, *folder.parents)[:_HIGHEST]:
         folders.append(place)
@@ -276,17 +285,18 @@ class _Kind:
 
 
 def _vscode(file: Path, _: list[str]) -> _Found:
-    settings = _json(file)
+    settings = json_of(file)
     return _environments(settings.get("rest-client.environmentVariables", {}), file)
 
 
 def _httpyac(file: Path, _: list[str]) -> _Found:
-    return _environments(_json(file).get("environments", {}), file)
+    return _environments(json_of(file).get("environments", {}), file)
 
 
 def _jetbrains(file: Path, notices: list[str]) -> _Found:
-    secret = file.name == "http-client.private.env.json"
-    return _environments(_json(file, notices), file, secret=secret)
+    names = re.compile("") if file.name == "http-client.private.env.json" else None
+    names = _SECRET_NAME if file.suffix == ".user" else names
+    return _environments(json_of(file, notices), file, secret=names)
 
 
 def _dotenv_files(folder: Path) -> Iterator[Path]:
@@ -311,6 +321,7 @@ _KINDS: Final = (
     _Kind(_named(".httpyac.json", "httpyac.config.json"), _httpyac),
     _Kind(_dotenv_files, _dotenv_environment),
     _Kind(_named("http-client.env.json"), _jetbrains),
+    _Kind(_named("http-client.env.json.user"), _jetbrains),
     _Kind(_named("http-client.private.env.json"), _jetbrains),
 )
 
@@ -323,20 +334,17 @@ PATTERNS: Final = (
     "*.env",
     ".env.*",
     "http-client.env.json",
+    "http-client.env.json.user",
     "http-client.private.env.json",
 )
 """What the names of environment files match, in any folder."""
 
 
-def _of_null(key: str, value: Any, environment: str, file: Path) -> OrgrestError | None:
-    if value is not None:
-        return None
-    reason = f"{key} is null in the environment {environment}: write a text, or leave it out"
-    return OrgrestError(reason, file=str(file))
+def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:
+    """Return the environments of a JSON object, each of which is an object itself.
 
-
-def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
-    """Return the environments of a JSON object, each of which is an object itself."""
+    Values whose names match `secret` are secrets.
+    """
     if not isinstance(given, dict):
         raise OrgrestError("environments are an object of objects", file=str(file))
     shared = given.get(SHARED, {})
@@ -345,16 +353,22 @@ def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
             continue
         if not isinstance(variables, dict):
             raise OrgrestError(f"the environment {name} is not an object", file=str(file))
-        yield (
-            name,
-            {
-                key: Setting(
-                    _referred(_text(value), shared), file, secret, _of_null(key, value, name, file)
-                )
-                for key, value in variables.items()
-                if not (name == SHARED and isinstance(value, dict | list))
-            },
-        )
+        found = {}
+        for key, value in variables.items():
+            kind = _kind(value)
+            if name == SHARED and isinstance(value, dict | list) and kind != "provider":
+                continue
+            why = f"{key} is null in the environment {name}: write a text, or leave it out"
+            error = OrgrestError(why, file=str(file), code="null") if value is None else None
+            hidden = secret is not None and secret.search(key) is not None
+            found[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
+        yield name, found
+
+
+def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:
+    if isinstance(value, dict):
+        return "provider" if is_provided(value) else "object"
+    return "text" if isinstance(value, str) else "other"
 
 
 def _text(value: Any) -> str:
@@ -388,7 +402,7 @@ def _dotenv(file: Path) -> dict[str, Setting]:
     }
 
 
-def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
+def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     """Return a file's JSON object, or an empty one if there is no such file.
 
     Comments and trailing commas are accepted, with a notice if `notices` is given.
@@ -396,7 +410,7 @@ def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     text = _read(file)
     if text is None:
         return {}
-    plain = _without_comments(text)
+    plain = without_comments(text)
     if notices is not None and plain != text:
         notices.append(f"{file}: comments and trailing commas are no JSON: other tools refuse them")
     try:
@@ -415,19 +429,6 @@ def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise OrgrestError("a JSON object is expected here", file=str(file), line=1)
     return value
-
-
-# An unclosed one extends to the end: otherwise each opening would be scanned up to there.
-_STRING = r'"(?:[^"\\]|\\.)*+"?'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
-
-
-def _without_comments(text: str) -> str:
-    """Blank out comments and trailing commas, which VS Code's settings may have."""
-    for pattern in (_COMMENT, _TRAILING_COMMA):
-        text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
-    return text
 
 
 def _read(file: Path) -> str | None:

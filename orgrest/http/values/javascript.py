@@ -179,7 +179,7 @@ class Expressions:
             return made, made
         # A literal :var may be an item of @loop.
         known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
-        if known or (isinstance(found, Given) and found.origin == ":var"):
+        if known or (isinstance(found, Given) and (found.origin == ":var" or found.kind == "text")):
             return text, text
         return text, parsed_or(text)
 
@@ -227,7 +227,11 @@ def _for_script(found: Found, text: str) -> Any:
     A number is one only if it is written as JavaScript writes it: no digit gets lost.
     """
     known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
-    if known or isinstance(found, Definition):
+    if (
+        known
+        or isinstance(found, Definition)
+        or (isinstance(found, Given) and found.kind == "text")
+    ):
         return text
     value = parsed_or(text)
     if isinstance(value, bool) or not isinstance(value, int | float):

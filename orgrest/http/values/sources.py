@@ -73,10 +73,14 @@ class Scripted:
 
 @attrs.frozen
 class Given:
-    """A value that may refer to variables, and is not in the request's text."""
+    """A value that may refer to variables, and is not in the request's text.
+
+    `kind` is known of one of an environment: a text, an object, or another value in JSON.
+    """
 
     text: str
     origin: str
+    kind: str = ""
 
 
 @attrs.frozen
@@ -265,7 +269,12 @@ def _environment(use: Use) -> Found | None:
     value = use.context.environment.value(use.name)
     if value is None:
         return None
-    return Given(value, use.context.environment.file_of(use.name))
+    setting = use.context.environment.setting(use.name)
+    if setting is None:
+        return None
+    if setting.kind == "provider":
+        return Literal(value, setting.file.name)
+    return Given(value, setting.file.name, setting.kind)
 
 
 def _javascript(use: Use) -> Found | None:

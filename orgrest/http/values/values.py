@@ -177,7 +177,12 @@ class Values:
     def used(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the text that replaces a variable used at `offset`."""
         try:
-            return self.value(name, offset, view)
+            value = self.value(name, offset, view)
+            found = self.find(name, view)
+            if isinstance(found, Given) and found.kind == "object":
+                reason = f"{name} is an object in {found.origin}: {{{{{name}.MEMBER}}}} is a text"
+                raise self.error(offset, reason, "no-value")
+            return value
         except ExpansionError as error:
             if self._problems is None:
                 raise
@@ -190,6 +195,8 @@ class Values:
             found = self.find(name, view)
         except OrgrestError as error:  # of a file with environments
             reason = f"{name} is not defined here, and may be in an environment: {error}"
+            if error.code in ("null", "no-secret"):
+                reason = str(error)
             raise self.error(offset, reason, "bad-environment") from error
         if found is None and self.is_itself(name, view):
             at = self._open.index((name, view)) if (name, view) in self._open else 0

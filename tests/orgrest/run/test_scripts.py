@@ -881,6 +881,23 @@ def test_a_list_of_the_file_or_of_an_environment_will_do(run, tmp_path: Path) ->
     assert done.sent == ["GET /7/x", "GET /8/y"]
 
 
+def test_the_values_of_environments_keep_their_json_types_in_scripts(run, tmp_path: Path) -> None:
+    variables = '{"a": "1", "b": "true", "c": 1, "d": true, "e": {"x": [1]}, "f": null}'
+    (tmp_path / "http-client.env.json").write_text(f'{{"dev": {variables}}}')
+    (tmp_path / ".env").write_text("g=1\n")
+    types = "string string number boolean object string"
+    done = run(
+        "{{\nconsole.log([a, b, c, d, e, g].map(one => typeof one).join(' '), e.x[0]);\n}}\n"
+        "GET HOST/{{a + 1}}/{{c + 1}}\n\n###\n< {%\n"
+        "const got = [...'abcdeg'].map(one => typeof request.environment.get(one)).join(' ');\n"
+        "client.log(got, request.environment.get('e').x[0], request.environment.get('f'));\n"
+        "client.log(typeof pm.environment.get('a'));\n%}\nGET HOST/x\n",
+        inputs={"environments": ("dev",)},
+    )
+    assert done.sent == ["GET /11/2", "GET /x"]
+    assert done.log == [f"{types} 1", f"{types} 1 null", "string"]
+
+
 def test_for_an_empty_list_nothing_is_sent_and_that_is_told(run) -> None:
     done = run("@a = []\nGET HOST/{{$.a[*].id}}\n")
     assert not done.sent

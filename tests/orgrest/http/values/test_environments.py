@@ -239,3 +239,86 @@ def test_files_are_read_again_when_they_change_and_only_then(tmp_path: Path) -> 
     assert values(tmp_path, "dev") == {"a": "3", "b": "1"}
     file.unlink()
     assert values(tmp_path, "dev") == {"b": "1"}
+
+
+PROVIDED = {"provider": "AspnetUserSecrets", "secretName": "config:Key"}
+
+
+class TestVisualStudio:
+    """Its files for one user, and the providers of secrets."""
+
+    def folder(self, tmp_path: Path, **variables: Any) -> Path:
+        """Return a project's folder with an environment, and put its secrets below `home`."""
+        folder = tmp_path / "project"
+        put(folder / "http-client.env.json", {"dev": {"key": PROVIDED} | variables})
+        put(folder / "App.csproj", "<Project><UserSecretsId> my-app </UserSecretsId></Project>")
+        secrets = tmp_path / "home" / ".microsoft" / "usersecrets" / "my-app" / "secrets.json"
+        put(secrets, '{"config": {"KEY": "secret-one"}, // of .NET\n"Other:Number": 5,}')
+        return folder
+
+    def sent(self, folder: Path, text: str, **environ: str) -> Request:
+        environ = environ or {"HOME": str(folder.parent / "home")}
+        inputs = Inputs(directory=folder, environments=("dev",), environ=environ)
+        return expand(read(Source(text), "http").requests[0], Context(inputs))
+
+    def test_a_users_file_wins(self, tmp_path: Path) -> None:
+        put(tmp_path / "http-client.env.json", {"dev": {"path": "/a", "host": "h"}})
+        put(tmp_path / "http-client.env.json.user", {"dev": {"path": "/b", "token": "t"}})
+        assert values(tmp_path, "dev") == {"path": "/b", "host": "h", "token": "t"}
+        found = environments.find(tmp_path).choose(["dev"])
+        assert [found[name].secret for name in ("path", "token")] == [False, True]
+
+    def test_a_user_secret_is_sent_and_masked(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path, n=PROVIDED | {"secretName": "other:number"})
+        request = self.sent(folder, "GET http://h/{{n}}\nKey: {{key}}\n")
+        assert request.url == "http://h/5"
+        assert request.header("Key") == "secret-one"
+        assert "secret-one" in {str(one) for one in request.secrets}
+
+    def test_on_windows_they_are_below_appdata(self, tmp_path: Path) -> None:
+        folder = self.folder(tmp_path)
+        roaming = tmp_path / "Roaming"
+        put(
+            roaming / "Microsoft" / "UserSecrets" / "my-app" / "secrets.json",
+            {"config:Key": "of Windows"},
+        )
+        request = self.sent(folder, "GET http://h\nKey: {{key}}\n", APPDATA=str(roaming))
+        assert request.header("Key") == "of Windows"
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            ({"provider": "AzureKeyVault", "secretName": "a"}, "provider AzureKeyVault is not"),
+            ({"provider": "Encrypted", "value": "AQ"}, "provider Encrypted is not supported"),
+            ({"provider": "Mine", "secretName": "a"}, "provider Mine is not supported"),
+            ({"provider": "AspnetUserSecrets"}, "secretName is missing"),
+            ({"provider": "AspnetUserSecrets", "secretName": "no"}, "there is no user secret no"),
+        ],
+    )
+    def test_what_no_provider_gives_is_an_error_and_not_sent(
+        self, tmp_path: Path, value: Any, reason: str
+    ) -> None:
+        folder = self.folder(tmp_path, x=value)
+        with pytest.raises(OrgrestError, match=reason):
+            self.sent(folder, "GET http://h\nX: {{x}}\n")
+
+    @pytest.mark.parametrize("name", ["../../../etc", "..", "a/b", "", "a\\b"])
+    def test_the_id_of_a_project_is_the_name_of_a_folder(self, tmp_path: Path, name: str) -> None:
+        folder = self.folder(tmp_path)
+        put(folder / "App.csproj", f"<UserSecretsId>{name}</UserSecretsId>")
+        with pytest.raises(OrgrestError, match="no project in"):
+            self.sent(folder, "GET http://h\nX: {{key}}\n")
+
+
+def test_an_object_never_becomes_text_but_its_members_do(tmp_path: Path) -> None:
+    user = {"name": "ann", "provider": "google"}
+    put(tmp_path / "http-client.env.json", {"dev": {"user": user, "list": [1]}})
+    context = Context(Inputs(directory=tmp_path, environments=("dev",)), computes=True)
+
+    def sent(text: str) -> str:
+        return expand(read(Source(text), "http").requests[0], context).url
+
+    assert sent("GET http://h/{{user.name}}/{{list}}\n") == "http://h/ann/[1]"
+    for text in ("GET http://h/{{user}}\n", "@x = {{user}}\nGET http://h/{{x}}\n"):
+        with pytest.raises(OrgrestError, match=r"user is an object in http-client\.env\.json"):
+            sent(text)
