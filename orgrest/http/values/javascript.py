@@ -179,11 +179,8 @@ class Expressions:
             return made, made
         # A literal :var may be an item of @loop.
         known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
-        if known or (isinstance(found, Given) and found.origin == ":var"):
+        if known or (isinstance(found, Given) and (found.origin == ":var" or found.kind == "text")):
             return text, text
-        if isinstance(found, Given) and found.kind:
-            value = text if found.kind == "text" else parsed_or(text)
-            return value, value
         return text, parsed_or(text)
 
 

@@ -888,7 +888,7 @@ def test_the_values_of_environments_keep_their_json_types_in_scripts(run, tmp_pa
     types = "string string number boolean object string"
     done = run(
         "{{\nconsole.log([a, b, c, d, e, g].map(one => typeof one).join(' '), e.x[0]);\n}}\n"
-        "GET HOST/{{a + 1}}/{{c + 1}}\n\n###\n< {%\n"
+        "GET HOST/{{a + 1}}/{{c * 2}}\n\n###\n< {%\n"
         "const got = [...'abcdeg'].map(one => typeof request.environment.get(one)).join(' ');\n"
         "client.log(got, request.environment.get('e').x[0], request.environment.get('f'));\n"
         "client.log(typeof pm.environment.get('a'));\n%}\nGET HOST/x\n",

@@ -322,3 +322,4 @@ def test_an_object_never_becomes_text_but_its_members_do(tmp_path: Path) -> None
     for text in ("GET http://h/{{user}}\n", "@x = {{user}}\nGET http://h/{{x}}\n"):
         with pytest.raises(OrgrestError, match=r"user is an object in http-client\.env\.json"):
             sent(text)
+    context.close()
