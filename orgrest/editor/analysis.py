@@ -2,8 +2,10 @@
 
 An `Analysis` parses a document's text once: its regions and their requests. Most of a document is
 unchanged since the last keystroke, so an analysis reuses the results of the previous one for the
-same text. `diagnostics` finds problems in an analysis, `names` finds names. Nothing is sent, and no
-files are read except those that a request file imports, and OpenAPI descriptions.
+same text. The regions of a request file are parsed one by one; `Analysis.checked` has their
+requests with the variables and names of all of them. `diagnostics` finds problems in an analysis,
+`names` finds names. Nothing is sent, and no files are read except those that a request file
+imports, and OpenAPI descriptions.
 
 All spans are offsets into the text, whose line ends are LF.
 """
@@ -11,6 +13,7 @@ All spans are offsets into the text, whose line ends are LF.
 from __future__ import annotations
 
 import re
+import weakref
 from bisect import bisect_left
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -20,20 +23,22 @@ from orgrest.editor.parsed_regions import BlockSettings, Captured, ParsedRegion,
 from orgrest.editor.regions import VersionCache
 from orgrest.editor.used_files import Described, RequestFiles, of_definition, of_request
 from orgrest.http import syntax, values
+from orgrest.http.parsing.dialects import read, read_part
 from orgrest.http.values import environments
+from orgrest.model import Source
 from orgrest.org import arguments as header
 from orgrest.org import document as org
-from orgrest.run.documents import request_file, selection
+from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.run.documents import selection
 from orgrest.run.documents.imports import Imports
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from orgrest.editor.parsed_regions import Parsed
     from orgrest.editor.used_files import Location
+    from orgrest.org.blocks import Block
     from orgrest.run.documents.imports import File
-    from orgrest.run.plan import Plan
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
@@ -63,12 +68,13 @@ class Analysis:
         name: str = "",
         files: RequestFiles | None = None,
         described: Described | None = None,
+        divided: bool = True,
     ) -> None:
         """Parse `text`, reusing results of `before`, the analysis of an earlier text.
 
         `inputs` are the sources of its variables' values, and the files that may be read. `name` is
         the name of the document's file, and `files` reads those that it imports, `described` the
-        descriptions that it names.
+        descriptions that it names. If it is not `divided`, a request file is one region.
         """
         self.text = text
         self.kind = kind
@@ -88,30 +94,33 @@ class Analysis:
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
         self.outlines: dict[str, VersionCache[object, Any]] = {
             kind: VersionCache(before.outlines[kind] if before else None)
-            for kind in ("symbols", "folds", "tokens")
+            for kind in ("symbols", "folds", "tokens", "lenses", "links")
         }
-        """The caches of answers about the chunks of `outline`."""
-        self.chunks: list[Any] | None = None
-        """These chunks, once somebody asked for them."""
+        """The caches of answers about the parts."""
         self._captured = Captured()
-        self.parts = self._read()
+        self._whole: syntax.Document | None = None
+        self._checked: dict[int, syntax.Document] = {}
+        self.parts = self._read(divided=divided)
         self.imports: Imports | None = None
         """The request files that this one imports; None if there are none."""
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
-            parsed = self.parts[0].parsed
-            if any(isinstance(item, syntax.Import) and item.path for item in parsed.items):
-                self.imports = Imports(parsed, name, values.Context(start), self._files.read)
-                self.parts[0].imported = frozenset(self.imports.named(parsed.source))
+            self._captured.share(self.parts)
+            if any(part.reading.imports for part in self.parts):
+                self.imports = Imports(self.whole, name, values.Context(start), self._files.read)
+                self._captured.named = frozenset(self.imports.named(self.whole.source))
         self._stamps = self._current_stamps()
         self._environments = environments.find(self._folder)
 
-    def _read(self) -> list[ParsedRegion]:
+    def _read(self, *, divided: bool) -> list[ParsedRegion]:
         document, captured = self.document, self._captured
         if document is None:
-            (region,) = regions.regions(self.text, "http")
-            return [ParsedRegion(region, 0, captured, BlockSettings, self._parsed)]
+            found = self._of_request_file(divided=divided)
+            if len(found) > 1 and not _is_division(found):
+                self._captured = Captured()
+                return self._of_request_file(divided=False)
+            return found
         inherited = header.Inherited(document)
         parts: list[ParsedRegion] = []
         for index, region in enumerate(regions.of_document(document, line_maps=self._line_maps)):
@@ -119,15 +128,74 @@ class Analysis:
             parts.append(ParsedRegion(region, index, captured, read, self._parsed))
         return parts
 
+    def _of_request_file(self, *, divided: bool) -> list[ParsedRegion]:
+        found = regions.regions(self.text, "http")
+        if divided:
+            found = regions.of_request_file(self.text, self._line_maps)
+        return [
+            ParsedRegion(region, index, self._captured, BlockSettings, self._parsed)
+            for index, region in enumerate(found)
+        ]
+
+    @property
+    def whole(self) -> syntax.Document:
+        """A request file, parsed as one document."""
+        if self._whole is None:
+            self._whole = self.parts[0].parsed
+            if len(self.parts) > 1:
+                self._whole = read(Source(self.text))
+        return self._whole
+
+    def checked(self, part: ParsedRegion) -> syntax.Document:
+        """Return the requests of a part as they are checked: with all variables that they may use.
+
+        In a request file, their offsets are those in the file.
+        """
+        if part.region.restclients is None:
+            return part.parsed
+        found = self._checked.get(part.index)
+        if found is None:
+            known = self._definitions
+            span, restclients = part.region.span, part.region.restclients
+            found = read_part(known.source, span, known, is_restclients=restclients)
+            self._checked[part.index] = found
+        return found
+
+    def text_of(self, part: ParsedRegion) -> tuple[int, str]:
+        """Return where a part begins in the text that the offsets of `checked` are of, and it."""
+        if part.region.restclients is None:
+            return 0, part.region.text
+        return part.region.span.start, self.text
+
+    def request_below(self, part: ParsedRegion) -> syntax.ParsedRequest | None:
+        """Return the first checked request below a part of a request file, or None."""
+        below = self.parts[part.index + 1 :] if self.document is None else ()
+        for one in below:
+            if one.reading.starts:
+                return self.checked(one).requests[0]
+        return None
+
+    def sets(self, part: ParsedRegion) -> Hashable:
+        """Stand for all that the document sets for a part."""
+        return part.earlier if self.document is not None else self._sets
+
+    @cached_property
+    def _sets(self) -> Hashable:
+        return hash(tuple([part.reading.sets for part in self.parts]))
+
+    @cached_property
+    def _definitions(self) -> _Definitions:
+        return _Definitions(self)
+
     def _settings_of(
         self, region: regions.Region, document: org.Document, inherited: header.Inherited
     ) -> BlockSettings:
         """Return the settings of a block: those from an earlier text, if they are the same."""
         read = partial(settings_of, region, document, inherited, self._folder)
-        block = region.block
-        if block is None:
+        block, heading = region.kept, region.heading
+        if block is None or heading is None:
             return read()
-        general = inherited.pairs(block.heading, block.language)
+        general = inherited.pairs(heading, block.language)
         key = (block.arguments, block.headers, block.kind, block.language, general, self._folder)
         found = self._settings.get(key, read)
         return read() if found.refers else found
@@ -147,15 +215,14 @@ class Analysis:
     @cached_property
     def requests(self) -> Imports:
         """The requests of a request file, and of those that it imports, by name."""
-        parsed = self.parts[0].parsed
-        return self.imports or Imports(parsed, "", values.Context(self._inputs))
+        return self.imports or Imports(self.whole, "", values.Context(self._inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that a name at `offset` of a request file refers to, or None.
 
         It comes with the position of its name.
         """
-        parsed, imports = self.parts[0].parsed, self.requests
+        parsed, imports = self.whole, self.requests
         using = parsed.request_at(offset)
         request = imports.of(parsed.source, name, using.span.start if using else offset)
         file = imports.file(request.source) if request is not None else None
@@ -172,7 +239,7 @@ class Analysis:
         """Return the file whose path is at `offset`, or None."""
         if self.imports is None:
             return None
-        document = self.parts[0].parsed
+        document = self.whole
         for item in document.items:
             if isinstance(item, syntax.Import) and item.path is not None:
                 start = item.path.offset(0)
@@ -189,21 +256,24 @@ class Analysis:
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
-    def plan(self, settings: Settings) -> Plan:
-        """Return what a run of the document would do."""
+    @cached_property
+    def sent(self) -> list[Block]:
+        """The blocks of an Org document that can be sent, in any language."""
         if self.document is None:
-            return request_file.plan_of(self.requests, settings, "")
-        return selection.plan_of(self.document, header.Inherited(self.document), settings, "")
+            return []
+        return selection.sent_of(self.document, header.Inherited(self.document), ALL_LANGUAGES)
 
     @cached_property
     def judged(self) -> tuple[ParsedRegion, ...]:
         """The parts that a run of the whole document evaluates."""
         if self.document is None:
             return tuple(self.parts)
-        starts = {step.id.start for step in self.plan(Settings())}
-        return tuple(
-            part for part in self.parts if part.region.block and part.region.block.start in starts
-        )
+        starts = {
+            block.start
+            for block in self.sent
+            if selection.is_request(self.document, block, self.languages)
+        }
+        return tuple(part for part in self.parts if part.region.block_start in starts)
 
     @cached_property
     def property_texts(self) -> tuple[tuple[str, int, str], ...]:
@@ -233,16 +303,29 @@ class Analysis:
     @property
     def named(self) -> frozenset[str]:
         """The names of requests, to which others may refer."""
-        return self.parts[0].named if self.kind == "http" else frozenset()
+        return self._captured.named
+
+    def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
+        """Return the request, as it is checked, that an offset in a part is about; or None."""
+        request = part.parsed.request_at(inside)
+        if request is None and self.document is None:
+            above = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
+            last = next(above, None)
+            return self.request_below(part) or (self.checked(last).requests[-1] if last else None)
+        if request is None:
+            return None
+        number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
+        return self.checked(part).requests[number]
 
     def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:
-        """Return the context of a request, with the captures of those above, as far as known."""
+        """Return the context of a checked request, with the captures above, as far as known."""
         document = self.new_context()
         for one in self.parts:
             if one is not part and not one.captures:
                 continue
-            for above in one.parsed.requests:
-                if one is part and above.span.start >= request.span.start:
+            for above in self.checked(one).requests:
+                is_near = one is part or one.region.restclients is not None
+                if is_near and above.span.start >= request.span.start:
                     return part.context(document)
                 self.capture(above, document)
         return part.context(document)
@@ -252,3 +335,52 @@ class Analysis:
         for capture in request.captures:
             value = self.remembered.get(capture.name, values.UNKNOWN)
             context.capture(request, capture.name, value)
+
+
+class _Definitions(syntax.Definitions):
+    """The definitions of a request file; a part is read when a name in it is asked for.
+
+    `source` is the whole file.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__()
+        self.source = Source(analysis.text)
+        self._analysis = weakref.proxy(analysis)
+        self._parts: dict[str, list[ParsedRegion]] = {}
+        for part in analysis.parts:
+            for name in part.reading.definitions:
+                self._parts.setdefault(name, []).append(part)
+        self.lengths = {len(name) for name in self._parts}
+        sets = [part.reading.set_by_scripts for part in analysis.parts]
+        self.set_by_scripts = frozenset().union(*sets)
+
+    def add(self, definition: syntax.Definition) -> None:
+        """Do nothing: it is the definition of a part, which is known."""
+
+    def before(self, name: str, offset: int) -> syntax.Definition | None:
+        """Return the last definition of `name` that starts before `offset`, or None."""
+        parts = self._parts.get(name, [])
+        at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
+        for part in reversed(parts[max(at - 2, 0) : at]):
+            found = [one for one in self._in(part, name) if one.span.start < offset]
+            if found:
+                return found[-1]
+        return None
+
+    def first(self, name: str) -> syntax.Definition | None:
+        """Return the first definition of `name`, or None."""
+        parts = self._parts.get(name)
+        return self._in(parts[0], name)[0] if parts else None
+
+    def _in(self, part: ParsedRegion, name: str) -> list[syntax.Definition]:
+        items = self._analysis.checked(part).items
+        return [one for one in items if isinstance(one, syntax.Definition) and one.name == name]
+
+
+def _is_division(parts: list[ParsedRegion]) -> bool:
+    """Tell whether the parts of a request file mean together what the whole file means."""
+    if not any(part.reading.is_complete for part in parts):
+        return False
+    # An assertion may belong to the request above, in another part.
+    return not any(part.reading.begins_with_assertion for part in parts[1:])

@@ -47,11 +47,14 @@ def formatted(text: str, kind: Kind) -> str:
 
 
 def _analysis(text: str, kind: Kind) -> Analysis:
-    return Analysis(text, kind, files=RequestFiles(lambda _: ""))  # nothing is asked of others
+    files = RequestFiles(lambda _: "")  # nothing is asked of others
+    return Analysis(text, kind, files=files, divided=False)
 
 
 def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
     """Return the edits that format a document, or the lines that `within` touches, in order."""
+    if len(analysis.parts) > 1 and analysis.document is None:
+        analysis = _analysis(analysis.text, analysis.kind)
     if within is not None:
         within = _lines(analysis.text, within)
     found: list[list[Edit]] = []

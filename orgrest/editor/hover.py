@@ -99,7 +99,7 @@ def _known(text: str) -> str:
 def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurrence) -> str:
     """Describe a variable's value and definition."""
     inside = part.region.from_file(one.span.start)
-    request = part.parsed.request_at(inside)
+    request = analysis.request_at(part, inside)
     value = None
     secrets = analysis.secrets
     if request is not None:
@@ -177,8 +177,9 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
     target = request.target
     start, end = target.offset(0), target.offset(len(target.text))
     if start <= inside <= end:
-        context = analysis.context_of(part, request)
-        url = masking.mask(values.check(request, context).url, context.secrets.texts)
+        checked = analysis.request_at(part, inside) or request
+        context = analysis.context_of(part, checked)
+        url = masking.mask(values.check(checked, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
     for item in request.headers:
         if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:

@@ -210,7 +210,7 @@ class Names:
         """Return the parts in which a name has the same meaning as in a given one."""
         parts = self.analysis.parts
         if self.analysis.kind == "http":
-            return frozenset({0})
+            return frozenset(part.index for part in parts if name in part.region.text)
         # a call's argument means the variable that it replaces
         own = {part.index for part in parts if self._is_set_by(part, name)}
         inherited = any(name in text for text, _, _ in self.analysis.property_texts)

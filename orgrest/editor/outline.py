@@ -13,17 +13,14 @@ from orgrest.http import syntax, values
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import rule_of
 from orgrest.model import Source, Span
-from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block
-from orgrest.run.settings import Settings
+from orgrest.org.blocks import VERB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
-    from orgrest.http.syntax import Item
     from orgrest.org.document import Document
-    from orgrest.run.plan import Step
 
     _Inside: TypeAlias = Callable[
         [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
@@ -79,74 +76,20 @@ class Lens:
     first: bool
 
 
-@attrs.frozen(eq=False)
-class Chunk:
-    """Some items of a part, whose outline is the same wherever they stand.
-
-    `start` is the offset in the file of the line from which their lines count, and `key` tells all
-    that their outline depends on, except for the names that are defined elsewhere.
-    """
-
-    part: ParsedRegion
-    items: Sequence[Item]
-    start: int
-    key: Hashable
-
-
-def chunks(analysis: Analysis) -> list[Chunk]:
-    """Return the chunks of a document: the parts of an Org document, the requests of a file."""
-    if analysis.chunks is None:
-        analysis.chunks = _chunks(analysis)
-    return analysis.chunks
-
-
-def _chunks(analysis: Analysis) -> list[Chunk]:
-    if analysis.document is not None:
-        return [
-            Chunk(one, one.parsed.items, one.region.span.start, (one.reading, one.region.kept))
-            for one in analysis.parts
-        ]
-    (part,) = analysis.parts
-    groups: list[list[Item]] = [[]]
-    for item in part.parsed.items:
-        groups[-1].append(item)
-        if isinstance(item, syntax.ParsedRequest):
-            groups.append([])
-    text = analysis.text
-    ends = [0, *(items[-1].span.end for items in groups if items)]
-    starts = [items[0].span.start for items in groups if items]
-    return [
-        _chunk(text, part, items, end, following)
-        for items, end, following in zip(groups, ends, [*starts[1:], len(text)], strict=False)
-        if items
-    ]
-
-
-def _chunk(text: str, part: ParsedRegion, items: Sequence[Item], end: int, following: int) -> Chunk:
-    """Return the chunk of some items of a request file, between `end` and `following` of others.
-
-    What belongs to a request may stand around its span.
-    """
-    start = text.rfind("\n", 0, end) + 1
-    spans = tuple([(type(x), x.span.start - start, x.span.end - start) for x in items])
-    return Chunk(part, items, start, (text[start:following], part.restclient, spans))
-
-
 # -------------------------------------------------------------------------------------- symbols
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
     """Return the requests and variables; in an Org document, the blocks with their contents."""
-    found = [one for chunk in chunks(analysis) for one in symbols_of(chunk, analysis.document)]
+    found = [one for part in analysis.parts for one in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return found
     return sorted(found + verbs, key=lambda symbol: symbol.span.start)
 
 
-def symbols_of(chunk: Chunk, document: Document | None) -> tuple[Symbol, ...]:
-    """Return the symbols of a chunk."""
-    part = chunk.part
-    inner = tuple(_symbols(chunk))
+def symbols_of(part: ParsedRegion, document: Document | None) -> tuple[Symbol, ...]:
+    """Return the symbols of a part."""
+    inner = tuple(_symbols(part))
     block = part.region.block
     if block is not None and document is not None:
         requests = [one for one in inner if one.kind == "request"]
@@ -173,9 +116,8 @@ def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
         yield Symbol(block.name or text, text, "block", Span(start, block.end), line)
 
 
-def _symbols(chunk: Chunk) -> Iterator[Symbol]:
-    part = chunk.part
-    for item in chunk.items:
+def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
+    for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             span = part.region.to_file_span(item.span)
             name = part.region.to_file_span(item.name_span)
@@ -199,18 +141,17 @@ def _symbols(chunk: Chunk) -> Iterator[Symbol]:
 
 def folds(analysis: Analysis) -> list[Span]:
     """Return the folding ranges: blocks, requests, bodies, here-documents."""
-    return [one for chunk in chunks(analysis) for one in folds_of(chunk, analysis.text)]
+    return [one for part in analysis.parts for one in folds_of(part, analysis.text)]
 
 
-def folds_of(chunk: Chunk, text: str) -> list[Span]:
-    """Return the folding ranges of a chunk of `text`."""
+def folds_of(part: ParsedRegion, text: str) -> list[Span]:
+    """Return the folding ranges of a part of `text`."""
     found: list[Span] = []
-    part = chunk.part
     block = part.region.block
     if block is not None:
         found.append(Span(block.start, block.end))
     named: syntax.Comment | None = None
-    for item in chunk.items:
+    for item in part.parsed.items:
         if isinstance(item, syntax.Comment) and item.name:
             named = item
             continue
@@ -231,29 +172,28 @@ def folds_of(chunk: Chunk, text: str) -> list[Span]:
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
     """Return the tokens of all regions, or of those that touch `within`, in order."""
     found: list[Token] = []
-    for chunk in chunks(analysis):
-        span = chunk.part.region.span
+    for part in analysis.parts:
+        span = part.region.span
         if within is not None and (span.end < within.start or within.end < span.start):
             continue
         found += (
             one
-            for one in tokens_of(chunk)
+            for one in tokens_of(part)
             if within is None or (one.start < within.end and one.end > within.start)
         )
     return found
 
 
-def tokens_of(chunk: Chunk) -> Iterator[Token]:
-    """Yield the tokens of a chunk, in order."""
-    to_file = chunk.part.region.to_file
-    for start, end, kind in sorted(_tokens(chunk)):  # comments stand within requests, too
+def tokens_of(part: ParsedRegion) -> Iterator[Token]:
+    """Yield the tokens of a part, in order."""
+    to_file = part.region.to_file
+    for start, end, kind in sorted(_tokens(part)):  # comments stand within requests, too
         at = to_file(start)
         yield Token(at, to_file(end - 1) + 1, kind)
 
 
-def _tokens(chunk: Chunk) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield start, end and type of tokens in a chunk: none overlap, none is longer than a line."""
-    part = chunk.part
+def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
+    """Yield start, end and type of tokens in a part: none overlap, none is longer than a line."""
     text = part.region.text
     lengths = part.lengths
 
@@ -275,7 +215,7 @@ def _tokens(chunk: Chunk) -> Iterator[tuple[int, int, TokenType]]:
         if kind:
             yield from _lines(template, at, stop, kind)
 
-    for item in chunk.items:
+    for item in part.parsed.items:
         if isinstance(item, syntax.Comment):
             directive = None if part.restclient else DIRECTIVE.match(item.text)
             if directive is not None and rule_of(directive[1]) is not None:
@@ -364,20 +304,14 @@ def _lines(
 
 def lenses(analysis: Analysis) -> list[Lens]:
     """Return the code lenses: one for each request that can be sent, in Org one for each block."""
-    spans = [
-        Span(step.id.start, step.id.start)
-        for step in analysis.plan(Settings(languages=ALL_LANGUAGES))
-        if _has_request(analysis, step)
+    starts = [
+        part.region.span.start + start
+        for part in analysis.parts
+        if analysis.document is None
+        for start in part.reading.starts
     ]
-    return [Lens(span, number == 0) for number, span in enumerate(spans)]
-
-
-def _has_request(analysis: Analysis, step: Step) -> bool:
-    """Tell whether a step has a request of its own, and is no call or empty block."""
-    what = step.source
-    if not isinstance(what, Block):
-        return isinstance(what, syntax.ParsedRequest)
-    if what.language == VERB or what.kind != "block":
-        return what.kind in ("block", "heading")
-    part = analysis.part_at(what.start)
-    return part is not None and part.region.block is what and bool(part.parsed.requests)
+    if analysis.document is not None:
+        empty = {x.region.block_start for x in analysis.parts if not x.reading.starts}
+        kinds = ("block", "heading")
+        starts = [x.start for x in analysis.sent if x.kind in kinds and x.start not in empty]
+    return [Lens(Span(start, start), number == 0) for number, start in enumerate(starts)]

@@ -6,12 +6,15 @@ own text, and what it needs of the parts above is in a `Captured` that all parts
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http import syntax, values
+from orgrest.http import responses, syntax, values
+from orgrest.http.values.references import names_in
+from orgrest.http.values.sources import set_by
 from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
 from orgrest.org import arguments as header
@@ -19,7 +22,7 @@ from orgrest.org.results import element_named
 from orgrest.run.expect import expected_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable, Iterator
     from pathlib import Path
 
     from orgrest.editor import regions
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from orgrest.model import Span
     from orgrest.org import document as org
 
-    Parsed: TypeAlias = VersionCache[tuple[str, str, tuple[str, ...], bool], "RegionContent"]
+    Parsed: TypeAlias = VersionCache[
+        tuple[str, str, tuple[str, ...], bool, bool | None], "RegionContent"
+    ]
     """Parse results by cache key: everything that they depend on."""
 
 
@@ -44,12 +49,24 @@ class Captured:
     """An index of the names that the parts of a document capture.
 
     `first` maps each name, and `lengths` each length of names, to the first part with it.
+    `everywhere` are the names that a request file sets, which all its parts may use, and `named`
+    the names of requests in it and in those that it imports.
     """
 
     def __init__(self) -> None:
+        self.everywhere: frozenset[str] = frozenset()
+        self.named: frozenset[str] = frozenset()
+        self.all_lengths: list[int] = []
         self.first: dict[str, int] = {}
         self.lengths: dict[int, int] = {}
         self.digest = 0
+
+    def share(self, parts: Iterable[ParsedRegion]) -> None:
+        """Let all parts of a request file use the names of all."""
+        contents = [one.reading for one in parts]
+        self.everywhere = frozenset().union(*[one.set for one in contents])
+        self.all_lengths = sorted({len(name) for name in self.everywhere}, reverse=True)
+        self.named = frozenset().union(*[one.named for one in contents])
 
     def add(self, index: int, names: frozenset[str]) -> None:
         """Add the captures of the next part."""
@@ -125,19 +142,52 @@ def _set_variable(found: BlockSettings, name: str, assignment: str, document: or
         found.faults.append(Fault("unknown-name", message, name))
 
 
+# What may refer to a variable: a name behind a colon.
+_COLON = re.compile(r":([^\s:=][^\s:]*)")
+
+
 class RegionContent:
     """The content of a region's text, independent of position; `parsed` is its parse result."""
 
-    def __init__(self, parsed: syntax.Document, *, in_org: bool) -> None:
-        """Take the text of a request file, or of a block `in_org`."""
+    def __init__(
+        self, text: str, parsed: syntax.Document, *, in_org: bool, restclients: bool | None
+    ) -> None:
+        """Take a text: of a request file, perhaps of a part of one, or of a block `in_org`.
+
+        `restclients` tells of a part whether its file is in restclient's language.
+        """
+        self.text = text
         self.parsed = parsed
         self._in_org = in_org
-        self.captures = frozenset(c.name for one in parsed.requests for c in one.captures)
+        self._restclients = restclients
+        requests = parsed.requests
+        self.starts = [one.span.start for one in requests]
+        """Where the requests begin."""
+        self.captures = frozenset(c.name for one in requests for c in one.captures)
         """The names that the requests capture."""
+        self.is_complete = bool(requests) or any(
+            isinstance(one, syntax.Import) for one in parsed.items
+        )
+        """Whether there is something to send."""
+        self.begins_with_assertion = any(one.code == "bad-assertion" for one in parsed.problems)
+        """Whether there is an assertion above the first request."""
+
+    @cached_property
+    def imports(self) -> bool:
+        """Whether another file is imported."""
+        items = self.parsed.items
+        return any(isinstance(item, syntax.Import) and item.path for item in items)
+
+    @cached_property
+    def behind_colons(self) -> tuple[str, ...]:
+        """The texts that begin with a variable's name, if there is such a variable."""
+        return tuple(_COLON.findall(self.text))
 
     @cached_property
     def restclient(self) -> bool:
         """Whether the text is in restclient's language; else in that of request files."""
+        if self._restclients is not None:
+            return self._restclients
         items = self.parsed.items
         marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
         requests = self.parsed.requests
@@ -158,6 +208,58 @@ class RegionContent:
         return (*(one.span for one in self.parsed.scripts), *of_requests)
 
     @cached_property
+    def reads_files(self) -> bool:
+        """Whether a body is read from files, which come and go."""
+        bodies = (one.body for one in self.parsed.requests)
+        return any(one is not None and (one.file or one.files) for one in bodies)
+
+    @cached_property
+    def defines_below(self) -> bool:
+        """Whether a variable is defined below the last request."""
+        for item in reversed(self.parsed.items):
+            if isinstance(item, syntax.ParsedRequest | syntax.Definition):
+                return isinstance(item, syntax.Definition)
+        return False
+
+    @cached_property
+    def sets(self) -> tuple[tuple[str, str, str], ...]:
+        """All that other parts may use: the name, what it is, its value as it is written."""
+        found: list[tuple[str, str, str]] = []
+        for item in self.parsed.items:
+            if isinstance(item, syntax.Definition):
+                found.append((item.name, item.operator, item.value.text))
+            elif isinstance(item, syntax.ParsedRequest):
+                found += ((one.name, "capture", one.expression) for one in item.captures)
+                if item.name and not self.restclient:
+                    found.append((item.name, "request", ""))
+        return (*found, *((name, "script", "") for name in sorted(self.set_by_scripts)))
+
+    @cached_property
+    def links(self) -> tuple[tuple[str | None, frozenset[str]], ...]:
+        """The name of each request, and the names of those to which it may refer."""
+        if self.restclient or self._in_org:
+            return ()
+        return tuple((one.name, frozenset(_needs(one))) for one in self.parsed.requests)
+
+    @cached_property
+    def needed(self) -> tuple[syntax.Template, ...]:
+        """The names of requests that directives and `run` lines need."""
+        found: list[syntax.Template] = []
+        for item in () if self._in_org else self.parsed.items:
+            if isinstance(item, syntax.Import) and item.request is not None and item.path is None:
+                found.append(item.request)
+            elif isinstance(item, syntax.ParsedRequest):
+                found += (x.value for x in item.directives if x.name in ("ref", "force-ref"))
+        return tuple(found)
+
+    @cached_property
+    def set_by_scripts(self) -> frozenset[str]:
+        """The names that scripts set."""
+        requests = self.parsed.requests
+        scripts = (*self.parsed.scripts, *(one for request in requests for one in request.scripts))
+        return frozenset().union(*(set_by(one.text.text) for one in scripts if one.text))
+
+    @cached_property
     def definitions(self) -> frozenset[str]:
         """The names that the text defines."""
         items = self.parsed.items
@@ -167,6 +269,16 @@ class RegionContent:
     def set(self) -> frozenset[str]:
         """The names that the text sets, by definitions and captures."""
         return self.captures | self.definitions
+
+
+def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
+    for one in request.directives:
+        if one.name in ("ref", "force-ref"):
+            yield one.value.text.strip()
+    for text in names_in(request):
+        found = responses.read(text) or responses.read_short(text)
+        if found is not None:
+            yield found.name
 
 
 class ParsedRegion:
@@ -192,8 +304,6 @@ class ParsedRegion:
         self.reading = self._read(parsed)
         self.earlier = captured.digest
         """Stands for the names that earlier blocks capture, in their order."""
-        self.imported: frozenset[str] = frozenset()
-        """The names of requests of other files that a request file imports."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> RegionContent:
@@ -204,8 +314,13 @@ class ParsedRegion:
         if in_org and region.language != "restclient":
             names = tuple(self.given.arguments.variables)
             marked = region.in_restclient
-        key = (region.text, region.language, names, marked)
-        return parsed.get(key, lambda: RegionContent(region.parse(names), in_org=in_org))
+        key = (region.text, region.language, names, marked, region.restclients)
+        return parsed.get(
+            key,
+            lambda: RegionContent(
+                region.text, region.parse(names), in_org=in_org, restclients=region.restclients
+            ),
+        )
 
     @cached_property
     def given(self) -> BlockSettings:
@@ -230,16 +345,25 @@ class ParsedRegion:
     @property
     def named(self) -> frozenset[str]:
         """The names of requests to which those of a request file may refer."""
-        return self.reading.named | self.imported
+        return self._captured.named
 
     @cached_property
     def _own(self) -> frozenset[str]:
+        if self.region.kept is None:
+            return self._captured.everywhere
         return self.reading.set.union(self.given.values, self.given.literal)
 
-    @cached_property
+    @property
     def known(self) -> Hashable:
-        """Stands for the names of variables that may be used in the region."""
-        return self.earlier, hash(self._own)
+        """Stands for the names of variables that the region may use behind colons."""
+        if not self.reading.behind_colons:
+            return None
+        return frozenset(
+            name
+            for text in self.reading.behind_colons
+            for length in self.lengths
+            if self.knows(name := text[:length])
+        )
 
     def sets(self, name: str) -> bool:
         """Tell whether the region's own text sets a variable of this name."""
@@ -261,6 +385,8 @@ class ParsedRegion:
     @property
     def lengths(self) -> list[int]:
         """The lengths of these names, the greatest first."""
+        if self.region.kept is None:
+            return self._captured.all_lengths
         above = {n for n, first in self._captured.lengths.items() if first < self.index}
         return sorted(above.union(map(len, self._own)), reverse=True)
 

@@ -1,8 +1,9 @@
 """The regions of a file that hold requests, and the mapping between their offsets and the file's.
 
-A request file is one region; an Org document has one for each source block in a request language,
-whose text is the block's body as it is evaluated (without indentation and Org's commas). Editor
-features query a region's `parsed` document, and return the file's offsets.
+A request file has one for each part that can be parsed by itself; an Org document has one for each
+source block in a request language, whose text is the block's body as it is evaluated (without
+indentation and Org's commas). Editor features query a region's `parsed` document, and return the
+file's offsets.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from orgrest.http.parsing.dialects import is_restclient_around, read
+from orgrest.http.parsing import dialects
 from orgrest.model import Source, Span
 from orgrest.org import document as org
-from orgrest.org.blocks import REQUEST_LANGUAGES, Block
+from orgrest.org.blocks import REQUEST_LANGUAGES, Block, Heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -119,13 +120,18 @@ class Region:
         block: tuple[org.Placed, int] | None = None,
         base: int = 0,
         around: str = "",
+        restclients: bool | None = None,
     ) -> None:
-        """Create a region from a line map and its position; `block` is relative to its section."""
+        """Create a region from a line map and its position; `block` is relative to its section.
+
+        `restclients` tells of a part of a request file whether that is in restclient's language.
+        """
         self.text = line_map.text
         self.span = span
         self.kept = block[0].section.blocks[block[1]] if block is not None else None
         self.base = base
         self.around = around
+        self.restclients = restclients
         self._block = block
         self._file = file
         self._line_map = line_map
@@ -134,6 +140,18 @@ class Region:
     def block(self) -> Block | None:
         """The Org block around the region; its offsets and lines are relative to `base`."""
         return None if self._block is None else self._block[0].blocks[self._block[1]]
+
+    @property
+    def block_start(self) -> int | None:
+        """The offset of its Org block, relative to `base`."""
+        if self._block is None or self.kept is None:
+            return None
+        return self._block[0].start + self.kept.start
+
+    @property
+    def heading(self) -> Heading | None:
+        """The heading above its Org block."""
+        return None if self._block is None else self._block[0].heading
 
     @cached_property
     def source(self) -> Source:
@@ -152,11 +170,14 @@ class Region:
     @property
     def in_restclient(self) -> bool:
         """Whether the document's syntax shows that it is in restclient's language."""
-        return bool(self.around) and is_restclient_around(self.around)
+        return bool(self.around) and dialects.is_restclient_around(self.around)
 
     def parse(self, names: Iterable[str] = ()) -> syntax.Document:
         """Parse the requests of the region; `names` are the variables that its block defines."""
-        return read(self.source, self.language, names, self.around)
+        if self.restclients is not None:
+            part = Span(0, len(self.text))
+            return dialects.read_part(self.source, part, is_restclients=self.restclients)
+        return dialects.read(self.source, self.language, names, self.around)
 
     def to_file(self, offset: int) -> int:
         """Return the offset in the file of the character at `offset` of the region's text."""
@@ -190,6 +211,19 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
     if kind == "http":
         return [_whole(text, file)]
     return of_document(org.Document(text), file)
+
+
+def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
+    """Return the regions of a request file, in order; `line_maps` is a cache that is updated."""
+    restclients, starts = dialects.parts(text)
+    if len(starts) == 1:
+        return [_whole(text, None)]
+    found: list[Region] = []
+    for start, following in zip(starts, [*starts[1:], len(text) + 1], strict=True):
+        part = text[start : following - 1]
+        line_map = line_maps.of_lines.get((part, False), partial(_of_lines, part))
+        found.append(Region(line_map, Span(start, following - 1), restclients=restclients))
+    return found
 
 
 def of_document(
@@ -274,9 +308,14 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _whole(text: str, file: str | None) -> Region:
+    return Region(_of_lines(text), Span(0, len(text)), file=file)
+
+
+def _of_lines(text: str) -> LineMap:
+    """Return the line map of a text whose lines are the file's."""
     lines = _line_starts(text)
     starts = lines[:-1]
-    return Region(LineMap(text, lines, starts, [0] * len(starts)), Span(0, len(text)), file=file)
+    return LineMap(text, lines, starts, [0] * len(starts))
 
 
 def _line_starts(text: str) -> list[int]:

@@ -309,12 +309,6 @@ class Definitions:
         self.lengths.add(len(definition.name))
         self._by_name.setdefault(definition.name, []).append(definition)
 
-    def between(self, start: int, end: int) -> list[Definition]:
-        """Return the definitions that start in this range of offsets."""
-        first = bisect_right(self.all, start - 1, key=lambda d: d.span.start)
-        last = bisect_right(self.all, end - 1, key=lambda d: d.span.start)
-        return self.all[first:last]
-
     def before(self, name: str, offset: int) -> Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
         named = self._by_name.get(name, [])

@@ -82,7 +82,7 @@ def _common(text: str) -> Iterator[Definition]:
 
 
 def _restclient(text: str) -> Iterator[Definition]:
-    for start, end in pairwise([*restclient.regions(text), len(text)]):
+    for start, end in pairwise([*restclient.parts(text), len(text)]):
         if _SETS.search(text, start, end):
             document = restclient.parse(text[start:end])
             yield from (attrs.evolve(one, offset=start + one.offset) for one in _of(document))

@@ -1,4 +1,4 @@
-"""Checks of request names in a request file: duplicates and circular references."""
+"""Checks of names in a request file: imports, duplicates, circular and unknown references."""
 
 from __future__ import annotations
 
@@ -15,11 +15,59 @@ from orgrest.run.documents.request_file import namesakes, same_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from orgrest.editor.analysis import Analysis
     from orgrest.http.syntax import ParsedRequest
     from orgrest.run.documents.imports import Imports
 
 
-def of_names(imports: Imports, text: str) -> Iterator[Problem]:
+def of_names(analysis: Analysis) -> Iterator[Problem]:
+    """Yield the problems with imports and the names of requests, with offsets in the file."""
+    imports, text = analysis.imports, analysis.text
+    if analysis.kind != "http":
+        return
+    for one in imports.broken if imports else ():
+        at = one.item.path.offset(0) if one.item.path else one.item.span.start
+        message = one.error.reason if one.item is one.own else str(one.error)
+        yield Problem(*extent(text, at), "error", one.error.code, message)
+    for item, chain in imports.circles if imports else ():
+        at = item.path.offset(0) if item.path else item.span.start
+        message = f"these files import each other in a circle, each is read once: {chain}"
+        yield Problem(*extent(text, at), "warning", "circle", message)
+    if imports is not None and imports.broken:
+        return
+    if _may_be_wrong(analysis):
+        yield from _of_names(analysis.requests, text)
+    named = analysis.named
+    for part in analysis.parts:
+        for name in part.reading.needed:
+            if name.text.strip() not in named and "{{" not in name.text:
+                known = ", ".join(sorted(named)) or "none"
+                message = f"no request is named {name.text.strip()}; there are {known}"
+                at = part.region.to_file(name.offset(0))
+                yield Problem(*extent(text, at), "error", "unknown-name", message)
+
+
+def _may_be_wrong(analysis: Analysis) -> bool:
+    """Tell whether two requests may have a name, or one may depend on itself.
+
+    It does not if each needs only requests above: names mean the last one above.
+    """
+    named = analysis.named
+    if not named or analysis.imports is not None:
+        return bool(named)
+    above: set[str] = set()
+    for part in analysis.parts:
+        for name, needs in part.reading.links:
+            if any(one in named and one not in above for one in needs):
+                return True
+            if name in above:
+                return True
+            if name is not None:
+                above.add(name)
+    return False
+
+
+def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
     """Yield the problems with the names of the requests of a document, which is `imports.main`."""
     document = imports.main.document
     for again, first in namesakes(document):

@@ -1,7 +1,7 @@
 """The problems of a document: applies the checks, and caches them for the next version.
 
-Nothing is sent, and no file is read; only whether a file could be read is checked. A request's
-problems depend on its text, the definitions above it and its region's settings; while these are
+Nothing is sent, and no file is read; only whether a file could be read is checked. The problems of
+a part depend on its text, the definitions of others and its region's settings; while these are
 unchanged, the findings of an earlier report are reused.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -17,21 +18,19 @@ from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
 from orgrest.editor.diagnostics.names import of_names
+from orgrest.editor.regions import VersionCache
 from orgrest.http import syntax, values
 from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
 from orgrest.rendering import masking
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.diagnostics.model import Fix, Severity
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.values.environment import Environment
-
-_Known: TypeAlias = dict[object, tuple[Problem, ...]]
-"""The problems of requests by cache key, with offsets relative to the definitions above."""
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
@@ -51,17 +50,41 @@ class Report:
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
         """Find problems, reusing findings of `before`, the report on an earlier text."""
         self.analysis = analysis
-        self._known: _Known = {}
-        self._before: _Known = before._known if before else {}
-        self._environment: Hashable = ()
         self._is_described = "openapi" in analysis.text or _has_one_beside(analysis)
-        found = analysis.imports.variables() if analysis.imports else {}
-        self._imported = tuple((name, one.value.text) for name, (_, one) in found.items())
+        self._of_descriptions: VersionCache[Hashable, tuple[Problem, ...]] = VersionCache(
+            before._of_descriptions if before else None
+        )
+        self._context = analysis.new_context()
+        self._around = self._outside()
+        self._known: dict[Hashable, tuple[Problem, ...]] = {}
+        """The problems of parts as they can be reused, by cache key."""
+        self._before = before._known if before and before._around == self._around else {}
+        if before and self._before and analysis.document is None:
+            self._before = _still_true(before, analysis)
         findings = list(self._findings())
         self._fixes = {one.diagnostic: one.fixes for one in findings}
         every = (one.diagnostic for one in findings)
         self.diagnostics = tuple(sorted(every, key=lambda one: (one.span.start, one.span.end)))
         self._before = {}
+
+    def _outside(self) -> Hashable:
+        """Return all that problems depend on beside the document's text."""
+        analysis = self.analysis
+        environment: Hashable = ()
+        if not all(part.restclient for part in analysis.parts):
+            environment = _given_by(self._context.environment)
+        imports = analysis.imports
+        imported = imports.variables() if imports else {}
+        return (
+            environment,
+            analysis.chosen,
+            analysis.secrets,
+            tuple(analysis.remembered.items()),
+            tuple(analysis.overrides.items()),
+            tuple((name, one.value.text) for name, (_, one) in imported.items()),
+            imports is not None and bool(imports.broken),
+            imports is not None and analysis.named,
+        )
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
         """Return the fix for one of the problems, computed on demand."""
@@ -73,11 +96,24 @@ class Report:
         if analysis.document is not None:
             for check in document_checks.CHECKS:
                 yield from check(analysis, analysis.document)
-        context = analysis.new_context()
-        if not all(part.restclient for part in analysis.parts):
-            self._environment = _given_by(context.environment)
+        for problem in of_names(analysis):
+            part = analysis.part_at(problem.start) or analysis.parts[-1]
+            yield self._placed(part, problem.moved(-part.region.span.start))
         for part in analysis.judged:
-            for problem in self._problems(part, part.context(context)):
+            key: Hashable = (part.reading, part.index)
+            if analysis.document is not None:
+                key = (part.reading, part.given, part.earlier)
+            problems = self._before.get(key)
+            if problems is None:
+                problems = tuple(self._problems(part))
+            elif part.captures:
+                for request in analysis.checked(part).requests:
+                    analysis.capture(request, self._context)
+            if _is_reusable(part, problems):
+                self._known[key] = problems
+            for problem in problems:
+                yield self._placed(part, problem)
+            for problem in self._described(part) if self._is_described else ():
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
@@ -92,75 +128,61 @@ class Report:
 
     # ------------------------------------------------------------------------- in one region
 
-    def _problems(self, part: ParsedRegion, context: values.Context) -> Iterator[Problem]:
-        parsed = part.parsed
-        text = part.region.text
+    def _problems(self, part: ParsedRegion) -> Iterator[Problem]:
+        """Yield the problems of a part, with offsets in its text."""
+        analysis, document = self.analysis, self.analysis.checked(part)
+        base, text = analysis.text_of(part)
+        context = part.context(self._context)
         given = part.given.arguments.values
         loose = given.get("prologue") or (
             given.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
-        imports = self.analysis.imports
+        imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
-        yield from _of_imports(self.analysis)
-        for problem in _told(text, parsed.problems, parsed.notices, 0):
+        for problem in _told(text, document.problems, document.notices, base):
             if not loose and not (problem.code == "no-request" and self._needs_none(part)):
-                yield problem
-        outer = (
-            tuple(part.given.values.items()),
-            tuple(part.given.literal.items()),
-            part.given.directory,
-        )
-        analysis = self.analysis
-        remembered = tuple(analysis.remembered.items())
-        overrides = tuple(analysis.overrides.items())
-        around = (part.named, analysis.chosen, self._environment, overrides, self._imported)
-        known = hash((outer, part.earlier, remembered, analysis.secrets, around))
-        start = 0
+                yield problem.moved(-base)
+        start = base
         definitions: list[syntax.Definition] = []
-        for item in parsed.items:
+        for item in document.items:
             if isinstance(item, syntax.Definition):
                 definitions.append(item)
             elif isinstance(item, syntax.ParsedRequest):
-                for problem in self._of_request(text, item, context, start, definitions, known):
+                for problem in _of_request(text, item, context, start, definitions):
                     if not (loose and _excusable(problem, text)) and not (
                         unknown and problem.code == "undefined-variable"
                     ):
-                        yield problem
-                for one in definitions:
-                    known = hash((known, one.name, one.operator, one.value.text))
-                known = hash((known, *(capture.name for capture in item.captures)))
+                        yield problem.moved(-base)
                 analysis.capture(item, context)
-                if self._is_described:
-                    default = given.get("openapi")
-                    name = default if isinstance(default, str) else ""
-                    yield from self._of_description(text, item, context, start, known, name)
                 definitions = []
                 start = item.span.end
+        below = analysis.request_below(part) if definitions else None
+        if below is not None:  # which is the first one that may use these definitions
+            checked = values.check(below, context, definitions)
+            end = definitions[-1].span.end
+            for problem in _told(text, checked.problems, checked.notices, start):
+                if problem.start <= end and not (unknown and problem.code == "undefined-variable"):
+                    yield _masked(problem, context).moved(-base)
 
-    def _of_description(
-        self,
-        text: str,
-        request: syntax.ParsedRequest,
-        context: values.Context,
-        start: int,
-        known: int,
-        default: str,
-    ) -> Iterator[Problem]:
-        """Yield what descriptions forbid of a request, whose text begins at `start`."""
+    def _described(self, part: ParsedRegion) -> Iterator[Problem]:
+        """Yield what descriptions forbid of a part's requests, with offsets in its text."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
-        about = chosen(text, request, context, self.analysis.described, default)
-        if about.broken is not None:
-            yield about.broken
-        if not about.descriptions:
-            return
-        key = (known, text[start : request.span.end], about.is_named, about.descriptions)
-        found = self._known.get(key, self._before.get(key))
-        if found is None:
-            problems = of_descriptions(text, request, context, about)
-            found = tuple(one.moved(-start) for one in problems)
-        self._known[key] = found
-        yield from (one.moved(start) for one in found)
+        analysis, context = self.analysis, part.context(self._context)
+        base, text = analysis.text_of(part)
+        default = part.given.arguments.values.get("openapi")
+        name = default if isinstance(default, str) else ""
+        for number, request in enumerate(analysis.checked(part).requests):
+            about = chosen(text, request, context, analysis.described, name)
+            if about.broken is not None:
+                yield about.broken.moved(-base)
+            if not about.descriptions:
+                continue
+            depends = (part.reading, part.given, self._around, analysis.sets(part))
+            key = (*depends, number, about.is_named, about.descriptions)
+            make = partial(of_descriptions, text, request, context, about)
+            found = self._of_descriptions.get(key, partial(_moved, make, -base))
+            yield from found
 
     def _needs_none(self, part: ParsedRegion) -> bool:
         """Tell whether a region may lack a request: it is empty, or part of others."""
@@ -175,30 +197,75 @@ class Report:
             return not names.isdisjoint(self.analysis.noweb_names)
         return False
 
-    def _of_request(
-        self,
-        text: str,
-        request: syntax.ParsedRequest,
-        context: values.Context,
-        start: int,
-        definitions: Sequence[syntax.Definition],
-        known: int,
-    ) -> list[Problem]:
-        """Return the problems of a request and the definitions above it, from `start` on."""
-        key = (known, text[start : request.span.end])
-        found = self._known.get(key, self._before.get(key))
-        if found is None:
-            checked = values.check(request, context, definitions)
-            problems = list(_told(text, checked.problems, checked.notices, start))
-            subject = requests.Subject(text, request, checked, start)
-            problems += (one for check in requests.CHECKS for one in check(subject))
-            secrets = context.secrets.texts
-            masked = (attrs.evolve(x, message=masking.mask(x.message, secrets)) for x in problems)
-            found = tuple(dict.fromkeys(one.moved(-start) for one in masked))
-        body = request.body
-        if body is None or (body.file is None and not body.files):
-            self._known[key] = found  # else the files may come and go
-        return [one.moved(start) for one in found]
+
+def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...]:
+    return tuple(one.moved(by) for one in make())
+
+
+def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
+    """Tell whether problems depend on nothing but what they are kept by."""
+    reading = part.reading
+    if reading.reads_files or (part.region.kept is None and reading.defines_below):
+        return False
+    size = len(part.region.text)
+    return all(0 <= one.start <= size and one.code != "no-request" for one in problems)
+
+
+def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
+    """Return the problems of parts of a request file that a change does not affect, by their keys.
+
+    It affects the parts that it changed, and those that have the name of something that is defined
+    there otherwise than before, or of what depends on it.
+    """
+    old = [part.reading for part in before.analysis.parts]
+    new = [part.reading for part in analysis.parts]
+    most = min(len(old), len(new))
+    top = next((at for at in range(most) if old[at] is not new[at]), most)
+    end = next((at for at in range(most - top) if old[-1 - at] is not new[-1 - at]), most - top)
+    was, now = old[top : len(old) - end], new[top : len(new) - end]
+    sets = [{one for each in some for one in each.sets} for some in (was, now)]
+    both = sets[0] & sets[1]
+    names = {one[0] for one in sets[0] ^ sets[1]}
+    orders = [[one for each in some for one in each.sets if one in both] for some in (was, now)]
+    if orders[0] != orders[1]:
+        names |= {one[0] for one in both}
+    waiting = set(names)
+    while waiting:
+        waiting = {
+            name
+            for each in new
+            for name, _, value in each.sets
+            if name not in names and any(one in value for one in waiting)
+        }
+        names |= waiting
+    moved = len(new) - len(old)
+    found: dict[Hashable, tuple[Problem, ...]] = {}
+    for at, reading in enumerate(new):
+        if top <= at < len(new) - end or any(name in reading.text for name in names):
+            continue
+        problems = before._known.get((reading, at if at < top else at - moved))
+        if problems is not None:
+            found[reading, at] = problems
+    return found
+
+
+def _of_request(
+    text: str,
+    request: syntax.ParsedRequest,
+    context: values.Context,
+    start: int,
+    definitions: Sequence[syntax.Definition],
+) -> list[Problem]:
+    """Return the problems of a request and the definitions above it, from `start` on."""
+    checked = values.check(request, context, definitions)
+    problems = list(_told(text, checked.problems, checked.notices, start))
+    subject = requests.Subject(text, request, checked, definitions)
+    problems += (one for check in requests.CHECKS for one in check(subject))
+    return list(dict.fromkeys(_masked(one, context) for one in problems))
+
+
+def _masked(problem: Problem, context: values.Context) -> Problem:
+    return attrs.evolve(problem, message=masking.mask(problem.message, context.secrets.texts))
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
@@ -208,40 +275,6 @@ def _has_one_beside(analysis: Analysis) -> bool:
     from orgrest.description.beside import beside
 
     return next(beside(analysis.new_context().directory), None) is not None
-
-
-def _of_imports(analysis: Analysis) -> Iterator[Problem]:
-    """Yield the imports that fail or are circular, and the names that refer to no request."""
-    imports, text = analysis.imports, analysis.text
-    if analysis.kind != "http":
-        return
-    for one in imports.broken if imports else ():
-        at = one.item.path.offset(0) if one.item.path else one.item.span.start
-        message = one.error.reason if one.item is one.own else str(one.error)
-        yield Problem(*extent(text, at), "error", one.error.code, message)
-    for item, chain in imports.circles if imports else ():
-        at = item.path.offset(0) if item.path else item.span.start
-        message = f"these files import each other in a circle, each is read once: {chain}"
-        yield Problem(*extent(text, at), "warning", "circle", message)
-    if imports is not None and imports.broken:
-        return
-    part = analysis.parts[0]
-    if part.named:
-        yield from of_names(analysis.requests, text)
-    for name in _references(part.parsed):
-        if name.text.strip() not in part.named and "{{" not in name.text:
-            known = ", ".join(sorted(part.named)) or "none"
-            message = f"no request is named {name.text.strip()}; there are {known}"
-            yield Problem(*extent(text, name.offset(0)), "error", "unknown-name", message)
-
-
-def _references(document: syntax.Document) -> Iterator[syntax.Template]:
-    """Yield the names of requests that directives and `run` lines need."""
-    for item in document.items:
-        if isinstance(item, syntax.Import) and item.request is not None and item.path is None:
-            yield item.request
-        elif isinstance(item, syntax.ParsedRequest):
-            yield from (one.value for one in item.directives if one.name in ("ref", "force-ref"))
 
 
 def _excusable(problem: Problem, text: str) -> bool:

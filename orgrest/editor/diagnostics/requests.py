@@ -27,13 +27,13 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 class Subject:
     """A request in the `text` of its region, parsed (`parsed`) and expanded (`checked`).
 
-    `start` is the beginning of the definitions above it.
+    `definitions` are those right above it.
     """
 
     text: str
     parsed: syntax.ParsedRequest
     checked: values.Checked
-    start: int
+    definitions: Sequence[syntax.Definition]
 
 
 def _method(one: Subject) -> Iterator[Problem]:
@@ -70,7 +70,7 @@ def _repeated_headers(one: Subject) -> Iterator[Problem]:
 
 
 def _lisp(one: Subject) -> Iterator[Problem]:
-    for definition in one.parsed.known.between(one.start, one.parsed.span.start):
+    for definition in one.definitions:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)

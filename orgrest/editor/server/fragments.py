@@ -1,7 +1,7 @@
-"""Answers about a whole document as JSON text, joined of a fragment for each of its chunks.
+"""Answers about a whole document as JSON text, joined of a fragment for each of its parts.
 
-A client asks for all symbols, tokens and folds after each pause in typing, and most chunks are the
-same as before, only on other lines. So the text of a chunk's answer is kept for the next version of
+A client asks for all symbols, tokens and folds after each pause in typing, and most parts are the
+same as before, only on other lines. So the text of a part's answer is kept for the next version of
 the document, with gaps for its lines.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.assertions import LastOutcomes
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.editor.positions import Text
 
 SYMBOLS = {
@@ -39,13 +40,13 @@ class Encoded:
 
 @attrs.frozen(eq=False)
 class _Lines:
-    """JSON with `%d` for each line, and the lines, counted from the chunk's."""
+    """JSON with `%d` for each line, and the lines, counted from the part's."""
 
     template: str
     lines: tuple[int, ...]
 
     def at(self, line: int) -> str:
-        """Return the text for a chunk at a line."""
+        """Return the text for a part at a line."""
         return self.template % tuple([line + one for one in self.lines])
 
 
@@ -88,31 +89,31 @@ class _Writer:
 def symbols(analysis: Analysis, text: Text) -> Encoded:
     """Return all symbols of a document in their hierarchy."""
 
-    def make(chunk: outline.Chunk) -> _Lines:
-        writer = _Writer(text, chunk.start)
-        found = outline.symbols_of(chunk, analysis.document)
+    def make(part: ParsedRegion) -> _Lines:
+        writer = _Writer(text, part.region.span.start)
+        found = outline.symbols_of(part, analysis.document)
         return writer.made(",".join([writer.symbol(one) for one in found]))
 
     found = [
-        (chunk.start, of_chunk)
-        for chunk in outline.chunks(analysis)
-        if (of_chunk := _kept(analysis, "symbols", chunk, make).at(_line(text, chunk)))
+        (part.region.span.start, of_part)
+        for part in analysis.parts
+        if (of_part := _kept(analysis, "symbols", part, make).at(_line(text, part)))
     ]
     for one in outline.symbols_of_verb(analysis):
         writer = _Writer(text, 0)
         found.append((one.span.start, writer.made(writer.symbol(one)).at(0)))
     found.sort(key=lambda one: one[0])
-    return Encoded(f"[{','.join([of_chunk for _, of_chunk in found])}]")
+    return Encoded(f"[{','.join([of_part for _, of_part in found])}]")
 
 
 def folds(analysis: Analysis, text: Text) -> Encoded:
     """Return all folding ranges of a document."""
 
-    def make(chunk: outline.Chunk) -> _Lines:
-        writer = _Writer(text, chunk.start)
+    def make(part: ParsedRegion) -> _Lines:
+        writer = _Writer(text, part.region.span.start)
         found = dict.fromkeys(
             (text.place(one.start).line, text.place(one.end).line, one.start, one.end)
-            for one in outline.folds_of(chunk, analysis.text)
+            for one in outline.folds_of(part, analysis.text)
         )
         every = {(first, last): (start, end) for first, last, start, end in found}
         return writer.made(
@@ -122,21 +123,20 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
             )
         )
 
-    every = (
-        _kept(analysis, "folds", chunk, make).at(_line(text, chunk))
-        for chunk in outline.chunks(analysis)
-    )
+    every = (_kept(analysis, "folds", part, make).at(_line(text, part)) for part in analysis.parts)
     return Encoded(f"[{','.join(filter(None, every))}]")
 
 
-def _line(text: Text, chunk: outline.Chunk) -> int:
-    return text.place(chunk.start).line
+def _line(text: Text, part: ParsedRegion) -> int:
+    return text.place(part.region.span.start).line
 
 
 def _kept(
-    analysis: Analysis, kind: str, chunk: outline.Chunk, make: Callable[[outline.Chunk], _Lines]
+    analysis: Analysis, kind: str, part: ParsedRegion, make: Callable[[ParsedRegion], _Lines]
 ) -> _Lines:
-    found: _Lines = analysis.outlines[kind].get(chunk.key, lambda: make(chunk))
+    found: _Lines = analysis.outlines[kind].get(
+        (part.reading, part.region.kept), lambda: make(part)
+    )
     return found
 
 
@@ -165,9 +165,9 @@ def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number
 
 @attrs.frozen(eq=False)
 class _Tokens:
-    """The tokens of a chunk as the protocol counts them: each from the one before it.
+    """The tokens of a part as the protocol counts them: each from the one before it.
 
-    `first` is the line (from the chunk's) and the character of the first one, `last` those of the
+    `first` is the line (from the part's) and the character of the first one, `last` those of the
     last; `rest` is what follows the first two numbers, `count` how many numbers there are.
     """
 
@@ -179,7 +179,7 @@ class _Tokens:
 
 @attrs.frozen(eq=False)
 class Tokens:
-    """All tokens of a version of a document: numbers as JSON, chunk by chunk, and how many."""
+    """All tokens of a version of a document: numbers as JSON, part by part, and how many."""
 
     id: str
     pieces: list[str]
@@ -210,13 +210,13 @@ def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
     pieces: list[str] = []
     counts: list[int] = []
     line = character = 0
-    for chunk in outline.chunks(analysis):
-        key = chunk.key, chunk.part.known
-        make = functools.partial(_of_tokens, text, chunk)
+    for part in analysis.parts:
+        key = part.reading, part.region.kept, part.known
+        make = functools.partial(_of_tokens, text, part)
         found: _Tokens = analysis.outlines["tokens"].get(key, make)
         if not found.count:
             continue
-        at = _line(text, chunk)
+        at = _line(text, part)
         first = at + found.first[0]
         column = found.first[1] - (character if first == line else 0)
         pieces.append(f"{first - line},{column},{found.rest}")
@@ -225,11 +225,11 @@ def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
     return Tokens(number, pieces, counts)
 
 
-def _of_tokens(text: Text, chunk: outline.Chunk) -> _Tokens:
+def _of_tokens(text: Text, part: ParsedRegion) -> _Tokens:
     data: list[int] = []
-    base = _line(text, chunk)
+    base = _line(text, part)
     first = last = (0, 0)
-    for token in outline.tokens_of(chunk):
+    for token in outline.tokens_of(part):
         place, end = text.place(token.start), text.place(token.end)
         at = place.line - base, place.character
         if not data:

@@ -13,14 +13,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from orgrest.http.parsing import request_file, restclient, verb
-from orgrest.http.syntax import Document
-from orgrest.model import OrgrestError, RequestSyntaxError
+from orgrest.http.syntax import Definitions, Document
+from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 from orgrest.org.blocks import VERB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from orgrest.model import Source
 
 
 MOST_DEFINITIONS: Final = 100_000
@@ -70,3 +68,27 @@ def read(
         if around and is_restclient_around(around):
             return restclient.parse(source)
     return request_file.parse(source)
+
+
+def parts(text: str) -> tuple[bool, list[int]]:
+    """Tell whether a request file is restclient's, and where its parts begin, the first at 0.
+
+    Each part, up to the line end above the next one, can be parsed by itself, with `read_part`.
+    """
+    if _too_many(Source(text)) is not None:
+        return False, [0]
+    if request_file.is_restclient(text):
+        return True, restclient.parts(text)
+    return False, request_file.parts(text)
+
+
+def read_part(
+    source: Source, part: Span, known: Definitions | None = None, *, is_restclients: bool
+) -> Document:
+    """Parse a part of a request file; `known` are the definitions of all of it.
+
+    That a part has no request is no problem.
+    """
+    if is_restclients:
+        return restclient.parse(source, part, known)
+    return request_file.parse(source, part, known)

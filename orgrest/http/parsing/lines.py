@@ -53,8 +53,10 @@ class Lines:
     `state` is the parser's context for the next line; an unclosed here-document keeps it.
     """
 
-    def __init__(self, text: str) -> None:
-        self.all = [Line(raw.rstrip(BLANKS), start, raw) for start, raw in _split(text)]
+    def __init__(self, text: str, part: Span | None = None) -> None:
+        """Take the lines of a text, or of a `part` of it."""
+        split = _split(text, 0, len(text)) if part is None else _split(text, part.start, part.end)
+        self.all = [Line(raw.rstrip(BLANKS), start, raw) for start, raw in split]
         self.at = 0
         self.unclosed = False
         self.state = LineState()
@@ -146,9 +148,8 @@ def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
     return text[removed:], start + removed
 
 
-def _split(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines of `text` and their start offsets: only LF ends a line."""
-    start = 0
-    for line in text.split("\n"):
+def _split(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Return the lines of a part of `text` and their start offsets: only LF ends a line."""
+    for line in text[start:end].split("\n"):
         yield start, line
         start += len(line) + 1

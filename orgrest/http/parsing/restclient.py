@@ -73,12 +73,16 @@ from orgrest.http.syntax import (
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
 
 
-def parse(source: Source | str) -> Document:
-    """Parse a block's text or a request file.
+def parse(
+    source: Source | str, part: Span | None = None, known: Definitions | None = None
+) -> Document:
+    """Parse a block's text or a request file, or a `part` that can be parsed by itself.
 
-    Never raises: errors are in the document's and its requests' `problems`.
+    `known` are the definitions of the whole file. Never raises: errors are in the document's and
+    its requests' `problems`.
     """
-    return _DocumentReader(source if isinstance(source, Source) else Source(source)).document()
+    source = source if isinstance(source, Source) else Source(source)
+    return _DocumentReader(source, part, known).document()
 
 
 # Comments, all of them at once so that this is linear; what follows may be that they end the above.
@@ -93,7 +97,7 @@ _HEAD = LineState("head")
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 
-def regions(text: str) -> list[int]:
+def parts(text: str) -> list[int]:
     """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
     if "<<" in text:
         return [0]
@@ -107,7 +111,7 @@ def regions(text: str) -> list[int]:
 
 def read_above(text: str) -> LineState:
     """Return what a line below a text would belong to; only the last region is parsed."""
-    reader = _DocumentReader(Source(text[regions(text)[-1] :]))
+    reader = _DocumentReader(Source(text[parts(text)[-1] :]))
     reader.document()
     return reader.state
 
@@ -115,19 +119,23 @@ def read_above(text: str) -> LineState:
 class _DocumentReader:
     """A single pass over the lines of a source: the parts outside of requests."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self, source: Source, part: Span | None = None, known: Definitions | None = None
+    ) -> None:
         self.source = source
+        self._part = part
         self.items: list[Comment | Text | Definition | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
         self.notices: list[Notice] = []
-        self.known = Definitions()
-        self._lines = Lines(source.text)
+        self.known = Definitions() if known is None else known
+        self._lines = Lines(source.text, part)
         self._name: str | None = None
 
     def document(self) -> Document:
         while self._lines.left:
             self._item()
-        if not self.problems and not any(isinstance(i, ParsedRequest) for i in self.items):
+        nothing = not any(isinstance(item, ParsedRequest) for item in self.items)
+        if nothing and not self.problems and self._part is None:
             reason = "no request here: a request is a line like GET https://example.org/"
             self._problem(0, reason, "no-request")
         return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))

@@ -41,23 +41,9 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
     """
     notices: list[str] = []
     languages = languages_of(document, settings)
-    texts = [(one.start, document.offset(one.last)) for one in document.verb]
-    found = [
-        block
-        for block in document.evaluated
-        if is_request(document, block, languages)
-        and (block.kind == "heading" or not within(texts, block.start))
-    ]
+    found, inside = _requests(document, inherited, languages)
     unclosed = list(document.unclosed_requests())
-    nameless = [
-        block
-        for block in document.blocks
-        if block.call and document.block_named(block.call.name) is None
-    ]
-    inside: list[tuple[int, int]] = []
-    if unclosed or nameless or any(map(_may_be_in_result, found)):
-        inside = result_spans(document, inherited, found)
-    found = [block for block in found if not within(inside, block.start)]
+    nameless = _nameless(document)
     mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
     suspects = [
         (line, f"this block has no #+end_src, and so is none{mixed}")
@@ -81,15 +67,8 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
     if settings.names or settings.lines:
         found = _wanted(document, found, settings, file)
     else:
-        tree = VerbTree(document, file)
-        found = [
-            block
-            for block in found
-            if settings.is_above(block.line + 1)
-            and not block.commented
-            and not _is_answer(block, notices)
-            and _is_sent(block, tree, notices)
-        ]
+        above = [block for block in found if settings.is_above(block.line + 1)]
+        found = list(_sent(document, above, file, notices))
     tags = {tag for key, text in document.keywords if key == "filetags" for tag in text.split(":")}
     return Plan(
         tuple(
@@ -106,6 +85,53 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
         problems,
         tuple(EvaluationError(why, file=file, line=line) for line, why in suspects),
     )
+
+
+def sent_of(document: Document, inherited: Inherited, languages: frozenset[str]) -> list[Block]:
+    """Return the blocks in these languages that a run of a whole document evaluates."""
+    return list(_sent(document, _requests(document, inherited, languages)[0], "", []))
+
+
+def _requests(
+    document: Document, inherited: Inherited, languages: frozenset[str]
+) -> tuple[list[Block], list[tuple[int, int]]]:
+    """Return the blocks in these languages, and the spans of results, in which there are none."""
+    texts = [(one.start, document.offset(one.last)) for one in document.verb]
+    found = [
+        block
+        for block in document.evaluated
+        if is_request(document, block, languages)
+        and (block.kind == "heading" or not within(texts, block.start))
+    ]
+    inside: list[tuple[int, int]] = []
+    missing = document.unclosed_requests() or _nameless(document)
+    if missing or any(map(_may_be_in_result, found)):
+        inside = result_spans(document, inherited, found)
+        found = [block for block in found if not within(inside, block.start)]
+    return found, inside
+
+
+def _nameless(document: Document) -> list[Block]:
+    """Return the calls of blocks that do not exist."""
+    return [
+        block
+        for block in document.blocks
+        if block.call and document.block_named(block.call.name) is None
+    ]
+
+
+def _sent(
+    document: Document, blocks: Iterable[Block], file: str, notices: list[str]
+) -> Iterator[Block]:
+    """Yield those of `blocks` that a run of the whole document evaluates."""
+    tree = VerbTree(document, file)
+    for block in blocks:
+        if (
+            not block.commented
+            and not _is_answer(block, notices)
+            and _is_sent(block, tree, notices)
+        ):
+            yield block
 
 
 def id_of(block: Block, file: str, start: int) -> StepId:

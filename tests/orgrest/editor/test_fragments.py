@@ -49,6 +49,11 @@ PIECES = {
         "# comment\n",
         "<< END\n:y\nEND\n",
         "-> jq-set-var :z .a\n",
+        "/* a\n### */\n",
+        "# ?? status == 200\n",
+        "{{\nexports.y = 1\n}}\n",
+        "# @ref a\n",
+        "@a = {{y}}\n",
     ],
 }
 DOCUMENTS = st.sampled_from(["org", "http"]).flatmap(
@@ -120,7 +125,7 @@ def test_after_any_edits_an_editor_has_the_symbols_folds_and_tokens_of_its_text(
     for number, version in enumerate(versions):
         text = Text(version.replace("\n", newline), encoding)
         analysis = Analysis(text.text, kind, before=before)
-        fresh = Analysis(text.text, kind)
+        fresh = Analysis(text.text, kind, divided=False)
         expected = [_symbol(text, one) for one in outline.symbols(fresh)]
         assert json.loads(fragments.symbols(analysis, text).text) == expected
         lines = [(text.place(x.start).line, text.place(x.end).line) for x in outline.folds(fresh)]

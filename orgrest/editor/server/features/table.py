@@ -285,7 +285,7 @@ def _has_request(analysis: Analysis, offset: int) -> bool:
     """Return whether an offset is in a request that can be sent."""
     document = analysis.document
     if document is None:
-        return bool(analysis.parts[0].parsed.requests)
+        return any(part.parsed.requests for part in analysis.parts)
     block = document.block_at(document.line_of(offset) + 1)
     if block is not None and block.call is not None:
         block = document.block_named(block.call.name)

@@ -41,10 +41,18 @@ from orgrest.http.parsing.request_file.grammar import (
     is_restclient,
 )
 from orgrest.http.parsing.request_file.reader import Reader
-from orgrest.http.syntax import Document, LineState
-from orgrest.model import Source
+from orgrest.http.syntax import Definitions, Document, LineState
+from orgrest.model import Source, Span
 
-__all__ = ["STEPS", "begins_request", "is_jetbrains", "is_restclient", "parse", "read_above"]
+__all__ = [
+    "STEPS",
+    "begins_request",
+    "is_jetbrains",
+    "is_restclient",
+    "parse",
+    "parts",
+    "read_above",
+]
 
 STEPS = (
     lines.separator,
@@ -66,15 +74,24 @@ STEPS = (
 
 def read_above(text: str) -> LineState:
     """Return what a line below a text would belong to; only the last region is parsed."""
-    starts = [] if "/*" in text else [one.start() for one in SEPARATORS.finditer(text)]
-    reader = Reader(Source(text[starts[-1] :] if starts else text))
+    reader = Reader(Source(text[parts(text)[-1] :]))
     reader.read(STEPS)
     return reader.state
 
 
-def parse(source: Source | str) -> Document:
-    """Parse a request file in the tools' common language.
+def parts(text: str) -> list[int]:
+    """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
+    starts = () if "/*" in text else (one.start() for one in SEPARATORS.finditer(text))
+    return sorted({0, *starts})
 
-    Never raises: errors are in the document's and its requests' `problems`.
+
+def parse(
+    source: Source | str, part: Span | None = None, known: Definitions | None = None
+) -> Document:
+    """Parse a request file in the tools' common language, or a `part` that can be parsed by itself.
+
+    `known` are the definitions of the whole file. Never raises: errors are in the document's and
+    its requests' `problems`.
     """
-    return Reader(source if isinstance(source, Source) else Source(source)).document(STEPS)
+    source = source if isinstance(source, Source) else Source(source)
+    return Reader(source, part, known).document(STEPS)

@@ -40,16 +40,21 @@ class Reader:
     lines that belong to it.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self, source: Source, part: Span | None = None, known: Definitions | None = None
+    ) -> None:
+        """Read `source`, or a `part` of it; `known` are the definitions of all of it."""
         self.source = source
+        self._part = part
+        start, self._end = (0, len(source.text)) if part is None else (part.start, part.end)
         self.items: list[Comment | Definition | Import | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
         self.notices: list[Notice] = []
         self.scripts: list[Script] = []
-        self.known = Definitions()
-        self.lines = lines_of(source.text)
+        self.known = Definitions() if known is None else known
+        self.lines = lines_of(source.text, start, self._end)
         self.at = 0
-        self.region = Region(0, None)
+        self.region = Region(start, None)
         self.quoted = False  # the last construct is unclosed
 
     def read(self, steps: Sequence[Step]) -> None:
@@ -67,9 +72,9 @@ class Reader:
     def document(self, steps: Sequence[Step]) -> Document:
         """Read all lines, and build the document."""
         self.read(steps)
-        self.close(len(self.source.text))
+        self.close(self._end)
         nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
-        if nothing and not self.problems:
+        if nothing and not self.problems and self._part is None:
             reason = "no request here: a request is a line like GET https://example.org/"
             self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
         return Document(

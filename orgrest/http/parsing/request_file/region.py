@@ -104,11 +104,11 @@ class Region:
         return forced or self.is_of_type(MULTIPART)
 
 
-def lines_of(text: str) -> list[Line]:
-    """Return the lines of a source, without a byte order mark and their ends."""
+def lines_of(text: str, start: int, end: int) -> list[Line]:
+    """Return the lines of a part of a source, without a byte order mark and their ends."""
     lines = []
-    start = 1 if text.startswith("\ufeff") else 0  # a byte order mark
-    for raw in text[start:].split("\n"):
+    start += text.startswith("\ufeff", start)  # a byte order mark
+    for raw in text[start:end].split("\n"):
         lines.append(Line(raw.removesuffix("\r"), start))
         start += len(raw) + 1
     return lines

@@ -527,7 +527,7 @@ def _set(text: str, start: int = 0) -> list[tuple[str, int]]:
 @settings(deadline=None)
 @given(TEXTS)
 def test_what_the_regions_set_is_what_the_whole_sets(text: str) -> None:
-    cuts = [*restclient.regions(text), len(text)]
+    cuts = [*restclient.parts(text), len(text)]
     of_regions = [one for at, end in pairwise(cuts) for one in _set(text[at:end], at)]
     assert of_regions == _set(text)
 

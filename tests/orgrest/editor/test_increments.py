@@ -1,0 +1,129 @@
+"""What an editor shows after any edits, compared with what it shows of a text that it opens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from orgrest.editor import navigation, outline
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.hover import hover
+from orgrest.editor.names import Names
+from orgrest.editor.regions import Kind
+from orgrest.model import Span
+
+HTTP = [
+    "### a\n",
+    "###\n",
+    "# @name a\n",
+    "# @name b\n",
+    "@x = 1\n",
+    "@x = {{y}}\n",
+    "@y = {{$nothing}}\n",
+    "@z = {{x}}{{y}}\n",
+    "GET http://x/{{x}}?{{y}}\n",
+    "GET http://:y/{{a.response.body.$.t}}\n",
+    "POST http://x/\nContent-Type: application/json\n\n{{{z}}\n",
+    "X: {{z}}\n",
+    "\n",
+    "{{b.token}} {{a.token}}\n",
+    "# @ref b\n",
+    "?? status == 200\n",
+    "?? nothing\n",
+    "# ?? status == 200\n",
+    '> {% client.global.set("y", 1) %}\n',
+    "{{\nexports.z = 1\n}}\n",
+    "{{\nexports.z = 1\n",
+    "/* a\n",
+    "*/\n",
+]
+RESTCLIENT = [
+    "### a\n",
+    "# comment\n",
+    ":x = 1\n",
+    ":y = :x\n",
+    ":z := (foo)\n",
+    "GET http://:x/:y\n",
+    "POST http://x/:z\n",
+    "A: :y\n",
+    ":y\n",
+    "\n",
+    '{"b": ":x"}\n',
+    "-> jq-set-var :z .a\n",
+    "# ?? status == 200\n",
+    "?? nothing\n",
+    ":t = <<END\na\nEND\n",
+]
+ORG = [
+    "* A\n",
+    "#+name: a\n",
+    "#+begin_src restclient :var x=1\n",
+    "#+begin_src http :var y=a\n",
+    "#+end_src\n",
+    "#+PROPERTY: header-args :var z=2\n",
+    "#+call: a(x=2)\n",
+    "#+RESULTS: a\n",
+    *RESTCLIENT[2:],
+]
+
+
+def _versions(pieces: list[str]) -> st.SearchStrategy[list[str]]:
+    """Texts of pieces, each with a few pieces of the one before replaced."""
+    some = st.lists(st.sampled_from(pieces), max_size=4)
+
+    def edited(first: list[str], edits: list[tuple[int, int, list[str]]]) -> list[str]:
+        versions, now = ["".join(first)], first
+        for at, count, new in edits:
+            start = at % (len(now) + 1)
+            now = [*now[:start], *new, *now[start + count :]]
+            versions.append("".join(now))
+        return versions
+
+    edits = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 3), some), min_size=1, max_size=4)
+    first = st.lists(st.sampled_from(pieces), min_size=4, max_size=24)
+    return st.builds(edited, first, edits)
+
+
+DOCUMENTS = st.one_of(
+    st.tuples(st.just("http"), _versions(HTTP)),
+    st.tuples(st.just("http"), _versions(RESTCLIENT)),
+    st.tuples(st.just("org"), _versions(ORG)),
+)
+
+
+def _shown(analysis: Analysis, names: Names, report: Report) -> dict[str, Any]:
+    """All that an editor shows of a text."""
+    text = analysis.text
+    return {
+        "diagnostics": set(report.diagnostics),
+        "hints": navigation.hints(analysis, names, Span(0, len(text))),
+        "links": navigation.links(analysis),
+        "lenses": outline.lenses(analysis),
+        "symbols": outline.symbols(analysis),
+        "tokens": outline.tokens(analysis),
+        "folds": outline.folds(analysis),
+        "names": {(one.name, one.span, one.role) for one in names.variables},
+        "hover": [hover(analysis, names, at) for at in range(0, len(text), 5)],
+    }
+
+
+@given(DOCUMENTS)
+@example(("http", ["@x = {{y}}\n\n###\nGET http://{{x}}\n", "@x = 1\n\n###\nGET http://{{x}}\n"]))
+@example(("http", ["GET {{a}}\n###\nGET {{b}}\n", "GET {{a}}\n###\n@a = b\nGET {{b}}\n"]))
+@example(("http", ["GET http://{{x}}\n### a\n@x = 1\n"]))
+@settings(deadline=None)
+def test_after_any_edits_an_editor_shows_what_it_shows_of_a_text_that_it_opens(
+    versioned: tuple[Kind, list[str]],
+) -> None:
+    kind, versions = versioned
+    analysis: Analysis | None = None
+    names: Names | None = None
+    report: Report | None = None
+    for text in versions:
+        analysis = Analysis(text, kind, before=analysis)
+        names, report = Names(analysis, names), Report(analysis, report)
+        fresh = Analysis(text, kind, divided=False)
+        assert _shown(analysis, names, report) == _shown(fresh, Names(fresh), Report(fresh))
