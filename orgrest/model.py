@@ -128,6 +128,29 @@ class OrgrestError(Exception):
         )
 
 
+def explained(error: Exception) -> OrgrestError:
+    """Return an error that nothing expects as one that asks to report it; others as they are.
+
+    It has the kind and the place of the error, not its message, which may hold a secret.
+    """
+    if isinstance(error, OrgrestError):
+        return error
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module.startswith("orgrest."):
+            place = f" in {module}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    what = f"{type(error).__name__}{place}"
+    found = OrgrestError(
+        f"orgrest could not do this: {what}. This is a bug in orgrest: please report it, with what "
+        "this needs to happen again",
+        code="bug",
+    )
+    found.__cause__ = error
+    return found
+
+
 class RequestSyntaxError(OrgrestError):
     """The text is not a valid request: a malformed header, a `<<` that never ends ..."""
 

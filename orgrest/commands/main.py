@@ -73,12 +73,12 @@ class _Program(Program, Command):
         """Run the command line and exit; report the errors that no command handles."""
         try:
             return super().main(*arguments, **options)
+        except OSError:  # a closed pipe, a full disk: of standard output, too
+            raise
         except Exception as error:
-            from orgrest.model import OrgrestError
+            from orgrest.model import explained
 
-            if not isinstance(error, OrgrestError):
-                raise
-            complain(str(error))
+            complain(str(explained(error)))
             sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -49,19 +49,22 @@ def write_all(
     """Write the reports of a run; return whether all were written."""
     from importlib import import_module
 
-    from orgrest.files import FileError, write_pieces
+    from orgrest.files import write_pieces
+    from orgrest.model import explained
 
     written = True
     for name, path in reports.items():
-        pieces = import_module(_REPORTS[name]).pieces(run, records())
         try:
+            pieces = import_module(_REPORTS[name]).pieces(run, records())
             if str(path) == "-":
                 sys.stdout.buffer.writelines(pieces)
                 sys.stdout.buffer.flush()
             else:
                 write_pieces(path, pieces)
-        except FileError as error:
-            complain(str(error))
+        except OSError:  # standard output is closed
+            raise
+        except Exception as error:
+            complain(str(explained(error)))
             written = False
     return written
 

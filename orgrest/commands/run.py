@@ -13,6 +13,7 @@ from orgrest.commands import report
 from orgrest.commands.console import complain, safe
 from orgrest.commands.saving import MODES
 from orgrest.files import Encoding, File, FileError, decode_document, is_request_file
+from orgrest.model import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,20 +105,19 @@ def _evaluate(
     services: Services,
     shown: Shown,
 ) -> int:
-    from orgrest.run.outcomes import EvaluationError
     from orgrest.run.run import Run
 
-    run = Run(
-        source.text,
-        file=source.name,
-        settings=settings.of_document(source.folder),
-        services=services,
-        plain=source.plain,
-    )
     try:
+        run = Run(
+            source.text,
+            file=source.name,
+            settings=settings.of_document(source.folder),
+            services=services,
+            plain=source.plain,
+        )
         plan = run.plan
-    except EvaluationError as error:
-        complain(str(error))
+    except Exception as error:
+        complain(str(explained(error)))
         return 2
     if not (plan.steps or source.plain or source.name.endswith(".org")):
         complain(f"{source.name}: read as Org, because its name does not end in .http or .rest")
@@ -134,10 +134,15 @@ def _evaluate(
     failed = False
     try:
         for outcome in _with_progress(run.outcomes(), len(plan), shown):
-            for needed in outcome.needed:
-                failed |= _report(needed, source, settings, shown)
-            failed |= _report(outcome, source, settings, shown)
-            results.keep(outcome, run)
+            try:
+                for one in (*outcome.needed, outcome):
+                    failed |= _report(one, source, settings, shown)
+                results.keep(outcome, run)
+            except OSError:  # standard output is closed
+                raise
+            except Exception as error:
+                complain(str(explained(error)))
+                failed = True
             if shown.watched is not None:
                 shown.watched.wrote(path for path, _ in outcome.files)
             client = services.client

@@ -32,6 +32,7 @@ from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
 from orgrest.files import decode
 from orgrest.http.assertions.language import Found, find
+from orgrest.model import explained
 
 TOP: Final = "bruno.json"
 """The file at the top of a collection."""
@@ -184,8 +185,9 @@ class _Reader(Reader):
         for file in self._files(self._folder / "environments", ".bru"):
             try:
                 found, more = self._environment(file)
-            except ConversionError as error:
-                notes.append(Note(f"{file}:{error.line or 1}", error.reason))
+            except Exception as error:
+                why = explained(error)
+                notes.append(Note(f"{file}:{why.line or 1}", why.reason))
                 continue
             environments.append(found)
             notes += more
@@ -278,8 +280,9 @@ class _Reader(Reader):
         """Return a request, or in its place what is wrong with its file."""
         try:
             given = self._blocks(path)
-        except ConversionError as error:
-            note = Note(f"{path}:{error.line or 1}", error.reason)
+        except Exception as error:
+            why = explained(error)
+            note = Note(f"{path}:{why.line or 1}", why.reason)
             return 0.0, path.name, Request("", "", name=path.stem, notes=(note,))
         name, order = self._meta(given)
         return order, path.name, self.item(given, name or path.stem, around)

@@ -8,6 +8,7 @@ Sources: POSIX.1-2024, "Shell Command Language"; the Bash manual; curl's manual.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from base64 import b64encode
@@ -18,7 +19,7 @@ import attrs
 
 from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import identifiers
+from orgrest.convert.shared.exports import each, identifiers
 from orgrest.convert.shared.forms import multipart
 from orgrest.convert.shared.model import (
     Collection,
@@ -32,6 +33,7 @@ from orgrest.convert.shared.model import (
 )
 from orgrest.convert.shared.texts import Variable
 from orgrest.http.auth import certificates
+from orgrest.model import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -245,9 +247,10 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
             place=place,
             shorthand=bool(found.scheme or found.certificate),
         )
-    except ConversionError as error:
+    except Exception as error:
         shown = shell.whole[line.start : line.end].strip()
-        return Request("", "", description=shown, notes=(Note(place, error.reason),), place=place)
+        note = Note(place, explained(error).reason)
+        return Request("", "", description=shown, notes=(note,), place=place)
     if not line.left_out:
         return request
     note = Note(place, f"what follows {line.left_out} is left out")
@@ -308,9 +311,9 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
         for one in export.variables
     ]
     notes = [call.told(one) for call in export.calls for one in call.tests]
-    for call in export.calls:
 
-        def quoted(word: str, call: exports.Call = call) -> str:
+    def commented(call: exports.Call) -> list[str]:
+        def quoted(word: str) -> str:
             pieces = call.text(word) or ("",)
             return "".join(
                 shlex.quote(one) if isinstance(one, str) else f'"${{{names[one]}}}"'
@@ -318,13 +321,11 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
             )
 
         limit = () if call.timeout is None else ("--max-time", f"{call.timeout:g}")
-        try:
-            command = to_command(call.request, quoted, limit)
-        except ConversionError as error:
-            notes.append(Note(call.place, error.reason))
-            continue
+        command = to_command(call.request, quoted, limit)
         title = "".join(c if c.isprintable() else " " for c in call.name)
-        lines += ["", f"# {title}", command]
+        return ["", f"# {title}", command]
+
+    lines += itertools.chain.from_iterable(each(export.calls, commented, notes))
     if lines[:1] == [""] and len(lines) == 3:  # to be pasted
         lines = lines[2:]
     elif lines:

@@ -18,7 +18,7 @@ import attrs
 from orgrest import __version__
 from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import Basic
+from orgrest.convert.shared.exports import Basic, each
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import multipart, urlencoded
 from orgrest.convert.shared.model import (
@@ -33,6 +33,7 @@ from orgrest.convert.shared.model import (
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.wire import wire_url
+from orgrest.model import explained
 
 if TYPE_CHECKING:
     from orgrest.convert.shared.exports import Call, Export
@@ -56,7 +57,7 @@ def read(source: Source) -> Collection:
         pages = {page.text("id"): page for page in log.objects("pages")}
         folders: dict[str, list[Request]] = {}
         for entry in log.objects("entries"):
-            folders.setdefault(entry.text("pageref"), []).append(_entry(entry))
+            folders.setdefault(entry.text("pageref"), []).append(_read(entry))
         for page in pages.values():
             page.ignore("startedDateTime", "pageTimings", "comment")
         items: list[Folder | Request] = []
@@ -68,6 +69,15 @@ def read(source: Source) -> Collection:
         return Collection(Folder("", tuple(items), notes=whole.unread()))
     request = _entry(whole) if "request" in whole else _request(whole)
     return Collection(Folder("", (request,)))
+
+
+def _read(entry: Fields) -> Request:
+    """Return an entry's request, or in its place what is wrong with it."""
+    try:
+        return _entry(entry)
+    except Exception as error:
+        note = Note(entry.place, explained(error).reason)
+        return Request("", "", notes=(note, *entry.unread()), place=entry.place)
 
 
 def _entry(entry: Fields) -> Request:
@@ -155,22 +165,21 @@ def write(export: Export, *, beside: str | None) -> Written:
     del beside
     notes = [call.told(one) for call in export.calls for one in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    entries = []
-    for call in export.calls:
+
+    def entry(call: Call) -> dict[str, Any]:
         if call.request.method == "WEBSOCKET":
-            notes.append(Note(call.place, "a WebSocket is no entry of an archive"))
-            continue
-        entries.append(
-            {
-                "startedDateTime": now,
-                "time": 0,
-                "request": _written(call, notes),
-                "response": _nothing(),
-                "cache": {},
-                "timings": {"send": 0, "wait": 0, "receive": 0},
-                "comment": call.name,
-            }
-        )
+            raise ConversionError("a WebSocket is no entry of an archive")
+        return {
+            "startedDateTime": now,
+            "time": 0,
+            "request": _written(call, notes),
+            "response": _nothing(),
+            "cache": {},
+            "timings": {"send": 0, "wait": 0, "receive": 0},
+            "comment": call.name,
+        }
+
+    entries = list(each(export.calls, entry, notes))
     creator = {"name": "orgrest", "version": __version__}
     whole = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
     text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

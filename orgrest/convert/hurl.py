@@ -33,6 +33,7 @@ from orgrest.convert.shared.texts import Variable
 from orgrest.convert.shared.variables import Names
 from orgrest.http.assertions.language import Found, find
 from orgrest.http.syntax import TCHARS
+from orgrest.model import explained
 
 _REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
 _BEGINS: Final = re.compile(
@@ -276,8 +277,8 @@ class _Reader:
         place = f"{self._name}:{entry.line}"
         try:
             return self._request(entry, place)
-        except ConversionError as error:
-            notes = (Note(place, error.reason), *entry.notes)
+        except Exception as error:
+            notes = (Note(place, explained(error).reason), *entry.notes)
             shown = f"{entry.method} {entry.url}"
             return Request("", "", description=shown, notes=notes, place=place)
 

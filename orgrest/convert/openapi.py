@@ -24,6 +24,7 @@ from orgrest.convert.shared.model import Collection, ConversionError, Folder, No
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
+from orgrest.model import explained
 
 _PREFERRED: Final = (
     r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
@@ -185,8 +186,8 @@ class _Reader:
                 if item.given.get("servers") and not operation.given.get("servers"):
                     variables = tuple(self._server(item))
                     found = attrs.evolve(found, definitions=(*found.definitions, *variables))
-            except ConversionError as error:
-                notes = (Note(operation.place, error.reason), *operation.unread())
+            except Exception as error:
+                notes = (Note(operation.place, explained(error).reason), *operation.unread())
                 found = Request("", "", name=f"{method.upper()} {path}", notes=notes)
             yield tag, attrs.evolve(found, notes=(*found.notes, *operation.unread()))
 

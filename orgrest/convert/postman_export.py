@@ -9,8 +9,8 @@ import json
 import re
 from typing import Any, Final
 
-from orgrest.convert.shared.exports import Basic, Call, Export, Text
-from orgrest.convert.shared.model import Note, Written
+from orgrest.convert.shared.exports import Basic, Call, Export, Text, each
+from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.assertions.comparing import quoted
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
@@ -34,7 +34,7 @@ _OTHERS: Final = re.compile(r"\bclient\.|\bexports\b|(?<!pm\.)\b(?:request|respo
 def write(export: Export, *, beside: str | None) -> Written:
     """Write a collection; bodies that are not text go into files of the folder `beside`."""
     writer = _Writer(beside)
-    items = [writer.item(call) for call in export.calls if writer.is_known(call)]
+    items = list(each(export.calls, writer.item, writer.notes))
     whole: dict[str, Any] = {"info": {"name": export.title, "schema": _SCHEMA}, "item": items}
     # A variable of the collection would hide the global one that a script sets.
     variables = [one for one in export.variables if one.name not in writer.global_]
@@ -58,21 +58,16 @@ class _Writer:
         """The global variables that scripts set."""
         self._beside = beside
 
-    def is_known(self, call: Call) -> bool:
-        """Return whether a collection can hold a request."""
-        if call.request.method == "WEBSOCKET":
-            self.notes.append(Note(call.place, "a collection has no WebSockets"))
-            return False
-        return True
-
     def check(self, text: str, place: str) -> None:
         """Tell of text that Postman takes for a variable."""
         if match := _REFERENCE.search(text):
             self.notes.append(Note(place, f"{match[0]} is text: Postman takes it for a variable"))
 
     def item(self, call: Call) -> dict[str, Any]:
-        """Return a request as an item."""
+        """Return a request as an item. Raises ConversionError for a WebSocket."""
         request = call.request
+        if request.method == "WEBSOCKET":
+            raise ConversionError("a collection has no WebSockets")
         scripts = _events(call, self.notes)
         prerequest = any(one["listen"] == "prerequest" for one in scripts)
         for one in scripts:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from orgrest.convert.shared.exports import Basic, Call, Export, Text, Variable, identifiers
-from orgrest.convert.shared.model import Note, Written
+from orgrest.convert.shared.exports import Basic, Call, Export, Text, Variable, each, identifiers
+from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.transport.wire import wire_url
 
@@ -38,7 +38,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     del beside
     notes = [call.told(one) for call in export.calls for one in call.tests]
     names = identifiers(export.variables, str, _TAKEN)
-    calls = [_call(call, names, notes) for call in export.calls if _is_known(call, notes)]
+    calls = list(each(export.calls, lambda call: _call(call, names, notes), notes))
     digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
     secret = any(one.value is None for one in export.variables)
     head = ['"""Sends requests, with the package requests."""', ""]
@@ -55,16 +55,11 @@ def write(export: Export, *, beside: str | None) -> Written:
     return Written("\n".join(lines) + "\n", {}, tuple(notes))
 
 
-def _is_known(call: Call, notes: list[Note]) -> bool:
-    if call.request.method == "WEBSOCKET":
-        notes.append(Note(call.place, "requests does not talk over WebSockets"))
-        return False
-    return True
-
-
 def _call(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
     """Return the lines that send a request."""
     request = call.request
+    if request.method == "WEBSOCKET":
+        raise ConversionError("requests does not talk over WebSockets")
     url, method = wire_url(request), request.method
     arguments = [_literal(method), _expression(call.text(url), names)]
     arguments += _headers(call, names, notes)

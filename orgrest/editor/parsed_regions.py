@@ -117,9 +117,8 @@ def settings_of(
             found.wrong[name] = str(error)
     try:
         expected_status(found.arguments, None, 0)
-    except (lisp.ArgumentError, OrgrestError) as error:
-        reason = error.reason if isinstance(error, OrgrestError) else str(error)
-        found.faults.append(Fault("bad-argument", reason))
+    except OrgrestError as error:
+        found.faults.append(Fault("bad-argument", error.reason))
     directory = found.arguments.values.get("dir")
     if isinstance(directory, str) and directory:
         found.directory = folder / directory

@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 import attrs
 
 from orgrest.http.responses import text_of
+from orgrest.http.sandbox import answers
 from orgrest.http.sandbox.process import Sandbox
 from orgrest.http.script_value import ScriptValue
 from orgrest.installing import install_command
@@ -120,16 +121,11 @@ class Engine:
         takes too long or too much memory, or returns too much. The error has the `result` so far of
         a script that throws.
         """
-        answer = self._answer(_job(code, host, given, request, response), "script", wait, send)
+        job = _job(code, host, given, request, response)
+        answer = self._answer(job, "script", answers.SCRIPT, wait, send)
+        result = _result(answer, about_status=reads_status(code)) if "log" in answer else None
         failed = answer["error"]
-        try:
-            result = _result(answer, about_status=reads_status(code))
-        except (AttributeError, KeyError, TypeError):
-            if failed is not None:
-                raise ScriptError(f"script: {failed['message']}", line=failed["line"]) from None
-            reason = "script: it changed JavaScript itself, and its results cannot be read"
-            raise ScriptError(reason) from None
-        if failed is not None:
+        if failed is not None or result is None:
             error = ScriptError(f"script: {failed['message']}", line=failed["line"])
             error.result = result
             raise error
@@ -141,15 +137,16 @@ class Engine:
         Raises ScriptError as `run` does, and if the value has no text form.
         """
         job = _job(code, "expression", given, Request("", ""), None)
-        answer = self._answer(job, "expression")
+        answer = self._answer(job, "expression", answers.EXPRESSION)
         if answer["error"] is not None:
             raise ScriptError(f"{code}: {answer['error']['message']}")
-        return answer["text"], answer.get("value")
+        return answer["text"], answer["value"]
 
     def _answer(
         self,
         job: dict[str, Any],
         what: str,
+        shape: answers.Shape,
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
@@ -161,7 +158,7 @@ class Engine:
             )
         line = json.dumps({**job, "next": self._next}).encode() + b"\n"
         left = self._timeout
-        while (answer := self._sandbox.answer(line, what, left)).keys() & {"sleep", "send"}:
+        while (answer := self._sandbox.answer(line, what, left, shape)).keys() & {"sleep", "send"}:
             left -= answer["cpu"] + NAP
             if left <= 0:
                 self.close()
@@ -190,7 +187,7 @@ class Engine:
             command = install_command("jsonschema")
             raise ScriptError(f"JSON Schemas need the package jsonschema: {command}")
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
-        answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT)
+        answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT, answers.ERRORS)
         if answer["error"] is not None:
             error = answer["error"]
             raise ScriptError(f"{uri}: {error if isinstance(error, str) else error['message']}")
@@ -202,29 +199,27 @@ class Engine:
         Raises ScriptError if this takes too long.
         """
         line = json.dumps(job).encode() + b"\n"
-        answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT)
+        answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT, answers.PARTS)
         if answer["error"] is not None:
             raise ScriptError(f"the validation ended: {answer['error']['message']}")
-        return [str(one) for one in answer["found"]]
+        found: list[str] = answer["found"]
+        return found
 
 
 def _result(answer: dict[str, Any], *, about_status: bool) -> Result:
     return Result(
-        log=tuple(map(str, answer["log"])),
+        log=tuple(answer["log"]),
         tests=tuple(
-            Verdict(
-                *(str(one["name"]), one["ok"] is True, str(one["message"])),
-                about_status=about_status,
-            )
+            Verdict(one["name"], one["ok"], one["message"], about_status=about_status)
             for one in answer["tests"]
         ),
         variables={
             name: ScriptValue(one["text"], one["value"], one["number"])
             for name, one in answer["variables"].items()
         },
-        removed=tuple(map(str, answer["removed"])),
-        globals_=dict(answer["globals"]),
-        cancelled=answer["cancelled"] is True,
+        removed=tuple(answer["removed"]),
+        globals_=answer["globals"],
+        cancelled=answer["cancelled"],
         request=answer["request"],
     )
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from orgrest.model import OrgrestError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -27,7 +29,7 @@ _TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTA
 _FUNCTIONS = frozenset({"concat", "identity"})
 
 
-class ArgumentError(ValueError):
+class ArgumentError(OrgrestError):
     """Header arguments that cannot be parsed; the message says which and why."""
 
 

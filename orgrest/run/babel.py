@@ -14,7 +14,7 @@ from orgrest.rendering.masking import mask
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
-from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
+from orgrest.run.outcomes import EvaluationError, Outcome, located
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
@@ -72,7 +72,7 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
         outcome = run.send(task.id, lambda: task)
         reply = _reply(document, document.result_writer(run), block, task, outcome)
         return attrs.evolve(reply, outcome=run.told(reply.outcome))
-    except FAILURES as error:
+    except Exception as error:
         told = located(error, file, call.line)
         told.reason = mask(told.reason, run.context.secrets.texts)
         raise told from None

@@ -29,7 +29,7 @@ class Running(Protocol):
         """Computes what requests refer to; what that needs is sent before."""
 
     def prepare(self, task: Task) -> None:
-        """Run the scripts of a request's file that run once. Raises one of FAILURES."""
+        """Run the scripts of a request's file that run once. Raises OrgrestError."""
 
     def send(
         self,
@@ -67,7 +67,7 @@ class Document(Protocol):
         """Yield the tasks of a step; an outcome stands for one that is not sent."""
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
-        """Store the result of a task. Raises one of FAILURES."""
+        """Store the result of a task. Raises OrgrestError."""
 
     def need(self, request: StepId, run: Running) -> None:
-        """Send a request, unless it was sent. Raises one of FAILURES."""
+        """Send a request, unless it was sent. Raises OrgrestError."""

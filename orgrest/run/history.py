@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,10 +92,10 @@ class History:
                     line = _line({"more": True})
                     self._ended = True
                 self._write(line)
-            except OrgrestError as error:
-                self._fail(str(error))
             except OSError as error:
                 self._fail(error.strerror or str(error))
+            except Exception as error:
+                self._fail(str(explained(error)))
 
     def close(self) -> None:
         """Close the file; nothing is kept from now on."""

@@ -218,7 +218,7 @@ class Job:
         )
 
     def failed(self, error: Exception) -> Outcome:
-        """Return its outcome up to the failure with one of FAILURES."""
+        """Return its outcome up to a failure."""
         task = self.task
         outcome = failed(task.line, task.name, error, task.file or self.work.file)
         if not self.attempts and self.asked:  # no token was given

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import attrs
 
-from orgrest.model import OrgrestError, TransportError
+from orgrest.model import OrgrestError, TransportError, explained
 from orgrest.org.arguments import Arguments
-from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes
 
 if TYPE_CHECKING:
@@ -214,19 +213,14 @@ class Task:
     needed: tuple[Callable[[], None], ...] = ()
 
 
-FAILURES = (OrgrestError, ArgumentError)
-"""The errors with which a block fails without stopping the others."""
-
-
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return one of FAILURES as an error with a position: this one, if it has none."""
-    if not isinstance(error, OrgrestError):
-        error = EvaluationError(str(error))
-    if error.line is None:
-        error.file, error.line = file, line
-    return error
+    """Return the error with which a step failed, with a position: this one, if it has none."""
+    found = explained(error)
+    if found.line is None:
+        found.file, found.line = file, line
+    return found
 
 
 def failed(line: int, name: str | None, error: Exception, file: str) -> Outcome:
-    """Return the outcome of a block that failed with one of FAILURES."""
+    """Return the outcome of a block that failed."""
     return Outcome(line, name, "failed", reason=located(error, file, line))

@@ -22,10 +22,10 @@ import attrs
 
 from orgrest.http.values import Context
 from orgrest.http.values.context import RequestNeededError, TokenNeededError
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Work
-from orgrest.run.outcomes import FAILURES, Outcome, Task, located
+from orgrest.run.outcomes import Outcome, Task, failed, located
 from orgrest.run.results import RequestResults
 from orgrest.run.services import Services
 
@@ -96,8 +96,8 @@ class Run:
         """Send a request that another one needs; return why it has no response, by its key."""
         try:
             self.document.need(key, self)
-        except FAILURES as error:
-            return {key: error if isinstance(error, OrgrestError) else OrgrestError(str(error))}
+        except Exception as error:
+            return {key: explained(error)}
         if key in self.context.answers.exchanges:
             return {}
         return {key: OrgrestError(f"the request {key} got no response", code="no-response")}
@@ -154,12 +154,19 @@ class Run:
         A `client` that is given is used from now on. Call `close` at the end.
         """
         self._work.client = client or self._work.client
-        for what in self.document.tasks(step, self):
-            outcome = self._placed(what) if isinstance(what, Task) else what
+        for outcome in self._outcomes(step):
             self._planned.discard(step.id)
             needed, self._needed = tuple(self._needed), []
             title = outcome.title or self.document.title(step)
             yield self.told(attrs.evolve(outcome, needed=needed, title=title))
+
+    def _outcomes(self, step: Step) -> Iterator[Outcome]:
+        """Do one of the plan's steps; whatever is raised is its failure."""
+        try:
+            for what in self.document.tasks(step, self):
+                yield self._placed(what) if isinstance(what, Task) else what
+        except Exception as error:
+            yield failed(step.line, step.name, error, self._name)
 
     def told(self, outcome: Outcome) -> Outcome:
         """Return an outcome with all secrets known by now, and keep it in the history."""
@@ -190,12 +197,12 @@ class Run:
             return outcome
         try:
             return self.document.place(task, outcome, self)
-        except FAILURES as error:
+        except Exception as error:
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
 
     def prepare(self, task: Task) -> None:
-        """Run the scripts of a request's file that run once. Raises one of FAILURES.
+        """Run the scripts of a request's file that run once. Raises OrgrestError.
 
         In a dry run, its request tells why one failed.
         """

@@ -16,6 +16,7 @@ from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Written
 from orgrest.convert.shared.reading_back import wrong_with
 from orgrest.http.parsing import request_file
+from orgrest.model import explained
 from orgrest.org.text import escape
 from orgrest.rendering.sanitize import (
     has_local_variables,
@@ -121,8 +122,14 @@ class _Writer:
 
     def _lines(self, request: Request) -> list[str]:
         """Return the lines of a request; those of a comment if it cannot be written."""
-        if not request.method:
-            return []
+        try:
+            return self._written(request) if request.method else []
+        except Exception as error:
+            note = Note(request.place, explained(error).reason)
+            self.notes.append(note)
+            return self._comments("", (note,))
+
+    def _written(self, request: Request) -> list[str]:
         if any(one.blocks for one in request.notes) and "disabled" not in request.directives:
             request = attrs.evolve(request, directives=(*request.directives, "disabled"))
         if request.body is not None and any(isinstance(one, bytes) for one in request.body):
@@ -146,7 +153,7 @@ class _Writer:
             if what == "scripts":
                 lost = (*request.before, *request.after)
                 less = attrs.evolve(request, before=(), after=())
-            return [*self._comments("\n".join(lost), ()), *self._lines(less)]
+            return [*self._comments("\n".join(lost), ()), *self._written(less)]
         if not what:
             return text.split("\n")
         if what == "body" and self._bodies is None and not _has_files(request):

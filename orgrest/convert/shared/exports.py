@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
 
 from orgrest.convert.shared.model import Note
 from orgrest.http.syntax import Assertion
-from orgrest.model import Credentials
+from orgrest.model import Credentials, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from collections.abc import Collection as Container
 
     from orgrest.http.syntax import Script
     from orgrest.model import Request, Response
+
+
+_Made = TypeVar("_Made")
 
 
 @attrs.frozen
@@ -111,6 +114,19 @@ class Export:
     variables: tuple[Variable, ...] = ()
     failed: tuple[str, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+
+
+def each(
+    calls: Iterable[Call], write: Callable[[Call], _Made], notes: list[Note]
+) -> Iterator[_Made]:
+    """Yield what `write` makes of each call; why one cannot be written is added to the notes."""
+    for call in calls:
+        try:
+            made = write(call)
+        except Exception as error:
+            notes.append(Note(call.place, explained(error).reason))
+        else:
+            yield made
 
 
 def identifiers(

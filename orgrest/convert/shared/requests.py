@@ -15,6 +15,7 @@ from orgrest.convert.shared.authorization import Authorization, header_of
 from orgrest.convert.shared.model import ConversionError, Note, Piece, Request
 from orgrest.convert.shared.variables import Names
 from orgrest.http.syntax import is_token
+from orgrest.model import explained
 
 if TYPE_CHECKING:
     from orgrest.convert.shared.fields import Fields
@@ -83,8 +84,8 @@ class Reader:
         self.names.unknown.clear()
         try:
             found = self._put_together(self.draft(given, around), given, name, around)
-        except ConversionError as error:
-            notes = (Note(given.place, error.reason), *given.unread())
+        except Exception as error:
+            notes = (Note(given.place, explained(error).reason), *given.unread())
             return Request("", "", name=name, notes=notes, place=given.place)
         unknown = (
             Note(given.place, f"{one} is not known here", blocks=True) for one in self.names.unknown

@@ -12,6 +12,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from orgrest.editor.server.protocol import Protocol
+from orgrest.model import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,8 @@ class ServerOfClient(LanguageServer):
 
     def _complain_of(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.log(f"{type(error).__name__}: {error}", types.MessageType.Error)
+            why = explained(error).reason if isinstance(error, Exception) else str(error)
+            self.log(why, types.MessageType.Error)
 
     def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Write a line to the client's log."""

@@ -31,7 +31,7 @@ from orgrest.editor.server.documents import Document
 from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, explained
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
@@ -87,8 +87,11 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
                 reason = visible(mask(outcome.reason.reason, outcome.secrets))
                 raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             commands += (to_command(exchange.request) for exchange in outcome.exchanges)
-    except OrgrestError as error:
-        raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
+    except JsonRpcException:
+        raise
+    except Exception as error:
+        reason = explained(error).reason
+        raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed) from error
     return "\n".join(commands)
 
 

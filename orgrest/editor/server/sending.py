@@ -18,7 +18,7 @@ from orgrest.editor.server.documents import to_workspace_edit
 from orgrest.editor.server.notifications import METHOD, responses
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
-from orgrest.model import OrgrestError, Source
+from orgrest.model import Source, explained
 from orgrest.org import document as org
 from orgrest.org.blocks import Block
 from orgrest.rendering.masking import mask
@@ -94,8 +94,8 @@ class _Sending:
                 found.append(result)
         except CancelledRunError:
             found.append({"outcome": "skipped", "message": "cancelled"})
-        except OrgrestError as error:
-            reason = visible(mask(error.reason, document.secrets))
+        except Exception as error:
+            reason = visible(mask(explained(error).reason, document.secrets))
             server.show_message(reason)
             found.append({"outcome": "error", "message": reason})
         finally:
@@ -133,8 +133,15 @@ class _Sending:
             new = dict(captured.items() - known.items())
             document.captured = {**document.captured, **new}  # other runs may be in progress
             document.secrets |= outcome.secrets
-            document.last.keep(sent, outcome)
-            yield await self._keep(outcome)
+            try:
+                document.last.keep(sent, outcome)
+                result = await self._keep(outcome)
+            except Exception as error:
+                reason = explained(error).reason
+                self.server.show_message(reason)
+                line = self.snapshot.place(Source(self.snapshot.text).offset(outcome.line)).line
+                result = {"line": line, "outcome": "error", "message": reason}
+            yield result
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:
         """Insert or collect the result of an outcome, and return the outcome as JSON."""

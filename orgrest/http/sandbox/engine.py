@@ -29,6 +29,7 @@ DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 
 # An escaped surrogate in what JSON.stringify makes is half of a character.
 _LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
+_CHANGED = {"message": "it changed JavaScript itself: its results cannot be read", "line": None}
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
 _FOLDER = Path(__file__).with_name("javascript")
 
@@ -75,11 +76,16 @@ class Engine:
             context.eval("__orgrest.check()")
         except quickjs.JSException as failure:
             error = _error(str(failure))
+        except (ValueError, TypeError, RecursionError):
+            error = _CHANGED
+        answer: dict[str, Any] = {}
         try:
-            answer = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
-        except (quickjs.JSException, ValueError) as failure:
-            answer = {}
+            made = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
+            answer = dict(made)
+        except quickjs.JSException as failure:
             error = error or _error(str(failure))
+        except (ValueError, TypeError, RecursionError):
+            error = error or _CHANGED
         answer["error"] = error
         yield json.dumps(answer)
 

@@ -15,9 +15,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
+from orgrest.http.sandbox import answers
 from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.http.sandbox.answers import Shape
 
 MAX_OUTPUT: Final = 16 * 2**20
 """The maximum size of an answer, in bytes."""
@@ -49,21 +53,21 @@ class Sandbox:
                     cast("IO[bytes]", stream).close()
             process.wait()
 
-    def answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
-        """Return the answer to a job, a line of JSON.
+    def answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
+        """Return the answer to a job, a line of JSON; it has this `shape`.
 
         `what` names the job in errors, which are raised if it takes more CPU time than `timeout`,
-        too much memory, or returns too much. In these cases, and when interrupted, the process is
-        killed.
+        too much memory, returns too much, or what has another shape. In these cases, and when
+        interrupted, the process is killed.
         """
         with self._lock:
             try:
-                return self._answer(job, what, timeout)
+                return self._answer(job, what, timeout, shape)
             except BaseException:
                 self.close()
                 raise
 
-    def _answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
+    def _answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
         process = self._started()
         out: list[bytes] = []
         job = b"%g %b" % (timeout, job)
@@ -81,7 +85,13 @@ class Sandbox:
             raise self._error(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
         if not line.endswith(b"\n"):
             raise self._error(f"the {what} ended its engine: it took more memory than it may have")
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = {}
+        if not shape(answer):
+            reason = f"what the {what} returned cannot be read: it changed JavaScript itself, or "
+            raise self._error(f"{reason}nested a value deeper than {answers.MAX_DEPTH}")
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -119,7 +129,7 @@ def find(kind: str, path: str, text: str) -> list[Any]:
     Raises OrgrestError if the path or the text is malformed, or the search takes too long.
     """
     job = json.dumps({"find": kind, "path": path, "text": text}).encode() + b"\n"
-    answer = _FINDER.answer(job, f"{kind} {path[:200]}", FIND_TIMEOUT)
+    answer = _FINDER.answer(job, f"{kind} {path[:200]}", FIND_TIMEOUT, answers.MATCHES)
     if answer["error"] is not None:
         error = answer["error"]
         raise OrgrestError(error if isinstance(error, str) else f"{path}: {error['message']}")

@@ -72,7 +72,7 @@ class Tags:
         def value(match: re.Match[str]) -> str:
             try:
                 found = self._tag(match[1])
-            except (ArgumentError, OrgrestError) as error:
+            except OrgrestError as error:
                 reason = error.reason if isinstance(error, OrgrestError) else str(error)
                 code = getattr(error, "code", "") or "lisp"
                 at = template.offset(match.start())
@@ -95,7 +95,7 @@ class Tags:
         return self._value(found[0])
 
     def _value(self, form: Form) -> str:
-        """Return the text of an expression's value. Raises ArgumentError or OrgrestError."""
+        """Return the text of an expression's value. Raises OrgrestError."""
         if isinstance(form, str):
             return form
         if isinstance(form, Number):

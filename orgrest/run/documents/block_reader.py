@@ -63,7 +63,7 @@ class BlockReader:
         """Read a block, or the one that a call names, with its variables, for a run in `context`.
 
         `resolve` returns the value of a ``:var``. `given` are values that override its ``:var``s.
-        Raises one of FAILURES.
+        Raises OrgrestError.
         """
         target = header.target_of(self._editor.document, block)
         values, literal, shown = _variables(arguments, given or {}, context, resolve)
@@ -99,7 +99,7 @@ class BlockReader:
         """Parse the requests in the body of a block, with its context.
 
         `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
-        variables, as in `Context.block`; `digest` is its hash. Raises one of FAILURES.
+        variables, as in `Context.block`; `digest` is its hash. Raises OrgrestError.
         """
         text, places = _between(arguments, text, places, (block.line + 1, 0))
         source = Source(text, file=self._file, places=places)

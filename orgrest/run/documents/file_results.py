@@ -57,7 +57,7 @@ class FileResults:
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Return the link to the result of an exchange, and the files to be written: one, or none.
 
-        `number` is the number of files that the block already has. Raises one of FAILURES.
+        `number` is the number of files that the block already has. Raises OrgrestError.
         """
         folder = self._folder
         given = arguments.get("file")

@@ -16,7 +16,7 @@ from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.documents.references import References
 from orgrest.run.documents.selection import languages_of, plan_of
 from orgrest.run.documents.verb import EXPORT, is_export
-from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, failed
+from orgrest.run.outcomes import EvaluationError, Outcome, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +99,7 @@ class OrgFile:
             yield self._prepare(step.source, now, run)
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
-        """Place the result of a task in the document. Raises one of FAILURES."""
+        """Place the result of a task in the document. Raises OrgrestError."""
         return (
             outcome
             if task.block is None
@@ -134,7 +134,7 @@ class OrgFile:
                 if result is not None and result.hash == task.digest:
                     reason = "the result below is already the one of this request (:cache)"
                     return self._unsent(now, reason, "cached")
-        except FAILURES as error:
+        except Exception as error:
             outcome = failed(line, now.name, error, self._file)
             run.results.keep(self.editor.id_of(now), outcome)
             return outcome
@@ -165,7 +165,7 @@ class OrgFile:
         return Outcome(block.line + 1, block.name, state, reason=error)
 
     def need(self, request: StepId, run: Running) -> None:
-        """Send a stored request, unless it was sent. Raises one of FAILURES."""
+        """Send a stored request, unless it was sent. Raises OrgrestError."""
         for block in self.reader.verb.stores.values():
             if self.editor.id_of(block) == request:
                 self._send(run, block, {})
@@ -173,13 +173,13 @@ class OrgFile:
     def _send(self, run: Running, block: Block, given: Mapping[str, str]) -> Outcome:
         """Send a block, unless it was sent; with `given` variables it is always sent.
 
-        Raises one of FAILURES.
+        Raises OrgrestError.
         """
 
         def read() -> Task | Outcome:
             try:
                 return self._read(block, run, given)
-            except FAILURES as error:
+            except Exception as error:
                 return failed(block.line + 1, block.name, error, self._file)
 
         return run.send(self.editor.id_of(block), read, apart=bool(given))

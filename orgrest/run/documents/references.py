@@ -41,7 +41,7 @@ class References:
     def resolve(self, given: Value, arguments: Arguments) -> str:
         """Return the text of a value in a block with these header arguments.
 
-        Lists and tables are given as JSON. Raises one of FAILURES where there is no such value.
+        Lists and tables are given as JSON. Raises OrgrestError where there is no such value.
         """
         if isinstance(given, Lisp):
             return lisp.understand(given.text, {})
@@ -55,7 +55,7 @@ class References:
         return data.to_text(given)
 
     def argument(self, text: str) -> tuple[str, str]:
-        """Read an argument of a call, ``name=value``. Raises one of FAILURES."""
+        """Read an argument of a call, ``name=value``. Raises OrgrestError."""
         name, given = value(text)
         return name, self.resolve(given, Arguments())
 

@@ -19,7 +19,7 @@ from orgrest.http.values import Context, Values
 from orgrest.model import Source, Text, possible, secrets_in
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
-from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
+from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed
 from orgrest.run.plan import Plan, Step, StepId, split_tags
 from orgrest.run.stages.elements import MOST_TURNS
 
@@ -118,7 +118,7 @@ class RequestFile:
                 yield attrs.evolve(task, context=context, id=attrs.evolve(step, turn=turn))
             if turn < 0:
                 yield _skipped(parsed, "its @loop has no turn", file, line)
-        except FAILURES as error:
+        except Exception as error:
             outcome = failed(line, parsed.name, error, file)
             yield attrs.evolve(outcome, file=file, title=parsed.title)
 
@@ -157,7 +157,7 @@ class RequestFile:
     def need(self, request: StepId, run: Running, *, again: bool = False) -> None:
         """Send a request, in all its turns, unless it was sent or `again`.
 
-        Raises the first one of FAILURES, and EvaluationError if the request is disabled.
+        Raises the first failure, and EvaluationError if the request is disabled.
         """
         failures: list[Exception] = []
         parsed = self.names.request(request)
@@ -169,7 +169,7 @@ class RequestFile:
                     raise task.reason
                 elif task.state == "skipped" and parsed.directive("disabled") is not None:
                     raise EvaluationError(f"not sent: depends on {request}, which is disabled")
-            except FAILURES as error:
+            except Exception as error:
                 failures.append(error)
         if failures:
             raise failures[0]
@@ -191,7 +191,7 @@ class RequestFile:
             if file in above:
                 chain = " -> ".join(one.name for one in (*above, file) if one)
                 raise EvaluationError(f"files run each other in a circle: {chain}")
-        except FAILURES as error:
+        except Exception as error:
             name = source.file or self._file
             yield attrs.evolve(failed(line, None, error, name), file=name)
             return
@@ -311,7 +311,7 @@ def _parsed(text: str) -> Any:
 def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
     """Return whether the condition of `@disabled` holds, which it does without an expression.
 
-    In a dry run, one that needs a response does not. Raises one of FAILURES.
+    In a dry run, one that needs a response does not. Raises OrgrestError.
     """
     code = condition.value.text
     if code in ("", "true"):
@@ -320,7 +320,7 @@ def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> b
 
 
 def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
-    """Yield the variables of each turn of `@loop`. Raises one of FAILURES.
+    """Yield the variables of each turn of `@loop`. Raises OrgrestError.
 
     In a dry run, a list from a response has one turn.
     """

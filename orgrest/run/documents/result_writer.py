@@ -68,7 +68,7 @@ class ResultWriter:
     def place(self, block: Block, task: Task, outcome: Outcome) -> Outcome:
         """Place the result of a task below its block.
 
-        Returns the outcome with that change. Raises one of FAILURES.
+        Returns the outcome with that change. Raises OrgrestError.
         """
         arguments = task.arguments
         words = arguments.results

@@ -10,8 +10,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from orgrest.run.outcomes import FAILURES
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -54,7 +52,7 @@ def do(job: Job) -> Outcome:
                 job.begin(parsed)
                 if _through(BEFORE, job):
                     _send_each(job)
-        except FAILURES as error:
+        except Exception as error:
             return job.failed(error)
     return job.outcome()
 

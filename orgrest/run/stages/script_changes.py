@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import attrs
 
 from orgrest.http.syntax import Body, HeaderLine, Template, is_token
-from orgrest.model import OrgrestError, Request, to_bytes
+from orgrest.http.transport.wire import parse_url
+from orgrest.model import OrgrestError, Request, TransportError, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,11 +91,12 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
     Raises OrgrestError for what cannot be sent.
     """
     found = _changed(request, change)
-    url = urlsplit(found.url)
-    if url.scheme.lower() not in ("http", "https", "ws", "wss") or not url.hostname:
-        raise OrgrestError(f"the script made of the URL what is none: {found.url[:60]}")
+    try:
+        url = parse_url(found.url)
+    except TransportError as error:
+        raise OrgrestError(f"the script made of the URL what is none: {error.reason}") from None
     bound = request.credentials is not None or request.certificate is not None
-    if bound and (url.scheme, url.netloc) != urlsplit(request.url)[:2]:
+    if bound and url.origin != parse_url(request.url).origin:
         raise OrgrestError(
             "the request has credentials for its server, which do not go to the one that a script "
             "puts there: a script above the request line can change its URL before"
@@ -118,7 +119,7 @@ def _references(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:
-    method, body = str(change["method"]), change["body"]
+    method, body = change["method"], change["body"]
     if not is_token(method):
         raise OrgrestError(f"the script made of the method what is none: {method[:60]!r}")
     if isinstance(body, dict):
@@ -129,4 +130,4 @@ def _changed(request: Request, change: Mapping[str, Any]) -> Request:
     if given is not None and body == given.decode("utf-8", "replace"):
         data = given  # also where it is not text
     headers = tuple((name, value) for name, value in change["headers"])
-    return attrs.evolve(request, method=method, url=str(change["url"]), headers=headers, body=data)
+    return attrs.evolve(request, method=method, url=change["url"], headers=headers, body=data)

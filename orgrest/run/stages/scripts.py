@@ -217,13 +217,13 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
     if work.settings.dry_run:
         raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
     body = given["body"]
-    headers = tuple((str(name), str(value)) for name, value in given["headers"])
+    headers = tuple((name, value) for name, value in given["headers"])
     parts = {*_PARTS, *(name.lower() for name, _ in headers)}
     request = Request(
-        str(given["method"]),
-        str(given["url"]),
+        given["method"],
+        given["url"],
         headers,
-        None if body is None else to_bytes(str(body)),
+        None if body is None else to_bytes(body),
         secrets=secrets.texts,
         file=parsed.source.file,
         line=parsed.source.position(parsed.target.offset(0)).line,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orgrest.model import OrgrestError
+from orgrest.model import explained
 from orgrest.options import pair
 from orgrest.run.logins import Logins
 from orgrest.run.services import Services
@@ -101,9 +101,9 @@ class Document(pytest.File):
             services = Services.of_user(client=self._control.client, logins=Logins())
             unit = Unit(0, str(self.path))
             return Opened(unit, Settings(inputs), services, self._control)
-        except OrgrestError as error:
+        except Exception as error:
             self._end()
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(str(explained(error))) from None
 
     def _end(self) -> None:
         if self._opened is not None:

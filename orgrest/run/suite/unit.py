@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import attrs
 
 from orgrest.files import File, FileError, is_request_file
-from orgrest.model import OrgrestError
+from orgrest.model import explained
 from orgrest.run import record
 from orgrest.run.plan import Part
 from orgrest.run.run import Run
@@ -142,7 +142,11 @@ class Opened:
 
     def _record(self, outcome: Outcome, step: Step | None, began: float, took: float) -> Record:
         place = self._numbered()
-        found = record.of_outcome(outcome, step, place, began, took, fail=True)
+        try:
+            found = record.of_outcome(outcome, step, place, began, took, fail=True)
+        except Exception as error:
+            why = explained(error)
+            found = record.without_request(place, "error", why.reason, outcome.line, step)
         found["notes"] = [*self._notes, *found["notes"]]
         self._notes = ()  # those of the whole document are reported once
         return found
@@ -178,18 +182,23 @@ def run(
         return None
     try:
         opened = Opened(unit, settings, services, control)
-    except OrgrestError as error:
-        keep(record.without_request(place, "error", error.reason, error.line))
-        return str(error)
+    except Exception as error:
+        why = explained(error)
+        keep(record.without_request(place, "error", why.reason, why.line))
+        return str(why)
     begin(opened)
+    late = {"order": [unit.number, 10**9], **unit.place}
     try:
         _send_all(opened, settings, control, keep)
+    except FileError:  # of the records: nothing can be reported any more
+        raise
+    except Exception as error:
+        keep(record.without_request(late, "error", explained(error).reason))
     finally:
         try:
             opened.close()
-        except FileError as error:
-            late = {"order": [unit.number, 10**9], **unit.place}
-            keep(record.without_request(late, "error", error.reason))
+        except Exception as error:
+            keep(record.without_request(late, "error", explained(error).reason))
     return None
 
 

@@ -213,15 +213,21 @@ class TestOutcomes:
         assert "TLS certificates are not verified" in done.err
 
     def test_a_bug_in_a_job_ends_the_run_instead_of_hanging(
-        self, server, folder: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        server,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str],
     ) -> None:
         from orgrest.commands.main import main
         from orgrest.run.suite import unit
 
         (folder / "a.http").write_text(f"GET {server.url}/json")
         monkeypatch.setattr(unit, "run", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(SystemExit) as ended:
             main(["test", "a.http"])
+        assert ended.value.code == 2
+        assert "ZeroDivisionError in orgrest.run.suite.jobs" in capfd.readouterr().err
 
 
 class TestChoosing:
