@@ -142,10 +142,10 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
     if response is None and sent is not None:  # the last one before the error, as a redirect
         response = sent.response
     led = sent is not None and sent.number != exchange.number
-    request = exchange.request if sent is None or led else sent.request
+    shown = _of_request(exchange.request if sent is None or led else sent.request, secrets)
     return {
-        "request": _of_request(request, secrets),
-        "response": None if response is None else _of_response(response, secrets),
+        "request": shown,
+        "response": None if response is None else _of_response(response, shown["url"], secrets),
         "number": exchange.number,
         "started": _time(exchange.started),
         "attempts": exchange.attempts,
@@ -188,7 +188,7 @@ def _of_request(request: Request, secrets: frozenset[str]) -> Record:
     }
 
 
-def _of_response(response: Response, secrets: frozenset[str]) -> Record:
+def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Record:
     kind = content.media_type(response)
     text = None
     if not content.is_binary(response, kind):
@@ -198,7 +198,7 @@ def _of_response(response: Response, secrets: frozenset[str]) -> Record:
         "status": response.status,
         "reason": mask(response.reason, secrets),
         "version": response.version,
-        "url": mask(response.url, secrets),
+        "url": mask(response.url, secrets) if response.redirects else url,
         "headers": _headers(response.headers, secrets),
         "body": _of_body(
             response.body, response.body[:BODY], text, given, secrets, truncated=response.truncated

@@ -19,12 +19,14 @@ import attrs
 from orgrest.convert.shared.exports import Basic, Variable
 from orgrest.http.transport.wire import wire_url
 from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
+from orgrest.rendering.masking import masked
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
 """The names that are a variable's own, and no expression."""
 _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """The values that a URL holds as they are."""
+_ENCODED: Final = "a secret is sent in another form than it has: give it in that form"
 _SCHEME: Final = re.compile(r"https?://")
 
 
@@ -86,14 +88,16 @@ def merged(
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
-    found = Merged(attrs.evolve(resolved, url=wire_url(resolved)))
+    resolved = attrs.evolve(resolved, url=wire_url(resolved))
+    hidden = masked(attrs.evolve(resolved, secrets=frozenset()))
+    found = Merged(attrs.evolve(hidden, secrets=resolved.secrets))
 
     def same(one: str, other: str) -> bool:
         if _replaced(one, values) in (None, other):
             return True
         if not any(marker in secrets and marker in one for marker in values):
             return False
-        found.notes.append("a secret is sent in another form than it has: give it in that form")
+        found.notes.append(_ENCODED)
         return True
 
     encoded = {
@@ -106,9 +110,10 @@ def merged(
         url = wire_url(attrs.evolve(marked, url=raw))
     except OrgrestError:
         url = raw
-    if same(url, found.request.url):
+    is_kept = same(url, resolved.url)
+    if is_kept and url != resolved.url:
         found.request = attrs.evolve(found.request, url=url)
-    if raw != marked.url or found.request.url != url:
+    if raw != marked.url or not is_kept:
         found.fix("the URL")
     _merge_headers(found, resolved, marked, same)
     _merge_body(found, resolved, marked, same)
@@ -118,7 +123,13 @@ def merged(
             found.request = attrs.evolve(found.request, credentials=marked.credentials)
         else:
             found.fix("Authorization")
+    if any(one not in _parts(resolved) for one in _parts(found.request) & _parts(hidden)):
+        found.notes.append(_ENCODED)
     return found
+
+
+def _parts(request: Request) -> set[object]:
+    return {request.url, request.body, *request.headers}
 
 
 def _merge_headers(
@@ -128,16 +139,17 @@ def _merge_headers(
         found.fix("the headers")
         return
     headers: list[tuple[str, str]] = []
-    for (name, value), (other, text) in zip(resolved.headers, marked.headers, strict=True):
+    pairs = zip(resolved.headers, marked.headers, found.request.headers, strict=True)
+    for (name, value), (other, text), shown in pairs:
         if name.lower() == "authorization":
             pair, given = _pair(text), _pair(value)
             if pair and given and all(map(same, pair, given)):
                 found.request = attrs.evolve(found.request, credentials=Basic(*pair))
                 continue
         if name == other and same(text, value):
-            headers.append((name, text))
+            headers.append(shown if text == value else (name, text))
             continue
-        headers.append((name, value))
+        headers.append(shown)
         found.fix(name)
     found.request = attrs.evolve(found.request, headers=tuple(headers))
 

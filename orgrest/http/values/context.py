@@ -6,6 +6,7 @@ It holds data, and never sends anything: what a value needs from the run is a `N
 from __future__ import annotations
 
 import os
+import re
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from orgrest.http.values.environment import Environment
 from orgrest.http.values.files import locate
 from orgrest.http.values.global_variables import GlobalVariables, text_of
 from orgrest.http.values.secrets import Secrets
-from orgrest.model import OrgrestError, Source, secrets_in
+from orgrest.model import OrgrestError, Source, possible, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -323,12 +324,16 @@ class Context:
         value = token.access if kind == "token" else token.identity
         return None if value is None else self.secrets.add(value, itself)
 
-    def readable(self) -> frozenset[Secret]:
-        """Return the secrets that any script can read, whatever its code names."""
-        texts = [one.value for one in dict(self.captures).values() if one.value is not None]
-        texts += map(text_of, self.environment.values().values())
-        texts += map(text_of, self.globals.values.values())
-        return self.secrets.within_all(texts)
+    def readable(self, code: str) -> frozenset[Secret]:
+        """Return the secrets that a script can read, for certain where its `code` has the name."""
+        words = set(re.findall(r"[\w$-]+", code))
+        values = [(name, one.value or "") for name, one in dict(self.captures).items()]
+        for others in (self.environment.values(), self.globals.values):
+            values += ((name, text_of(value)) for name, value in others.items())
+        within = ((name, self.secrets.within(text)) for name, text in values)
+        return frozenset().union(
+            *(found if name in words else possible(found) for name, found in within)
+        )
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file named in the document.

@@ -78,7 +78,7 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
     from orgrest.http.scripts import ScriptInput
 
     def javascript(code: str, host: str) -> Any:
-        context.secrets.show_to_scripts(context.readable())
+        context.secrets.show_to_scripts(context.readable(code))
         variables = {name: one.made or one.value for name, one in dict(context.captures).items()}
         given = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange

@@ -14,6 +14,7 @@ import attrs
 
 from orgrest.http.values import Values
 from orgrest.http.values.context import Captured
+from orgrest.http.values.global_variables import text_of
 from orgrest.http.values.javascript import for_script
 from orgrest.http.values.secrets import in_made_part
 from orgrest.model import OrgrestError, Request, TransportError, possible, to_bytes
@@ -160,7 +161,7 @@ def _run(
         request = without_secrets(request)
     else:
         read |= possible(sent)
-    made = secrets.show_to_scripts(read | possible(context.readable()))
+    made = secrets.show_to_scripts(read | context.readable(code))
     everything = {
         name: one.made or _value(one.value or "") for name, one in dict(context.captures).items()
     }
@@ -204,6 +205,9 @@ def _take(
     for _, value in result.request["headers"] if result.request is not None else ():
         if value not in (one for _, one in request.headers):
             known.computed(value, secrets)
+    for name, value in result.globals_.items():
+        if context.globals.values.get(name) != value:
+            known.computed(text_of(value), secrets)
     keep = not any(one.bound for one in known.read_by_scripts)
     context.globals.replace(result.globals_, known.texts, keep=keep)
     _keep(result, script, job.parsed, job.scripts)

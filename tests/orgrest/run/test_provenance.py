@@ -1,13 +1,16 @@
-"""A secret does not follow a redirect to another origin, whatever its bytes became on the way.
+"""A secret goes where its request goes, and nowhere else, whatever its bytes became on the way.
 
-What a request holds is known from how it was made; a second server looks for the secret in common
-encodings.
+What a request holds is known from how it was made. A second server, and all files and lines that a
+run and an export leave, are searched for the secret in common encodings.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -37,6 +40,12 @@ BODIES = {
     "form": f"POST HOST/\n{FORM}\na=1&t={{{{t}}}}\n",
     "graphql": 'GRAPHQL HOST/\n\nquery { a(t: "{{t}}") }\n',
     "variables": 'GRAPHQL HOST/\n\nquery q($t: String) { a }\n\n{"t": "{{word}}"}\n',
+    "url": "POST HOST/{{t}}?q={{word}}\n",
+    "header": "POST HOST/\nAccept: {{word}}\nX-A: {{t}}\n\n{{word}}\n",
+    "basic": "POST HOST/\nAuthorization: Basic {{word}} {{word}}\n\n{{word}}\n",
+    "expression": "@h := base64(:word)\nPOST HOST/\nX: {{h}}\n\n{{h}} {{word}}\n",
+    "json": 'POST HOST/\nContent-Type: application/json\n\n{"a": {"b": "{{word}}"}}\n',
+    "mixed": f"POST HOST/\n{FORM}\na=1&t={{{{t}}}}&w={{{{word}}}}&l={{{{lines}}}}\n",
     "multipart": "POST HOST/\nContent-Type: multipart/form-data; boundary=b\n\n"
     f"--b\n{PART}{{{{lines}}}}\n--b--\n",
 }
@@ -45,6 +54,12 @@ SCRIPTS = {
     "variable": f"{{{{\nexports.h = {HEX}\n}}}}\nPOST HOST/\n\n{{{{h}}}}\n",
     "url": f"{{{{\nrequest.url = request.url + {HEX}\n}}}}\nPOST HOST/\n",
     "header": f"{{{{\nrequest.headers.Accept = {HEX}\n}}}}\nPOST HOST/\n",
+    "method": f"{{{{\nrequest.method = 'A' + {HEX}\n}}}}\nPOST HOST/\n",
+    "request": "POST HOST/\n\n{{t}}\n\n{{@request\nrequest.body = "
+    "[...request.body].map(c => c.charCodeAt(0).toString(16)).join('-')\n}}\n",
+    "expression": "POST HOST/\n\n{{t}} {{[...t].reverse().join('')}}\n",
+    "loop": "@loop = {{[...t].map(c => c + '-').join('')}}\n"
+    "# @loop for x of [loop, 'x']\nPOST HOST/\n\n{{x}}\n",
     "later": f"{{{{\n$global.h = {HEX}\n}}}}\nGET HOST/one\n###\n"
     "{{\nrequest.body = $global.h\n}}\nPOST HOST/\n\nx\n",
 }
@@ -123,3 +138,67 @@ def test_what_holds_no_secret_follows(tmp_path: Path) -> None:
             )
             assert [one.reason for one in run.outcomes()] == [None]
         assert other.requests[0].endswith(b"of a script")
+
+
+ORG = """\
+#+begin_src http
+@t = {{$processEnv WORD}}
+POST HOST/?q={{t}}
+X: {{t}}
+
+{{t}}
+#+end_src
+"""
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return what runs and exports of all these documents leave, by place."""
+    folder = tmp_path_factory.mktemp("left")
+    texts = {"a.http": HEAD + "###\n".join(BODIES.values())}
+    texts["b.http"] = HEAD + "###\n".join(SCRIPTS.values())
+    environ = {**os.environ, "SECRET": SECRET, "LINES": LINES, "WORD": WORD}
+    environ |= {"ORGREST_HISTORY": str(folder / "history")}
+
+    def orgrest(*arguments: str) -> bytes:
+        command = [sys.executable, "-m", "orgrest", *arguments]
+        done = subprocess.run(
+            command, cwd=folder, env=environ, capture_output=True, timeout=120, check=False
+        )
+        return done.stdout + done.stderr
+
+    with RawServer(response(b"{}")) as server:
+        for name, text in {**texts, "o.org": ORG}.items():
+            (folder / name).write_text(text.replace("HOST", server.url))
+        reports = {"--junit": "r.xml", "--tap": "r.tap", "--har": "r.har", "--html": "r.html",
+                   "--report-json": "r.json", "--jsonl": "r.jsonl"}  # fmt: skip
+        options = [word for pair in reports.items() for word in pair]
+        found = {"lines of a test": orgrest("test", *texts, "o.org", *options)}
+        found["--json"] = orgrest("--json", *texts)
+        found["printed"] = orgrest(*texts)
+        found["a dry run"] = orgrest("--dry-run", "--explain", *texts)
+        found["a document"] = orgrest("o.org") + (folder / "o.org").read_bytes()
+        found["shown history"] = orgrest("history", "show")
+        for target in ("curl", "har", "postman", "python"):
+            found[f"exported {target}"] = b"".join(
+                orgrest("export", "--to", target, name) for name in texts
+            )
+        assert len(server.requests) > 3 * len({**BODIES, **SCRIPTS})
+    found |= {name: (folder / name).read_bytes() for name in reports.values()}
+    found["history"] = b"".join(one.read_bytes() for one in (folder / "history").iterdir())
+    return found
+
+
+PLACES = ("lines of a test", "--json", "printed", "a dry run", "a document", "shown history",
+          "exported curl", "exported har", "exported postman", "exported python", "r.xml", "r.tap",
+          "r.har", "r.html", "r.json", "r.jsonl", "history")  # fmt: skip
+
+
+@needs_engine
+@pytest.mark.parametrize("place", PLACES)
+def test_no_place_shows_a_secret_in_any_encoding(place: str, left: dict[str, bytes]) -> None:
+    assert left[place]
+    for secret in (SECRET, LINES, WORD):
+        for form in forms(secret) | {quote(quote(secret)).encode(), secret[::-1].encode()}:
+            at = left[place].find(form)
+            assert at < 0, left[place][max(at - 300, 0) : at + 100]
