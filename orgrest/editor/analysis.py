@@ -106,7 +106,7 @@ class Analysis:
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
-            self._captured.share(self.parts)
+            self._captured.share(self.parts, before._captured if before else None)
             if any(part.reading.imports for part in self.parts):
                 self.imports = Imports(self.whole, name, values.Context(start), self._files.read)
                 self._captured.named = frozenset(self.imports.named(self.whole.source))

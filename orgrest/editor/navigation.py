@@ -6,6 +6,7 @@ Links to files and URLs, ranges to select step by step, hints with values. Secre
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -49,12 +50,23 @@ def links(analysis: Analysis) -> list[Link]:
     found: list[Link] = []
     context = analysis.new_context()
     for part in analysis.parts:
-        inner = part.context(context)
-        for template, target in _linked(analysis, part, inner):
-            start = template.offset(0)
-            span = Span(start, template.offset(len(template.text) - 1) + 1)
-            found.append(Link(part.region.to_file_span(span), target))
+        make = partial(_links_in, analysis, part, context)
+        if part.reading.reads_files or part.reading.imports:  # files come and go
+            spans = make()
+        else:
+            spans = analysis.outlines["links"].get((part.reading, part.known), make)
+        found += (Link(part.region.to_file_span(span), target) for span, target in spans)
     return found
+
+
+def _links_in(
+    analysis: Analysis, part: ParsedRegion, context: values.Context
+) -> list[tuple[Span, str]]:
+    """Return the links of a part, with spans in its text."""
+    return [
+        (Span(template.offset(0), template.offset(len(template.text) - 1) + 1), target)
+        for template, target in _linked(analysis, part, part.context(context))
+    ]
 
 
 def _linked(

@@ -104,8 +104,10 @@ def symbols_of(part: ParsedRegion, document: Document | None) -> tuple[Symbol, .
 def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
     """Yield the symbols of verb's requests and templates, in headings and blocks."""
     document = analysis.document
-    for block in document.evaluated if document is not None else ():
-        if document is None or block.language != VERB or block.kind not in ("heading", "block"):
+    if document is None or VERB not in document.text.lower():
+        return
+    for block in document.evaluated:
+        if block.language != VERB or block.kind not in ("heading", "block"):
             continue
         parsed = read(Source(document.body(block).text), VERB).requests[0]
         if parsed.problems or block.result is not None:

@@ -61,10 +61,12 @@ class Captured:
         self.lengths: dict[int, int] = {}
         self.digest = 0
 
-    def share(self, parts: Iterable[ParsedRegion]) -> None:
+    def share(self, parts: Iterable[ParsedRegion], before: Captured | None) -> None:
         """Let all parts of a request file use the names of all."""
         contents = [one.reading for one in parts]
         self.everywhere = frozenset().union(*[one.set for one in contents])
+        if before is not None and before.everywhere == self.everywhere:
+            self.everywhere = before.everywhere  # the same one is compared at once
         self.all_lengths = sorted({len(name) for name in self.everywhere}, reverse=True)
         self.named = frozenset().union(*[one.named for one in contents])
 
@@ -157,6 +159,8 @@ class RegionContent:
         """
         self.text = text
         self.parsed = parsed
+        self.last_known: tuple[object, Hashable] = (None, None)
+        """The value of `ParsedRegion.known`, behind what it depends on."""
         self._in_org = in_org
         self._restclients = restclients
         requests = parsed.requests
@@ -355,14 +359,16 @@ class ParsedRegion:
     @property
     def known(self) -> Hashable:
         """Stands for the names of variables that the region may use behind colons."""
-        if not self.reading.behind_colons:
+        reading = self.reading
+        if not reading.behind_colons:
             return None
-        return frozenset(
-            name
-            for text in self.reading.behind_colons
-            for length in self.lengths
-            if self.knows(name := text[:length])
-        )
+        given = None if self.region.kept is None else self.given
+        depends = given, self.earlier, self._captured.everywhere
+        if reading.last_known[0] != depends:
+            lengths, texts = self.lengths, reading.behind_colons
+            names = {text[:length] for text in texts for length in lengths}
+            reading.last_known = depends, frozenset(filter(self.knows, names))
+        return reading.last_known[1]
 
     def sets(self, name: str) -> bool:
         """Tell whether the region's own text sets a variable of this name."""

@@ -138,9 +138,13 @@ class Text:
         line, index = self._clamped(place)
         return self._starts[line] + index
 
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, counted from 0 as the client does."""
+        return bisect_right(self._starts, offset, hi=len(self.lines)) - 1
+
     def place(self, offset: int) -> Place:
         """Return the position of an offset."""
-        line = min(bisect_right(self._starts, offset, hi=len(self.lines)) - 1, len(self.lines) - 1)
+        line = self.line(offset)
         text = self.lines[line]
         index = offset - self._starts[line]
         if index > len(text) - 2:  # perhaps in the line's end
@@ -153,7 +157,7 @@ class Text:
 
     def raw_offset(self, offset: int) -> int:
         """Return the offset in `raw` of an offset in `text`."""
-        line = min(bisect_right(self._starts, offset, hi=len(self.lines)) - 1, len(self.lines) - 1)
+        line = self.line(offset)
         return self._raw_starts[line] + offset - self._starts[line]
 
     def from_raw(self, offset: int) -> int:

@@ -138,6 +138,7 @@ class Inherited:
                 else:
                     found[name] = [rest]
         self._global = {name: " ".join(filter(None, parts)) for name, parts in found.items()}
+        self._has_drawers = ":header-args" in document.text.lower()
         self._known: dict[tuple[int, str], Pairs] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
@@ -148,7 +149,7 @@ class Inherited:
         return general, self._lookup(heading, f"HEADER-ARGS:{language.upper()}")
 
     def _lookup(self, heading: Heading, key: str) -> Pairs:
-        at = (heading.line, key)
+        at = (heading.line if self._has_drawers else 0, key)
         if at not in self._known:
             self._known[at] = parse(self._text(heading, key))
         return self._known[at]

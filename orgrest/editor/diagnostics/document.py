@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest.editor import arguments
@@ -113,12 +113,16 @@ def _renaming(
 
 
 def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
-    for name, at in arguments.names_in(text):
-        if name[1:].lower() in KNOWN:
-            continue
+    for name, at in _unknown(text):
         span = Span(start + at, start + at + len(name))
         message = f"no header argument {name} is known: it has no effect"
         yield _misspelt(whole, "unknown-argument", message, _ARGUMENTS, span, _ALIKE_ARGUMENT)
+
+
+@lru_cache(4096)
+def _unknown(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the unknown names in header arguments, and their positions."""
+    return tuple(one for one in arguments.names_in(text) if one[0][1:].lower() not in KNOWN)
 
 
 def _misspelt(

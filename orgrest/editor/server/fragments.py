@@ -55,12 +55,12 @@ class _Writer:
 
     def __init__(self, text: Text, start: int) -> None:
         self._text = text
-        self._first = text.place(start).line
+        self._first = text.line(start)
         self._lines: list[int] = []
 
     def line(self, offset: int) -> str:
         """Return the gap for the line of an offset."""
-        self._lines.append(self._text.place(offset).line - self._first)
+        self._lines.append(self._text.line(offset) - self._first)
         return "%d"
 
     def position(self, offset: int) -> str:
@@ -112,7 +112,7 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
         found = dict.fromkeys(
-            (text.place(one.start).line, text.place(one.end).line, one.start, one.end)
+            (text.line(one.start), text.line(one.end), one.start, one.end)
             for one in outline.folds_of(part, analysis.text)
         )
         every = {(first, last): (start, end) for first, last, start, end in found}
@@ -128,7 +128,7 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
 
 
 def _line(text: Text, part: ParsedRegion) -> int:
-    return text.place(part.region.span.start).line
+    return text.line(part.region.span.start)
 
 
 def _kept(
