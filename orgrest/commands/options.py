@@ -123,7 +123,8 @@ def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: A
 
     Raises OrgrestError if an env file cannot be read.
     """
-    from orgrest.http.values import Inputs, read_env_file
+    from orgrest.http.values import Inputs
+    from orgrest.http.values.files import read_env_file
 
     values = _parts(command, given)["inputs"]
     env_file: dict[str, str] = {}

@@ -25,6 +25,7 @@ from orgrest.editor.used_files import Described, RequestFiles, of_definition, of
 from orgrest.http import syntax, values
 from orgrest.http.parsing.dialects import read, read_part
 from orgrest.http.values import environments
+from orgrest.http.values.references import UNKNOWN
 from orgrest.model import Source
 from orgrest.org import arguments as header
 from orgrest.org import document as org
@@ -333,7 +334,7 @@ class Analysis:
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
         """Add a request's captures to a context: the value of an earlier run, or none yet."""
         for capture in request.captures:
-            value = self.remembered.get(capture.name, values.UNKNOWN)
+            value = self.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from orgrest.editor import assertions, request_files
 from orgrest.editor.arguments import names_in, texts_of
-from orgrest.http import registry, syntax, values
+from orgrest.http import registry, syntax
+from orgrest.http.values.expansion import check, value_of
+from orgrest.http.values.references import UNKNOWN
 from orgrest.model import OrgrestError, Span
 from orgrest.org.known import KNOWN
 from orgrest.rendering import masking, sanitize
@@ -90,7 +92,7 @@ def _code(text: str) -> str:
 
 
 def _known(text: str) -> str:
-    return text.replace(values.UNKNOWN, "...")
+    return text.replace(UNKNOWN, "...")
 
 
 # ------------------------------------------------------------------------------------- variables
@@ -104,18 +106,18 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
     secrets = analysis.secrets
     if request is not None:
         context = analysis.context_of(part, request)
-        value = values.value_of(one.name, request, context)
+        value = value_of(one.name, request, context)
         secrets = context.secrets.texts
     if one.role == "capture":
-        value = analysis.remembered.get(one.name, values.UNKNOWN)
+        value = analysis.remembered.get(one.name, UNKNOWN)
     lines = [f"**{one.name}**"]
     if one.request:
         return "\n\n".join([*lines, *_of_request(analysis, one)])
     if value is None and one.role == "use":
         lines.append("is not defined here")
-    elif value == values.UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
+    elif value == UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
         lines.append(part.given.wrong[one.name])
-    elif value == values.UNKNOWN:
+    elif value == UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask_value(value, secrets))))
@@ -179,7 +181,7 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
     if start <= inside <= end:
         checked = analysis.request_at(part, inside) or request
         context = analysis.context_of(part, checked)
-        url = masking.mask(values.check(checked, context).url, context.secrets.texts)
+        url = masking.mask(check(checked, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
     for item in request.headers:
         if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:

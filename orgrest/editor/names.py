@@ -20,8 +20,8 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
 from orgrest.editor.regions import VersionCache
 from orgrest.editor.request_files import referred
-from orgrest.http import syntax, values
-from orgrest.http.values.references import is_computed, is_expression, names_of
+from orgrest.http import syntax
+from orgrest.http.values.references import is_computed, is_expression, names_of, references
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
@@ -390,7 +390,7 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
     lengths = part.lengths
     for template in _templates(part):
         stop = len(template.text)
-        for found in values.references(
+        for found in references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
             if found.literal is None:

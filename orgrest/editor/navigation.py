@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http import syntax, values
+from orgrest.http.values.expansion import value_of
+from orgrest.http.values.references import UNKNOWN, references
 from orgrest.model import OrgrestError, Span
 from orgrest.rendering import masking, sanitize
 
@@ -92,7 +94,7 @@ def _linked(
 
 def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
     """Tell whether a text has variables."""
-    found = values.references(
+    found = references(
         template.text,
         0,
         len(template.text),
@@ -161,10 +163,10 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
             key = request.span.start
             if key not in contexts:
                 contexts[key] = analysis.context_of(part, request)
-            value = values.value_of(one.name, request, contexts[key])
-            if value is None or values.UNKNOWN in value or not value.strip():
+            value = value_of(one.name, request, contexts[key])
+            if value is None or UNKNOWN in value or not value.strip():
                 continue
-            if value != values.value_of(one.name, request, contexts[key]):
+            if value != value_of(one.name, request, contexts[key]):
                 continue  # a random one
             shown = sanitize.visible(
                 masking.mask_value(value, contexts[key].secrets.texts), one_line=True

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 from orgrest.editor.request_files import DIRECTIVE
-from orgrest.http import syntax, values
+from orgrest.http import syntax
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import rule_of
+from orgrest.http.values.references import references
 from orgrest.model import Source, Span
 from orgrest.org.blocks import VERB
 
@@ -205,7 +206,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
         """Yield a template's variables, and the text between them as tokens of a type."""
         at = 0
         stop = len(template.text)
-        for one in values.references(
+        for one in references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
             if one.literal is not None:

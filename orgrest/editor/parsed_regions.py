@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from orgrest.http import responses, syntax, values
-from orgrest.http.values.references import names_in
+from orgrest.http.values.references import UNKNOWN, names_in
 from orgrest.http.values.sources import set_by
 from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
@@ -128,7 +128,7 @@ def settings_of(
 
 
 def _set_variable(found: BlockSettings, name: str, assignment: str, document: org.Document) -> None:
-    found.literal[name] = values.UNKNOWN
+    found.literal[name] = UNKNOWN
     _, value = argument_syntax.value(assignment)
     found.refers |= isinstance(value, argument_syntax.Reference)
     if isinstance(value, str):

@@ -14,7 +14,9 @@ from orgrest.convert.shared.exports import Call, Export, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import HeaderLine, ParsedRequest
-from orgrest.http.values import UNKNOWN, Context, Origin, names_in, value_of
+from orgrest.http.values import Context, Origin
+from orgrest.http.values.expansion import value_of
+from orgrest.http.values.references import UNKNOWN, names_in
 from orgrest.model import Request
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run

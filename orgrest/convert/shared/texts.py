@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from orgrest.convert.shared.model import ConversionError
-from orgrest.http.values import references
+from orgrest.http.values.references import references
 
 _BRACES: Final = re.compile(r"\{\{(?!\{)")
 _CALL: Final = re.compile(r"\{\{[ \t]*([^{}\n]+?)[ \t]*\}\}")

@@ -12,7 +12,7 @@ from orgrest.editor.completion.model import Context, Kind, Offer
 from orgrest.editor.completion.variables import offers as variable_offers
 from orgrest.http import registry
 from orgrest.http.parsing import grammar
-from orgrest.http.values import FUNCTIONS
+from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.known import KNOWN
 from orgrest.org.syntax import NAME_KEYWORDS

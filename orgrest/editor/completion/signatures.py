@@ -10,7 +10,7 @@ import attrs
 
 from orgrest.editor.completion.cursor import Cursor
 from orgrest.http.parsing import grammar
-from orgrest.http.values import FUNCTIONS
+from orgrest.http.values.expressions import FUNCTIONS
 
 if TYPE_CHECKING:
     from orgrest.editor import regions

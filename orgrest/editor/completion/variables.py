@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from orgrest.editor.completion import request_files
 from orgrest.editor.completion.above import Definition, picked
 from orgrest.editor.completion.model import Context, Offer, fits
-from orgrest.http import values
 from orgrest.http.parsing import grammar
+from orgrest.http.values.expressions import FUNCTIONS
+from orgrest.http.values.references import REFERENCE
 from orgrest.org import argument_syntax, arguments
 from orgrest.org import document as org
 from orgrest.org.lisp import ArgumentError, Number
@@ -38,7 +39,7 @@ _FIRST_DRAWER = re.compile(
 _PROPERTY_LINES = re.compile(r"\n[ \t]*+#\+(?i:property):.*")
 _KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
 _SECRET = re.compile(
-    rf"\b(?:{'|'.join(name for name, one in values.FUNCTIONS.items() if one.secret)}|getenv)\b"
+    rf"\b(?:{'|'.join(name for name, one in FUNCTIONS.items() if one.secret)}|getenv)\b"
 )
 _NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
@@ -72,7 +73,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
     for one in known.values():
-        for match in values.REFERENCE.finditer(one.value):
+        for match in REFERENCE.finditer(one.value):
             text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
             for name in (text[:length] for length in lengths if length <= len(text)):
                 if name in known:

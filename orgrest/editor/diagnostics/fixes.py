@@ -14,7 +14,8 @@ import attrs
 
 from orgrest.editor.diagnostics.model import Fix
 from orgrest.editor.diagnostics.requests import LISP_CALL
-from orgrest.http import registry, values
+from orgrest.http import registry
+from orgrest.http.values.expressions import without_lisp
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _undefined_variable(at: Place) -> Made:
 
 def _lisp(at: Place) -> Made:
     match = LISP_CALL.match(at.text, at.start)
-    instead = values.without_lisp(match[1], match[2]) if match else None
+    instead = without_lisp(match[1], match[2]) if match else None
     if match is None or not instead:
         return None
     return f"Replace with {instead}", Change(at.start, match.end(), instead)

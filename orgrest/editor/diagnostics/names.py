@@ -9,7 +9,7 @@ import attrs
 from orgrest.editor.diagnostics.model import Problem, extent
 from orgrest.editor.request_files import referred
 from orgrest.http import syntax
-from orgrest.http.values import references
+from orgrest.http.values.references import references
 from orgrest.run.documents.request_file import namesakes, same_name
 
 if TYPE_CHECKING:

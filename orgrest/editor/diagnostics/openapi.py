@@ -14,6 +14,8 @@ from orgrest.description.checks import of_request
 from orgrest.description.model import Description, named_above
 from orgrest.editor.diagnostics.model import Problem
 from orgrest.http import syntax, values
+from orgrest.http.values.expansion import check
+from orgrest.http.values.references import UNKNOWN
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
@@ -89,13 +91,13 @@ def _wrong(
     *,
     is_named: bool,
 ) -> Iterator[str]:
-    checked = values.check(request, context)
+    checked = check(request, context)
     if checked.problems:
         return
     url = checked.url if "://" in checked.url else f"http://{checked.url}"
     found = description.operation(request.method, url)
     host = url.partition("://")[2].partition("/")[0]
-    is_known = values.UNKNOWN not in host
+    is_known = UNKNOWN not in host
     if found is None:
         if is_known and description.is_of_server(url) and is_named:
             yield f"{description.name} describes no {request.method} here"
@@ -116,7 +118,7 @@ def _plainly_wrong(part: Part) -> str | None:
     """Return what is wrong with a plain value, by its type and its enumeration alone."""
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")
-    if isinstance(value, dict | list) or values.UNKNOWN in str(value):
+    if isinstance(value, dict | list) or UNKNOWN in str(value):
         return None
     if isinstance(kind, str) and kind in _TYPES:
         wrong = not isinstance(value, _TYPES[kind]) or (

@@ -20,6 +20,7 @@ from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, exten
 from orgrest.editor.diagnostics.names import of_names
 from orgrest.editor.regions import VersionCache
 from orgrest.http import syntax, values
+from orgrest.http.values.expansion import check
 from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
 from orgrest.rendering import masking
@@ -158,7 +159,7 @@ class Report:
                 start = item.span.end
         below = analysis.request_below(part) if definitions else None
         if below is not None:  # which is the first one that may use these definitions
-            checked = values.check(below, context, definitions)
+            checked = check(below, context, definitions)
             end = definitions[-1].span.end
             for problem in _told(text, checked.problems, checked.notices, start):
                 if problem.start <= end and not (unknown and problem.code == "undefined-variable"):
@@ -257,7 +258,7 @@ def _of_request(
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
     """Return the problems of a request and the definitions above it, from `start` on."""
-    checked = values.check(request, context, definitions)
+    checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
     problems += (one for check in requests.CHECKS for one in check(subject))

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from orgrest.editor.diagnostics.model import Problem, extent
-from orgrest.http import registry, syntax, values
+from orgrest.http import registry, syntax
+from orgrest.http.values.expansion import Checked
+from orgrest.http.values.expressions import without_lisp
+from orgrest.http.values.references import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +35,7 @@ class Subject:
 
     text: str
     parsed: syntax.ParsedRequest
-    checked: values.Checked
+    checked: Checked
     definitions: Sequence[syntax.Definition]
 
 
@@ -74,7 +77,7 @@ def _lisp(one: Subject) -> Iterator[Problem]:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)
-            message = f"{values.without_lisp(match[1], match[2])} is the same without Lisp"
+            message = f"{without_lisp(match[1], match[2])} is the same without Lisp"
             yield Problem(at, at + len(match[0]), "hint", "lisp", message)
 
 
@@ -89,10 +92,10 @@ def _json(one: Subject) -> Iterator[Problem]:
     if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
     try:
-        json.loads(text.replace(values.UNKNOWN, "0"))
+        json.loads(text.replace(UNKNOWN, "0"))
     except json.JSONDecodeError as error:
         around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
-        if values.UNKNOWN in around:
+        if UNKNOWN in around:
             return  # it depends on a response
         at = body.template.offset(_template_index(checked.body, error.pos))
         end = max(at, extent(one.text, at)[1])

@@ -12,7 +12,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from orgrest.http.parsing import request_file, restclient, verb
 from orgrest.http.syntax import Definitions, Document
 from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 from orgrest.org.blocks import VERB
@@ -42,7 +41,9 @@ def _too_many(source: Source) -> OrgrestError | None:
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
     """Tell whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
-    return bool(request_file.is_restclient(document))
+    from orgrest.http.parsing.request_file.grammar import is_restclient
+
+    return bool(is_restclient(document))
 
 
 def read(
@@ -55,19 +56,32 @@ def read(
     block, which decides if the block itself is ambiguous.
     """
     if language == VERB:
+        from orgrest.http.parsing import verb
+
         return verb.parse(source)
     text = source.text
     if (problem := _too_many(source)) is not None:
         return Document(source, (), (problem,), ())
-    if language == "restclient" or (found := request_file.is_restclient(text)):
+    if language == "restclient" or _is_restclient(text, names, around):
+        from orgrest.http.parsing import restclient
+
         return restclient.parse(source)
-    if found is None:
-        used = "|".join(re.escape(name) for name in names)
-        if used and re.search(rf":(?:{used})(?![\w-])", text):
-            return restclient.parse(source)
-        if around and is_restclient_around(around):
-            return restclient.parse(source)
+    from orgrest.http.parsing import request_file
+
     return request_file.parse(source)
+
+
+def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
+    """Return whether a text is in restclient's language, by its syntax or what is around it."""
+    from orgrest.http.parsing.request_file.grammar import is_restclient
+
+    found = is_restclient(text)
+    if found is not None:
+        return found
+    used = "|".join(re.escape(name) for name in names)
+    if used and re.search(rf":(?:{used})(?![\w-])", text):
+        return True
+    return bool(around) and is_restclient_around(around)
 
 
 def parts(text: str) -> tuple[bool, list[int]]:
@@ -77,6 +91,8 @@ def parts(text: str) -> tuple[bool, list[int]]:
     """
     if _too_many(Source(text)) is not None:
         return False, [0]
+    from orgrest.http.parsing import request_file, restclient
+
     if request_file.is_restclient(text):
         return True, restclient.parts(text)
     return False, request_file.parts(text)
@@ -89,6 +105,8 @@ def read_part(
 
     That a part has no request is no problem.
     """
+    from orgrest.http.parsing import request_file, restclient
+
     if is_restclients:
         return restclient.parse(source, part, known)
     return request_file.parse(source, part, known)

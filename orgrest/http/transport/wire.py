@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import suppress
 from functools import cache
-from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -122,14 +121,15 @@ def accept_encoding() -> str:
 
     A dry run shows them, too; importing urllib3 would take longer than all the rest of it.
     """
-    found = ["gzip", "deflate"]
-    for coding, packages in _CODINGS.items():
-        for package in packages:
-            with suppress(ImportError):
-                import_module(package)
-                found.append(coding)
-                break
-    return ", ".join(found)
+    found = [coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))]
+    return ", ".join(("gzip", "deflate", *found))
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ImportError:  # its parent is not there
+        return False
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:

@@ -45,39 +45,14 @@ mask them.
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, bottom up: `context` holds what a document's requests share, and `answers` looks up
-their exchanges there; `references` finds references to variables in a text; `sources` is the list
-above; `javascript` and `expressions` evaluate expressions; `values` replaces references;
+The modules, bottom up: `context` holds what a document's requests share; `references` finds
+references to variables in a text; `sources` is the list above, and looks up the exchanges of other
+requests; `javascript` and `expressions` evaluate expressions; `values` replaces references;
 `expansion` completes a request, and `check` reports what would prevent that.
 """
 
-from orgrest.http.values.check import Checked, check, value_of
 from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames
 from orgrest.http.values.expansion import expand
-from orgrest.http.values.expressions import FUNCTIONS, Function, without_lisp
-from orgrest.http.values.files import read_env_file
-from orgrest.http.values.javascript import UNKNOWN
-from orgrest.http.values.references import REFERENCE, Reference, names_in, references
 from orgrest.http.values.values import Origin, Values
 
-__all__ = [
-    "FUNCTIONS",
-    "REFERENCE",
-    "UNKNOWN",
-    "Checked",
-    "Context",
-    "Function",
-    "Helpers",
-    "Inputs",
-    "Origin",
-    "Reference",
-    "RequestNames",
-    "Values",
-    "check",
-    "expand",
-    "names_in",
-    "read_env_file",
-    "references",
-    "value_of",
-    "without_lisp",
-]
+__all__ = ["Context", "Helpers", "Inputs", "Origin", "RequestNames", "Values", "expand"]

@@ -1,18 +1,16 @@
-"""Completes requests: replaces every variable, reads the files, finds the credentials."""
+"""Completes requests, and checks before sending whether they can be completed."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import auth
-from orgrest.http.auth import certificates
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import (
     Body,
+    Definition,
     HeaderLine,
     HeaderVariable,
     Inclusion,
@@ -21,161 +19,30 @@ from orgrest.http.syntax import (
     is_token,
 )
 from orgrest.http.values import shorthand
-from orgrest.http.values.javascript import UNKNOWN
-from orgrest.http.values.references import short
+from orgrest.http.values.references import UNKNOWN, short
 from orgrest.http.values.values import Values
 from orgrest.model import (
-    ClientCertificate,
     ExpansionError,
     Headers,
     Notice,
     OrgrestError,
     Request,
     Secret,
-    Text,
-    possible,
     secrets_in,
     to_bytes,
 )
-from orgrest.model import Credentials as Computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
-    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.values.context import Context
+    from orgrest.http.values.credentials import Credentials
 
 
-_SSL = "SSLConfiguration"
-COMPUTED = frozenset({"authorization", certificates.HEADER})
+COMPUTED = frozenset({"authorization", "x-clientcert"})
 """The headers, in lower case, whose values are not sent as written."""
-
-
-class Credentials:
-    """The credentials in a request's headers and in the settings around it.
-
-    All of them become secrets of the document. `to_compute` are those that become a header only on
-    sending, with these `secrets` in it.
-    """
-
-    def __init__(self, values: Values) -> None:
-        """Take the variables of the request."""
-        self.to_compute: Computed | None = None
-        self.secrets: frozenset[Secret] = frozenset()
-        self._certificate: ClientCertificate | None = None
-        self._values = values
-        self._context = values.context
-
-    def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return the value to send for a header of `COMPUTED`, None if there is none, or not yet.
-
-        `value` is at `offset`. Raises `ExpansionError`.
-        """
-        if UNKNOWN in value:
-            return value
-        try:
-            if name == certificates.HEADER:
-                self._certificate = self._located(certificates.from_header(value))
-                return None
-            texts = [value]
-            document = auth.Document(self._lookup(offset, texts), partial(self._token, texts))
-            found = auth.read(value, document)
-        except OrgrestError as error:
-            raise self._values.error(offset, error.reason, error.code) from error
-        held = self._context.secrets.within_all(texts)
-        if isinstance(found, str):
-            if all(one in found for one in texts):
-                return Text(found, held)
-            return self._context.secrets.computed(found, held)
-        for secret in found.secrets:
-            self._context.secrets.add(secret)
-        self.to_compute, self.secrets = found, possible(held)
-        return None
-
-    def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
-        """Return the client certificate of the header, else that of the settings for a URL.
-
-        Raises `ExpansionError` with the URL's position.
-        """
-        if self._certificate is not None or not url.lower().startswith(("https:", "wss:")):
-            return self._certificate
-        authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
-        try:
-            found = self._of_settings(authority.rpartition("@")[2].lower())
-            return None if found is None else self._located(*found)
-        except OrgrestError as error:
-            raise self._values.error(offset, str(error), "certificate") from error
-
-    def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
-        """Return the client certificate that settings have for a host, and its base folder.
-
-        None means the document's folder. Raises `OrgrestError` for unreadable settings that might
-        have one.
-        """
-        from orgrest.http.values.environments import mentions
-
-        environment = self._context.environment
-        for unread in environment.every.unread:
-            if mentions(unread.file, host):
-                raise unread.error.with_traceback(None)
-        for broken in environment.every.broken if environment.chosen else ():
-            if mentions(broken.file, _SSL):
-                raise broken.error.with_traceback(None)
-        for settings, base in environment.every.certificates:
-            found = certificates.for_host(settings, host)
-            if found is not None:
-                return found, base
-        setting = environment.readable(_SSL) if environment.chosen else None
-        if setting is None:
-            return None
-        found, has_passphrase = certificates.from_ssl_configuration(setting.value)
-        if found is None:
-            return None
-        if has_passphrase:
-            what = f"passphrase of {found.file}"
-            passphrase = self._context.ask("certificate-passphrase", what, hidden=True)
-            found = attrs.evolve(found, passphrase=passphrase)
-        return found, setting.file.parent
-
-    def _lookup(self, offset: int, texts: list[str]) -> Callable[[str], str | None]:
-        """Return a function that looks up variables used at `offset`, and adds them to `texts`."""
-        values = self._values
-
-        def value(name: str) -> str | None:
-            if not values.is_defined(name):
-                return None
-            texts.append(values.used(name, offset))
-            return texts[-1]
-
-        return value
-
-    def _token(self, texts: list[str], grant: Grant) -> str | None:
-        """Return the token for a grant, which takes the place of the `texts` in it."""
-        values = self._values
-        secrets = self._context.secrets.within_all(texts)
-        texts.clear()
-        if values.checks:
-            return UNKNOWN
-        token = self._context.token(grant, secrets, values.url)
-        texts += [] if token is None else [token]
-        return token
-
-    def _located(
-        self, certificate: ClientCertificate, base: Path | None = None
-    ) -> ClientCertificate:
-        """Return a certificate with absolute paths; its own are relative to `base`."""
-        if certificate.passphrase is not None:
-            self._context.secrets.add(certificate.passphrase)
-        key = certificate.key
-        return ClientCertificate(
-            str(self._context.locate(certificate.file, base)),
-            None if key is None else str(self._context.locate(key, base)),
-            certificate.passphrase,
-        )
-
-
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
@@ -199,7 +66,7 @@ class Expansion:
         self._values = values
         self._notices = list(parsed.notices)
         self._held: set[tuple[str, Secret]] = set()
-        self._credentials = Credentials(values)
+        self._credentials: Credentials | None = None
 
     def request(self) -> Request:
         """Return the completed request. Raises `ExpansionError`."""
@@ -207,12 +74,14 @@ class Expansion:
         url = self._values.url = self._url()
         headers = self._headers()
         body = self._body(parsed.body, headers) if parsed.body is not None else None
-        method, certificate = parsed.method, None
+        method, certificate, streamed = parsed.method, None, False
         if not parsed.restclient:
+            streamed = method in shorthand.EVENTS
             method, headers, body = self._graphql(method, headers, body)
             method, headers = shorthand.stream(method, url, headers)
-            if parsed.directive("no-client-cert") is None:
-                certificate = self._credentials.certificate_for(url, parsed.target.offset(0))
+            secure = url.lower().startswith(("https:", "wss:"))
+            if (secure or self._credentials) and parsed.directive("no-client-cert") is None:
+                certificate = self._own_credentials().certificate_for(url, parsed.target.offset(0))
         place = parsed.source.position(parsed.span.start)
         return Request(
             method=method,
@@ -225,11 +94,19 @@ class Expansion:
             file=parsed.source.file,
             line=place.line,
             column=place.column,
-            credentials=self._credentials.to_compute,
+            credentials=None if self._credentials is None else self._credentials.to_compute,
             certificate=certificate,
             held=frozenset(self._held),
-            streamed=not parsed.restclient and parsed.method in shorthand.EVENTS,
+            streamed=streamed,
         )
+
+    def _own_credentials(self) -> Credentials:
+        """Return the credentials of the request, which few requests need."""
+        if self._credentials is None:
+            from orgrest.http.values.credentials import Credentials
+
+            self._credentials = Credentials(self._values)
+        return self._credentials
 
     def _text_of(
         self, part: str, template: Template, start: int = 0, end: int | None = None
@@ -312,9 +189,10 @@ class Expansion:
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         if not self._parsed.restclient and name.lower() in COMPUTED:
-            given = self._credentials.header(name.lower(), value, item.value.offset(0))
+            credentials = self._own_credentials()
+            given = credentials.header(name.lower(), value, item.value.offset(0))
             if given is None:
-                self._held.update((name.lower(), one) for one in self._credentials.secrets)
+                self._held.update((name.lower(), one) for one in credentials.secrets)
                 return []
             value = given
         self._holds(name.lower(), name)
@@ -451,3 +329,105 @@ class Expansion:
 
 def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+# before sending: what is known of a request, and what would prevent that it is sent
+
+
+@attrs.frozen
+class Checked:
+    """A request as far as it is known before sending; `UNKNOWN` marks unknown values.
+
+    `body` is its text in pieces, each with its index in the body's template. `problems` would
+    prevent the request from being sent, `notices` would not.
+    """
+
+    url: str
+    headers: Headers
+    body: tuple[tuple[str, int], ...]
+    problems: tuple[OrgrestError, ...]
+    notices: tuple[Notice, ...]
+
+
+def check(
+    parsed: ParsedRequest, context: Context, definitions: Iterable[Definition] = ()
+) -> Checked:
+    """Complete a request as far as possible, and report all of its errors.
+
+    `definitions` are checked whether the request uses them or not. Files are not read, but it is
+    reported if they could not be.
+    """
+    return _Check(parsed, context).checked(definitions)
+
+
+def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
+    """Return the value of a variable in a request, None if it is undefined.
+
+    A value that only a run provides is `UNKNOWN`, as is one that cannot be computed.
+    """
+    return _Check(parsed, context).value_of(name)
+
+
+class _Check(Expansion):
+    """A completion that continues after errors."""
+
+    def __init__(self, parsed: ParsedRequest, context: Context) -> None:
+        self._problems = list(parsed.problems)
+        super().__init__(
+            parsed, Values(parsed, context, most=_MOST_CHECKED, problems=self._problems)
+        )
+
+    def value_of(self, name: str) -> str | None:
+        """Return the value of a variable as far as it is known; None if it is undefined."""
+        return self._values.used(name, 0) if self._values.is_defined(name) else None
+
+    def checked(self, definitions: Iterable[Definition]) -> Checked:
+        for definition in definitions:
+            self._values.used(definition.name, definition.span.start)
+        url = self._url()
+        headers = self._headers()
+        body: tuple[tuple[str, int], ...] = ()
+        where = self._parsed.body
+        if where is not None:
+            kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+            plain = where.file is None and not where.files
+            if plain and not kind.lower().startswith("multipart/"):
+                body = tuple(self._values.pieces(where.template))
+            else:
+                self._body(where, headers)
+        return Checked(url, headers, body, tuple(self._problems), tuple(self._notices))
+
+    def _check_url(self, url: str, template: Template) -> None:
+        if UNKNOWN in url:
+            return
+        try:
+            super()._check_url(url, template)
+        except ExpansionError as error:
+            self._problems.append(error)
+
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        try:
+            return super()._header(item)
+        except ExpansionError as error:
+            self._problems.append(error)
+            return []
+
+    def _check_header(self, name: str, value: str, offset: int) -> None:
+        super()._check_header(name.replace(UNKNOWN, "x"), value, offset)
+
+    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+        return [] if UNKNOWN in text else super()._header_block(text, name, offset)
+
+    def _read(self, path: Template) -> bytes:
+        name = self._values.text(path)
+        try:
+            if UNKNOWN not in name:
+                self._values.context.locate(name)
+        except OrgrestError as error:
+            problem = self._error(path.offset(0), error.reason, "unreadable-file")
+            self._problems.append(problem)
+        return b""
+
+    def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
+        if UNKNOWN not in kind:
+            super()._check_boundary(kind, body, where)

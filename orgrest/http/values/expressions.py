@@ -9,8 +9,7 @@ import attrs
 
 from orgrest.http.syntax import Template
 from orgrest.http.values.files import look_up
-from orgrest.http.values.javascript import UNKNOWN
-from orgrest.http.values.references import short, unquote
+from orgrest.http.values.references import UNKNOWN, short, unquote
 from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from orgrest.http.responses import text_of
 from orgrest.http.syntax import Definition
-from orgrest.http.values import answers
+from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
-from orgrest.http.values.references import names_of, references
+from orgrest.http.values.references import UNKNOWN, names_of, references
 from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
     from orgrest.model import Response, Secret
-
-
-UNKNOWN = "\ue000"
-"""The placeholder in a check for a value that only a run provides: a private-use character."""
 
 
 class Variables(Protocol):
@@ -101,11 +97,11 @@ class Expressions:
                 if values.context.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
-            elif answers.is_response(name, parsed, context):
-                response = answers.response(name, parsed, context)
+            elif sources.is_response(name, parsed, context):
+                response = sources.response(name, parsed, context)
                 if response is None:
                     return values.blank(code)
-                if name != "response" and answers.key_of(name, parsed, context) is not None:
+                if name != "response" and sources.key_of(name, parsed, context) is not None:
                     body = text_of(response.body, response.headers)
                     texts[name] = others[name] = parsed_or(body)
                     read |= secrets.within(body)
@@ -207,10 +203,10 @@ def for_script(
                     texts.append(values.value(name, offset))
                     variables[word] = _for_script(found, texts[-1])
                 else:
-                    response = answers.answered(name, parsed, context)
+                    response = sources.answered(name, parsed, context)
                     if response is None:
                         continue
-                    if name == "response" or answers.key_of(name, parsed, context) is None:
+                    if name == "response" or sources.key_of(name, parsed, context) is None:
                         got[word] = response
                     else:
                         texts.append(text_of(response.body, response.headers))

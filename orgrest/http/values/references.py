@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import responses
 from orgrest.http.syntax import HeaderLine
 
 if TYPE_CHECKING:
@@ -43,6 +42,9 @@ _COMMON = re.compile(
     r"(?P<escape>(?<!\\)\\)?\{\{(?!\{)|\\\{\\\{(?P<literal>[^{}\n]+?)\\\}\\\}|:(?=[^\s:=])"
 )
 _NAME_CHARACTER = re.compile(r"[\w-]")
+
+UNKNOWN = "\ue000"
+"""The placeholder in a check for a value that only a run provides: a private-use character."""
 
 
 @attrs.frozen
@@ -150,7 +152,11 @@ OBJECTS = frozenset({"$global", "$random"})
 
 def is_computed(text: str) -> bool:
     """Tell whether a text in double braces is an expression, whatever its names mean."""
-    if text.startswith("$") or "[?" in text or responses.read(text) is not None:
+    if text.startswith("$") or "[?" in text:
+        return False
+    from orgrest.http import responses
+
+    if responses.read(text) is not None:
         return False
     return _COMPUTES.search(text) is not None
 
@@ -158,9 +164,11 @@ def is_computed(text: str) -> bool:
 def root_of(text: str) -> str | None:
     """Return the `a` of a plain `a.b` or `a[0]`; else None."""
     match = _MEMBER.match(text)
-    if match is None or text.startswith("$") or responses.read(text) is not None:
+    if match is None or text.startswith("$"):
         return None
-    return match[1]
+    from orgrest.http import responses
+
+    return None if responses.read(text) is not None else match[1]
 
 
 def is_expression(text: str, known: Collection[str]) -> bool:

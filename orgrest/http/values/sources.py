@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.values import answers
+from orgrest.http.values.context import RequestNeededError
 from orgrest.http.values.references import GLOBALS, OBJECTS, is_computed, root_of
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, Request, Response, Text, possible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
+    from orgrest.http.responses import Reference
     from orgrest.http.script_value import ScriptValue
     from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.values.context import Context
@@ -227,11 +228,11 @@ def _exchange(use: Use) -> Found | None:
     """A part of a named request's exchange."""
     if is_computed(use.name):
         return None
-    found = answers.reference(use.name, use.parsed, use.context)
+    found = _reference(use.name, use.parsed, use.context)
     if found is None:
         return None
     origin = f"the {found[0].what} of {found[0].name}"
-    return Computed(lambda: answers.part(*found, use.context), origin, once=True, in_run=True)
+    return Computed(lambda: part(*found, use.context), origin, once=True, in_run=True)
 
 
 def _script(use: Use) -> Found | None:
@@ -283,7 +284,7 @@ def _javascript(use: Use) -> Found | None:
         root = root_of(use.name)
         known = root is not None and (
             root in GLOBALS
-            or answers.is_response(root, use.parsed, use.context)
+            or is_response(root, use.parsed, use.context)
             or find(attrs.evolve(use, name=root)) is not None
         )
         if not known:
@@ -328,3 +329,87 @@ def find(use: Use) -> Found | None:
         if found is not None:
             return found
     return None
+
+
+# the exchanges of a run so far, for requests that refer to them by name
+
+
+def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None:
+    """Return the request that a name in another one refers to, preferring an answered one."""
+    keys = list(context.names.requests_named(name, using))
+    answered = (key for key in keys if key in context.answers.exchanges)
+    return next(answered, keys[-1] if keys else None)
+
+
+def _reference(
+    text: str, using: ParsedRequest, context: Context
+) -> tuple[Reference, Hashable] | None:
+    """Return what `{{text}}` refers to in another request's exchange, and that request."""
+    from orgrest.http import responses
+
+    found = responses.read(text) or responses.read_short(text)
+    key = None if found is None else key_of(found.name, using, context)
+    return None if found is None or key is None else (found, key)
+
+
+def part(reference: Reference, key: Hashable, context: Context) -> str | None:
+    """Return the value of a reference to a request, or None in a dry run.
+
+    Raises RequestNeededError if it was not sent yet, and OrgrestError if the path matches nothing,
+    or the request failed.
+    """
+    exchange = _answer(key, context)
+    if exchange is None:
+        return None
+    from orgrest.http import responses
+
+    value = responses.value(reference, *exchange)
+    if reference.what == "request":
+        return Text(value, possible(one for _, one in exchange[0].held))
+    return value
+
+
+def _answer(key: Hashable, context: Context) -> tuple[Request, Response] | None:
+    if context.placeholders:
+        return None
+    answers = context.answers
+    failure = answers.failures.get(key) or answers.unmet.get(key)
+    if failure is not None:  # also after its response
+        raise failure.with_traceback(None)
+    if key not in answers.exchanges:
+        raise RequestNeededError(key)
+    return answers.exchanges[key]
+
+
+# as httpyac's scripts and expressions name them
+
+
+def is_response(name: str, using: ParsedRequest, context: Context) -> bool:
+    """Tell whether a name refers to a response: the last one, or that of a named request."""
+    return name == "response" or _named_by(name, using, context) is not None
+
+
+def _named_by(name: str, using: ParsedRequest, context: Context) -> Hashable | None:
+    return key_of(name, using, context) or key_of(name.removesuffix("Response"), using, context)
+
+
+def answered(name: str, using: ParsedRequest, context: Context) -> Response | None:
+    """Return the response that a name refers to, None where none came yet."""
+    key = _named_by(name, using, context)
+    if key is None:
+        exchange = context.answers.last if name == "response" else None
+    else:
+        exchange = context.answers.exchanges.get(key)
+    return None if exchange is None else exchange[1]
+
+
+def response(name: str, using: ParsedRequest, context: Context) -> Response | None:
+    """Return the response that a name refers to, or None in a dry run.
+
+    Raises RequestNeededError if its request was not sent yet, OrgrestError if there is none.
+    """
+    key = _named_by(name, using, context)
+    exchange = context.answers.last if key is None else _answer(key, context)
+    if exchange is None and not context.placeholders:
+        raise OrgrestError("no response came yet in this run", code="no-response")
+    return None if exchange is None else exchange[1]

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.syntax import Definition, ParsedRequest, Template
-from orgrest.http.values.answers import key_of
-from orgrest.http.values.expressions import Expression
-from orgrest.http.values.javascript import UNKNOWN, Expressions
-from orgrest.http.values.references import defined_at, references
+from orgrest.http.values.references import UNKNOWN, defined_at, references
 from orgrest.http.values.sources import (
     AuthToken,
     Computed,
@@ -20,6 +17,7 @@ from orgrest.http.values.sources import (
     Scripted,
     Use,
     find,
+    key_of,
 )
 from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in
 
@@ -285,8 +283,12 @@ class Values:
         if isinstance(found, AuthToken):
             return _token(self, found, name, offset)
         if isinstance(found, JavaScript):
+            from orgrest.http.values.javascript import Expressions
+
             return Expressions(self, self._made).value(found.code, offset, view)
         if found.operator == ":=":
+            from orgrest.http.values.expressions import Expression
+
             return Expression(found.value, self).value()
         view = None if self.parsed.restclient else found.span.start
         return self._joined(found.value, self.pieces(found.value, view=view))

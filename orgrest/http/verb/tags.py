@@ -21,9 +21,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.responses import Reference
-from orgrest.http.values.answers import key_of
-from orgrest.http.values.answers import part as part_of
 from orgrest.http.values.context import Captured
+from orgrest.http.values.sources import key_of
+from orgrest.http.values.sources import part as part_of
 from orgrest.model import ExpansionError, OrgrestError
 from orgrest.org.lisp import ArgumentError, Number, Symbol, forms
 

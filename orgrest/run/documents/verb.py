@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.parsing.dialects import read
-from orgrest.http.parsing.verb import REQUEST
 from orgrest.http.syntax import Directive, Template
 from orgrest.model import Source
 from orgrest.org.blocks import VERB
@@ -97,6 +96,8 @@ class VerbTree:
     def is_prose(self, block: Block) -> bool:
         """Tell whether a heading's text does not even look like a request."""
         line = self.document.lines[block.first]
+        from orgrest.http.parsing.verb import REQUEST
+
         return not (REQUEST.fullmatch(line) or "://" in line or "{{" in line)
 
     def _above(self, block: Block) -> tuple[ParsedRequest, ...]:

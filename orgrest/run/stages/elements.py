@@ -11,8 +11,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from orgrest.http.responses import all_found
-from orgrest.http.values import Values, names_in
+from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
+from orgrest.http.values.references import names_in
 from orgrest.model import OrgrestError, Text, possible, secrets_in
 from orgrest.run.outcomes import EvaluationError
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from orgrest.http.parsing.request_file import is_jetbrains
 from orgrest.http.transport.limits import BrokenOffError
 from orgrest.model import TransportError
 from orgrest.run.directives import seconds
@@ -140,6 +139,8 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
         if not 0 < options["timeout"] < 1e6:
             raise EvaluationError(f":timeout is a number of seconds, not {given}")
     if (limit := parsed.directive("timeout")) is not None:
+        from orgrest.http.parsing.request_file.grammar import is_jetbrains
+
         unit = "s" if is_jetbrains(parsed.source.text) else "ms"
         options["timeout"] = seconds(limit.value.text, "timeout", unit)
     if (limit := parsed.directive("connection-timeout")) is not None:

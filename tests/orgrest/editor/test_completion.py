@@ -17,7 +17,7 @@ from orgrest.editor.regions import Kind
 from orgrest.files import entries
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, HeaderLine, ParsedRequest
-from orgrest.http.values import FUNCTIONS
+from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.model import Source
 from orgrest.org import document as org
 from orgrest.org.arguments import Inherited, of_block

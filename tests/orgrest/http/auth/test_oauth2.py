@@ -15,7 +15,8 @@ from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
 from orgrest.http.transport.client import Client
-from orgrest.http.values import Context, Inputs, check
+from orgrest.http.values import Context, Inputs
+from orgrest.http.values.expansion import check
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from orgrest.http import auth
 from orgrest.http.parsing import request_file
-from orgrest.http.values import Context, Helpers, Inputs, RequestNames, check, expand
+from orgrest.http.values import Context, Helpers, Inputs, RequestNames, expand
 from orgrest.http.values.context import Captured, RequestNeededError
+from orgrest.http.values.expansion import check
 from orgrest.http.values.shorthand import absolute_url, form, graphql
 from orgrest.model import ExpansionError, OrgrestError, Request, Response, Source
 

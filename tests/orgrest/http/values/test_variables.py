@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.parsing.restclient import parse
-from orgrest.http.values import Context, Inputs, expand, read_env_file
+from orgrest.http.values import Context, Inputs, expand
+from orgrest.http.values.files import read_env_file
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
 
