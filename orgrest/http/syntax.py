@@ -102,10 +102,14 @@ class HeaderLine:
 
 @attrs.frozen
 class HeaderVariable:
-    """`:name` alone on a line among the headers: a variable that holds header lines."""
+    """`:name` alone on a line among the headers: a variable that holds header lines.
+
+    With `spread`, it is httpyac's `...name`, an expression that gives an object of headers.
+    """
 
     name: str
     span: Span = attrs.field(eq=False)
+    spread: bool = False
 
 
 @attrs.frozen

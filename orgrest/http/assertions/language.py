@@ -57,6 +57,8 @@ def find(text: str) -> Found | str:
     given = text[start:]
     if given.startswith("$"):  # a JSONPath alone selects from the body
         given, start = f"body {given}", start - len("body ")
+    if re.match(r"response[.\[]", given):  # httpyac's, without js
+        given, start = f"js {given}", start - len("js ")
     pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(given)
     if match is None:

@@ -63,7 +63,19 @@ _TABLE: Final = (
         "An OpenAPI description: this request and those below it are checked against it.",
     ),
     Rule("import", "FILE", "The requests and variables of another file can be named here."),
-    Rule("loop", "for N | for NAME of LIST", "Sends the request several times."),
+    Rule("loop", "for N | for NAME of LIST | while EXPRESSION", "Sends the request several times."),
+    Rule("file-to-variable", "NAME FILE", "Sets a variable to the text of a file (Kulala's)."),
+    Rule(
+        "env-json-key",
+        "NAME PATH",
+        "Sets a variable to a value in the JSON response, such as a.b (Kulala's).",
+    ),
+    Rule(
+        "env-stdin-cmd",
+        "NAME COMMAND",
+        "Sets a variable to the output of a command.",
+        refused="no command is run; a script below the request sets variables",
+    ),
     Rule("no-redirect", "", "A redirect is not followed."),
     Rule("no-cookie-jar", "", "Cookies are neither sent nor kept."),
     Rule(

@@ -159,6 +159,11 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
             raise TransportError(f"not a header name: {show(name)}")
         if any(c in value for c in "\r\n\0"):
             raise TransportError(f"the value of {name} holds a line break or a NUL")
+        if name.lower() == "content-length" and value.strip() != str(len(request.body or b"")):
+            size = f"{len(request.body or b''):,} bytes"
+            raise TransportError(
+                f"Content-Length is {show(value)}, but the body has {size}: leave the header out"
+            )
     given = {name.lower() for name, _ in request.headers}
     ours = [
         ("Host", url.netloc),

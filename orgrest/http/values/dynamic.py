@@ -286,14 +286,20 @@ def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
     return f"{int(around.now().timestamp()):08x}{digits}"
 
 
-def _environ(match: re.Match[str], around: DynamicContext) -> str:
-    """Look up an environment variable; `%name` takes its name from the variable `name`."""
+def _named(match: re.Match[str], around: DynamicContext) -> str:
+    """Return a name; `%name` takes it from the variable `name` of the environment."""
     name = match["name"]
-    if name.startswith("%"):
-        inner = around.variable(name[1:])
-        if inner is None:
-            raise OrgrestError(f"the variable {name[1:]} is not defined")
-        name = inner
+    if not name.startswith("%"):
+        return name
+    inner = around.variable(name[1:])
+    if inner is None:
+        raise OrgrestError(f"the variable {name[1:]} is not defined")
+    return inner
+
+
+def _environ(match: re.Match[str], around: DynamicContext) -> str:
+    """Look up an environment variable."""
+    name = _named(match, around)
     found = around.environ(name)
     if found is None:
         raise OrgrestError(f"the environment variable {name} is not set")
@@ -301,9 +307,7 @@ def _environ(match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
-    name = match["name"]
-    if name.startswith("%"):
-        name = around.variable(name[1:]) or name
+    name = _named(match, around)
     found = around.dotenv(name)
     if found is None:
         raise OrgrestError(f"no .env file beside the document, or above it, sets {name}")
@@ -331,6 +335,12 @@ DYNAMICS: Final = (
         "Seconds since 1970, perhaps with an offset in y, M, w, d, h, m, s or ms.",
         rf"\$timestamp{_OFFSET}",
         _timestamp,
+    ),
+    _row(
+        "$date",
+        "Today's local date: 2026-01-31 (Kulala's).",
+        r"\$date",
+        lambda _, around: f"{around.now().astimezone():%Y-%m-%d}",
     ),
     _row(
         "$isoTimestamp",
@@ -415,7 +425,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$dotenv NAME",
-        "A variable of the .env file beside the document.",
+        "A variable of the .env file beside the document; %NAME as above.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

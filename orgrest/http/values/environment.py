@@ -128,6 +128,17 @@ class Environment:
                 found[name] = text if one.kind == "text" else one.data
         return found
 
+    def headers(self) -> dict[str, str]:
+        """Return the headers that requests lack: of settings, and Kulala's of environments."""
+        from orgrest.http.values.environments import DEFAULT_HEADERS, SHARED
+
+        found = dict(self.every.headers)
+        for name in (SHARED, *self.chosen):
+            setting = self.every.by_name.get(name, {}).get(DEFAULT_HEADERS)
+            given = setting.data if setting is not None and setting.kind == "object" else {}
+            found.update((key, value) for key, value in given.items() if isinstance(value, str))
+        return found
+
     def others_with(self, name: str) -> list[str]:
         """Return the environments not chosen that have a variable of this name."""
         return [one for one in self.every.names if name in self.every.by_name[one]]

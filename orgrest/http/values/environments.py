@@ -43,6 +43,7 @@ LARGEST: Final = 2**20
 SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
 """The environment that httpyac uses if none is chosen."""
+DEFAULT_HEADERS: Final = "$kulalaDefaultHeaders"
 _MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
 _MOST_KNOWN = 10_000  # folders whose contents are cached
 _TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
@@ -325,7 +326,6 @@ _KINDS: Final = (
     _Kind(_named("http-client.private.env.json"), _jetbrains),
 )
 
-
 PATTERNS: Final = (
     ".vscode/settings.json",
     ".httpyac.json",
@@ -353,16 +353,17 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
             continue
         if not isinstance(variables, dict):
             raise OrgrestError(f"the environment {name} is not an object", file=str(file))
-        found = {}
+        found, common = {}, name in (SHARED, "$kulalaShared")
         for key, value in variables.items():
             kind = _kind(value)
-            if name == SHARED and isinstance(value, dict | list) and kind != "provider":
+            is_data = isinstance(value, dict | list) and key != DEFAULT_HEADERS
+            if common and is_data and kind != "provider":
                 continue
             why = f"{key} is null in the environment {name}: write a text, or leave it out"
             error = OrgrestError(why, file=str(file), code="null") if value is None else None
             hidden = secret is not None and secret.search(key) is not None
             found[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
-        yield name, found
+        yield SHARED if common else name, found
 
 
 def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:

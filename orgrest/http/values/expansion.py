@@ -171,7 +171,7 @@ class Expansion:
             if mentions(one.file, "defaultHeaders"):
                 reason = f"the settings may give this request headers: {one.error}"
                 raise self._error(span.start, reason, "bad-environment")
-        for name, value in environments.headers.items():
+        for name, value in self._values.context.environment.headers().items():
             if name.lower() not in given:
                 places = ((0, span.start),)
                 yield from self._header(
@@ -185,7 +185,9 @@ class Expansion:
             if not self._values.is_defined(item.name):
                 reason = f"no variable {item.name} to take headers from"
                 raise self._error(offset, reason, "undefined-variable")
-            return self._header_block(self._values.value(item.name, offset), item.name, offset)
+            text = self._values.value(item.name, offset)
+            text = shorthand.header_lines(text) if item.spread else text
+            return self._header_block(text, item.name, offset)
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         if not self._parsed.restclient and name.lower() in COMPUTED:

@@ -11,7 +11,7 @@ import json
 import re
 from urllib.parse import quote
 
-from orgrest.model import Headers, OrgrestError
+from orgrest.model import Headers, OrgrestError, Text, secrets_in
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _OPERATION = re.compile(r"\s*(?:query|mutation|subscription)\s+(\w+)")
@@ -76,6 +76,28 @@ def form(text: str, *, placeholders: bool = False) -> str:
         ),
         joined,
     )
+
+
+def header_lines(text: str) -> str:
+    """Return an object of headers, as JSON, as header lines; none for a placeholder.
+
+    Raises OrgrestError for another value.
+    """
+    if text[:1] == "<" and text[-1:] == ">":  # in a dry run
+        return ""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise OrgrestError("... is followed by an object of headers", code="bad-header")
+    if any(c in f"{name}{value}" for name, value in given.items() for c in "\r\n"):
+        raise OrgrestError("a header after ... holds a line break", code="bad-header")
+    lines = (
+        f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in given.items()
+    )
+    return Text("\n".join(lines), secrets_in(text))
 
 
 def is_graphql(text: str) -> bool:

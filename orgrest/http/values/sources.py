@@ -37,6 +37,7 @@ _SETTING = re.compile(
     r"""|postman\.set(?:Environment|Global)Variable\(\s*["'`]([^"'`]+)["'`]"""
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
+_INDIRECT = re.compile(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
 CAPTURED = "a response or a script"
 # The names for which VS Code REST Client hides the input.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
@@ -173,6 +174,22 @@ def _prompt(use: Use) -> Found | None:
     return None
 
 
+def _file(use: Use) -> Found | None:
+    """`# @file-to-variable name file`, Kulala's: the text of a file."""
+    for directive in use.parsed.directives:
+        name, _, path = directive.value.text.partition(" ")
+        if directive.name == "file-to-variable" and name == use.name:
+            return Computed(partial(_text_in, path.strip(), use.context), path, once=True)
+    return None
+
+
+def _text_in(path: str, context: Context) -> str:
+    try:
+        return context.read(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OrgrestError(f"{path} is not text in UTF-8 (byte {error.start})") from None
+
+
 def _question(use: Use) -> Found | None:
     """`{{$input What?}}` and `{{$password What?}}`, httpyac's."""
     match = _ASKED.fullmatch(use.name)
@@ -221,14 +238,24 @@ def _dynamic(use: Use) -> Found | None:
     if not use.name.startswith("$") or use.name in OBJECTS:
         return None
     in_run = use.name.startswith("$secret")  # an editor's checks ask nobody for secrets
-    return Computed(lambda: use.context.dynamic(use.name), "a dynamic value", in_run=in_run)
+    name = use.name
+    if match := _INDIRECT.fullmatch(name):  # of the document's own variables, too
+        definition = use.parsed.definition(match["name"])
+        if definition is not None and "{{" not in definition.value.text:
+            name = match["what"] + definition.value.text
+    return Computed(lambda: use.context.dynamic(name), "a dynamic value", in_run=in_run)
 
 
 def _exchange(use: Use) -> Found | None:
     """A part of a named request's exchange."""
     if is_computed(use.name):
         return None
-    found = _reference(use.name, use.parsed, use.context)
+    name = use.name
+    if any(
+        one.name in ("ref", "force-ref") and one.value.text == name for one in use.parsed.directives
+    ):
+        name += ".response.body"  # httpyac's variable of that request
+    found = _reference(name, use.parsed, use.context)
     if found is None:
         return None
     origin = f"the {found[0].what} of {found[0].name}"
@@ -305,6 +332,7 @@ COMMON: tuple[Source, ...] = (
     _command_line,
     _run_line,
     _prompt,
+    _file,
     _capture,
     _definition,
     _header_argument,

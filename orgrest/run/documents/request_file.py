@@ -16,7 +16,7 @@ import attrs
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Context, Values
-from orgrest.model import Source, Text, possible, secrets_in
+from orgrest.model import OrgrestError, Source, Text, possible, secrets_in
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 _TURNS = re.compile(r"for\s+(\d+)")
+_WHILE = re.compile(r"while\s+(?P<code>.+)")
 _EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
@@ -112,8 +113,7 @@ class RequestFile:
             run.prepare(task)  # its list may be a script's
             turn = -1
             text, around = loop.value.text, task.context
-            turns = run.resolved(lambda: list(_turns(text, parsed, around)))
-            for turn, values in enumerate(turns):
+            for turn, values in enumerate(self._turns(text, parsed, around, run)):
                 context = task.context.block(literal=values)
                 yield attrs.evolve(task, context=context, id=attrs.evolve(step, turn=turn))
             if turn < 0:
@@ -121,6 +121,26 @@ class RequestFile:
         except Exception as error:
             outcome = failed(line, parsed.name, error, file)
             yield attrs.evolve(outcome, file=file, title=parsed.title)
+
+    def _turns(
+        self, text: str, parsed: ParsedRequest, context: Context, run: Running
+    ) -> Iterator[dict[str, str]]:
+        """Yield the variables of each turn of `@loop`. Raises one of FAILURES."""
+        condition = _WHILE.fullmatch(text.strip())
+        if condition is None:
+            yield from run.resolved(lambda: list(_turns(text, parsed, context)))
+            return
+        code, offset = condition["code"], parsed.span.start
+        for turn in range(MOST_TURNS):
+            given = {"$index": str(turn)}
+            if not self._settings.dry_run:  # in which no script runs
+                inner = context.block(literal=given)
+                if not run.resolved(partial(_holds, code, offset, parsed, inner)):
+                    return
+            yield given
+            if self._settings.dry_run:
+                return
+        raise EvaluationError(f"@loop sends a request at most {MOST_TURNS:,} times")
 
     def _task(
         self,
@@ -314,9 +334,16 @@ def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> b
     In a dry run, one that needs a response does not. Raises OrgrestError.
     """
     code = condition.value.text
-    if code in ("", "true"):
-        return True
-    return Values(parsed, context).value(f"!({code})", condition.span.start) == "false"
+    return code in ("", "true") or _holds(code, condition.span.start, parsed, context)
+
+
+def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> bool:
+    """Return whether an expression is true in JavaScript. Raises one of FAILURES."""
+    try:
+        return Values(parsed, context).value(f"!({code})", offset) == "false"
+    except OrgrestError as error:
+        error.reason = error.reason.replace(f"!({code})", code)
+        raise
 
 
 def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
@@ -334,7 +361,7 @@ def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[
         return
     match = _EACH.fullmatch(text.strip())
     if match is None:
-        raise EvaluationError("@loop is written `for 3` or `for name of list`")
+        raise EvaluationError("@loop is written `for 3`, `for name of list` or `while expression`")
     given = match["list"].strip()
     items = _parsed(given)
     if items is None:

@@ -198,7 +198,7 @@ def test_a_loop_sends_a_request_for_each_turn(run) -> None:
     assert done.sent == ["/0", "/1", "/2", "/1", "/b"]
 
 
-@pytest.mark.parametrize("loop", ["for 99999", "while true", "for x of nothing", "for x of {}"])
+@pytest.mark.parametrize("loop", ["for 99999", "while", "for x of nothing", "for x of {}"])
 def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
     done = run(f"# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
     assert done.states == ["failed", "done"]

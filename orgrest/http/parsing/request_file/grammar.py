@@ -51,6 +51,7 @@ COLON_DEFINITION = re.compile(r":(?P<name>[^\s:={}]+)[ \t]*(?P<operator>:?=)[ \t
 VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
 HEADER = re.compile(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
 HEADER_VARIABLE = re.compile(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
+HEADER_SPREAD = re.compile(r"\.\.\.[ \t]*([^\s{}].*)")
 CONTINUED = re.compile(r"[?&/#]|\{\{[^{}]*\}\}[^\s:]*$")
 RESPONSE = re.compile(r"HTTP/\d(?:\.\d)?[ \t]+\d{3}\b.*")
 SCRIPT_LINE = re.compile(r"(?P<mark>[<>])[ \t]*\{%(?P<text>.*?)(?P<end>%\})?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,10 +23,10 @@ from orgrest.http.syntax import (
     Template,
     version_notices,
 )
-from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
 
@@ -153,7 +154,7 @@ class Reader:
             target=target,
             version=version,
             headers=tuple(region.headers),
-            captures=(),
+            captures=tuple(self._captures(region)),
             body=body,
             name=name or None,
             problems=tuple(region.problems),
@@ -172,6 +173,15 @@ class Reader:
             region=Span(region.start, end),
             shared_scripts=self.scripts,
         )
+
+    def _captures(self, region: Region) -> Iterator[Capture]:
+        """Yield the variables that Kulala's `# @env-json-key name path` sets from the response."""
+        for directive in region.directives:
+            if directive.name == "env-json-key":
+                name, _, path = directive.value.text.partition(" ")
+                keys = re.findall(r"[^.\[\]\s]+", path)
+                parts = (f"[{key}]" if key.isdigit() else f"[{json.dumps(key)}]" for key in keys)
+                yield Capture(name, "." + "".join(parts), self.source, directive.span)
 
 
 def _of_document(script: Script) -> Script:

@@ -16,6 +16,7 @@ from orgrest.http.parsing.request_file.grammar import (
     GRAPHQL_FILE,
     GRAPHQL_FRAGMENT,
     HEADER,
+    HEADER_SPREAD,
     HEADER_VARIABLE,
     HTTPYAC,
     INCLUSION,
@@ -31,7 +32,7 @@ from orgrest.model import Span
 
 if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
-    from orgrest.http.parsing.request_file.region import Line
+    from orgrest.http.parsing.request_file.region import Line, Region
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
@@ -82,10 +83,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
     region = reader.region
     if not region.begun or region.in_body:
         return False
-    indented = line.start > line.offset
-    if not region.headers and (
-        text[0] in "?&" or (indented and CONTINUED.match(text) and not HEADER.fullmatch(text))
-    ):
+    if not region.headers and _continues_url(region, line, text):
         region.url.append((text, line.start))
     elif match := HEADER.fullmatch(text):
         region.headers.append(
@@ -93,9 +91,8 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         )
     elif match := HEADER_VARIABLE.fullmatch(text):
         region.headers.append(HeaderVariable(match[1], line.span))
-    elif text.startswith("..."):
-        reason = "headers out of a script's object are not understood: write them out"
-        reader.problem(line.start, reason, "bad-header")
+    elif match := HEADER_SPREAD.fullmatch(text):
+        region.headers.append(HeaderVariable(match[1], line.span, spread=True))
     elif text[0] in "{[<":
         region.in_body = True
         reason = "taken for the body: put an empty line before it"
@@ -106,6 +103,16 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         reader.problem(line.start, reason, "bad-header")
     region.end = line.span.end
     return True
+
+
+def _continues_url(region: Region, line: Line, text: str) -> bool:
+    """Return whether a line continues the URL above it, as indented ones do in JetBrains' files."""
+    if text[0] in "?&":
+        return True
+    if line.start == line.offset or HEADER.fullmatch(text):
+        return False
+    open_end = region.url[-1][0][-1:] in "?&="
+    return CONTINUED.match(text) is not None or (open_end and text[0] not in "{[<.")
 
 
 def body_line(reader: Reader, line: Line, text: str) -> bool:

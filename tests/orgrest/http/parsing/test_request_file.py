@@ -349,7 +349,7 @@ def test_scripts_without_a_request_run_once_or_for_each() -> None:
         "GET http://a/\n\n<@latin1\n",
         "GET http://a/\n\n>>\n",
         "GET http://a/\nnot a header\n",
-        "GET http://a/\n...headers\n",
+        "GET http://a/\n...\n",
         "{{@streaming\nx\n}}\nGET http://a/\n",
         ":a = <<\nGET http://a/\n",
         "/* never ends\nGET http://a/\n",

@@ -15,7 +15,7 @@ from orgrest.http.transport.client import Client, Hop
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.limits import Budget
 from orgrest.http.transport.wire import wire_headers
-from orgrest.model import Headers, Request
+from orgrest.model import Headers, Request, TransportError
 from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
@@ -152,14 +152,15 @@ def test_a_chunked_body_is_framed_in_chunks(client: Client) -> None:
     assert server.requests[0].endswith(b"\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
 
 
-def test_a_wrong_content_length_of_the_user_does_not_spoil_the_next_request(
+def test_a_wrong_content_length_of_the_user_is_an_error_and_nothing_is_sent(
     client: Client,
 ) -> None:
     with RawServer(echo) as server:
-        client.send(Request("POST", server.url, (("Content-Length", "3"),), b"body"))
+        with pytest.raises(TransportError, match="Content-Length is 3, but the body has 4 bytes"):
+            client.send(Request("POST", server.url, (("Content-Length", "3"),), b"body"))
         answer = client.send(Request("GET", f"{server.url}/next"))
     assert answer.body.startswith(b"GET /next ")
-    assert server.connections == 2
+    assert len(server.requests) == 1
 
 
 def test_wire_headers_are_what_send_sends(client: Client) -> None:
