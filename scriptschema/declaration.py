@@ -1,4 +1,4 @@
-"""Turns each declaration in `messages.py` and `extensions.py` into a class.
+"""Turns each declaration in `messages.py` into a class.
 
 `@message` makes an attrs class with slots, and `complete` (called once, when all messages exist and
 can refer to each other) reads the annotations, lets pure-protobuf read them too, and compiles each
@@ -78,37 +78,44 @@ def message(cls: type[MessageT]) -> type[MessageT]:
 _AttrsField: Final = type(attrs.field())
 
 
-def complete(*modules: types.ModuleType) -> dict[str, type[Message]]:
-    """Finish the messages declared in `modules`; return them by name, in the order of declaration.
+def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Message]]:
+    """Finish the messages declared in a module; return them by name, in the order of declaration.
 
-    This waits until all of them exist because they refer to each other.
+    This waits until all of them exist because they refer to each other. Those to which the seed's
+    fields lead from `root` are the seed's, the others extensions.
     """
+    names = vars(module)
     found: dict[str, type[Message]] = {
         name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, Message)
-        and value.__module__ == module.__name__
+        for name, value in names.items()
+        if isinstance(value, type) and issubclass(value, Message) and value is not Message
     }
-    names = {name: value for module in modules for name, value in vars(module).items()}
+    all_hints = {}
     for cls in found.values():
-        hints = inspect.get_annotations(cls, globals=names, eval_str=True)
+        hints = all_hints[cls] = inspect.get_annotations(cls, globals=names, eval_str=True)
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
+        fields.sort(key=attrgetter("tag"))
+        cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
+    seeds = {root}
+    waiting = [root]
+    while waiting:
+        fields = [field for field in waiting.pop().ALL_FIELDS.values() if not field.since]
+        new = {field.type for field in fields if field.is_message} - seeds
+        seeds |= new
+        waiting += new
+    for cls, hints in all_hints.items():
+        fields = [*cls.ALL_FIELDS.values()]
         # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
         # What it calls a float has 32 bits.
         cls.__annotations__ = {
-            field.name: Annotated[double, *hints[field.name].__metadata__]
-            if field.type is float
-            else hints[field.name]
-            for field in fields
+            name: Annotated[double, *hint.__metadata__]
+            if cls.ALL_FIELDS[name].type is float
+            else hint
+            for name, hint in hints.items()
         }
         super(Message, cls).__init_subclass__()
-        fields.sort(key=attrgetter("tag"))
-        is_seeds = cls.__module__ == modules[0].__name__
-        seeds = [field for field in fields if not (is_seeds and field.since)]
-        cls.FIELDS = types.MappingProxyType({field.name: field for field in seeds})
-        cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
+        own = [field for field in fields if not (cls in seeds and field.since)]
+        cls.FIELDS = types.MappingProxyType({field.name: field for field in own})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
         cls._newer_slots = tuple(

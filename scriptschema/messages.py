@@ -6,7 +6,9 @@ the generator and the paths in errors are all derived from it, so a change here 
 These 57 are the seed's, and so is each field without a `Since`: they are what is read and written
 unless a version of Luau is asked for. A field with a `Since` is an extension. It says since which
 version Luau takes what it says, and stands behind the seed's fields; the messages that only such
-fields lead to are declared in `extensions.py`, which tells about the tags.
+fields lead to stand behind the seed's messages. Tags there are those of upstream's schema where the
+two say the same. What upstream's schema does not have or says otherwise has tags from 1000 on, two
+bytes each: upstream's greatest is 20.
 
 One class a message, in the specification's order and with its names; a field whose name is a Python
 keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
@@ -38,63 +40,8 @@ from pure_protobuf.annotations import Field
 from pure_protobuf.one_of import OneOf
 
 import scriptschema
-from scriptschema import extensions
-from scriptschema.base import FieldInfo, Message, Since, Which
+from scriptschema.base import FieldInfo, Int64, Message, Since, Which
 from scriptschema.declaration import complete, message
-from scriptschema.extensions import (
-    ClassMember as ClassMember,
-)
-from scriptschema.extensions import (
-    ClassMethod as ClassMethod,
-)
-from scriptschema.extensions import (
-    ClassProp as ClassProp,
-)
-from scriptschema.extensions import (
-    ExprAttr as ExprAttr,
-)
-from scriptschema.extensions import (
-    ExprCast as ExprCast,
-)
-from scriptschema.extensions import (
-    ExprConstantInteger as ExprConstantInteger,
-)
-from scriptschema.extensions import (
-    ExprInstantiate as ExprInstantiate,
-)
-from scriptschema.extensions import (
-    ExprLiteral as ExprLiteral,
-)
-from scriptschema.extensions import (
-    ExprLiteralTable as ExprLiteralTable,
-)
-from scriptschema.extensions import (
-    GenericDefaults as GenericDefaults,
-)
-from scriptschema.extensions import (
-    LiteralTableItem as LiteralTableItem,
-)
-from scriptschema.extensions import (
-    StatClass as StatClass,
-)
-from scriptschema.extensions import (
-    StatTypeFunction as StatTypeFunction,
-)
-from scriptschema.extensions import (
-    TypeArgument as TypeArgument,
-)
-from scriptschema.extensions import (
-    TypeArguments as TypeArguments,
-)
-from scriptschema.extensions import (
-    TypeList as TypeList,
-)
-from scriptschema.extensions import (
-    TypeOmitted as TypeOmitted,
-)
-from scriptschema.extensions import (
-    TypePack as TypePack,
-)
 from scriptschema.versions import Version
 
 # Expressions (specification 2.1)
@@ -984,7 +931,253 @@ class ModuleSet(Message):
     program: Annotated[StatBlock, Field(2)]
 
 
-_EVERY: Final = complete(sys.modules[__name__], extensions)
+# Extensions: expressions
+
+
+@message
+class ExprConstantInteger(Message):
+    """An integer constant: `val` with an `i` behind it, a negative one as its bits, in hexadecimal.
+
+    Source: https://rfcs.luau.org/type-integer.html
+    """
+
+    val: Annotated[int, Field(1), Int64]
+
+
+@message
+class ExprCast(Message):
+    """A cast: `expr :: type`.
+
+    Source: https://luau.org/grammar
+    """
+
+    expr: Annotated[Expr, Field(1)]
+    type: Annotated[Type, Field(2)]
+
+
+@message
+class ExprInstantiate(Message):
+    """A generic function with its types: `expr<<types>>`.
+
+    Source: https://luau.org/grammar
+    """
+
+    expr: Annotated[ExprPrefix, Field(1)]
+    types: Annotated[TypeArguments, Field(2)]
+
+
+# Extensions: attributes
+
+
+@message
+class ExprAttr(Message):
+    """An attribute of a function: `@native`, or `@[deprecated(args)]` if `braced`.
+
+    `name` is that of an attribute whose kind is Unknown. `joined` says that it stands in the
+    brackets of the one before; `parenthesised`, that the arguments stand in parentheses though they
+    need none: a single string or table, or no argument at all.
+
+    Source: https://luau.org/grammar
+    """
+
+    class Kind(IntEnum):
+        """The attributes that are known."""
+
+        Checked = 1
+        Native = 2
+        Deprecated = 3
+        Unknown = 4
+
+    type: Annotated[Kind, Field(1)]
+    name: Annotated[Name | None, Field(2)] = None
+    args: Annotated[list[ExprLiteral], Field(3), Since("0.687")] = attrs.field(factory=list)
+    braced: Annotated[bool | None, Field(4), Since("0.687")] = None
+    joined: Annotated[bool | None, Field(1000), Since("0.687")] = None
+    parenthesised: Annotated[bool | None, Field(1001), Since("0.687")] = None
+
+
+@message
+class ExprLiteral(Message):
+    """An argument of an attribute.
+
+    Source: https://luau.org/grammar
+    """
+
+    expr_oneof = OneOf[Message]()
+    which = Which[Literal["nil", "bool", "number", "string", "table"]]()
+    nil: Annotated[ExprConstantNil | None, Field(1, one_of=expr_oneof)] = None
+    bool: Annotated[ExprConstantBool | None, Field(2, one_of=expr_oneof)] = None
+    number: Annotated[ExprConstantNumber | None, Field(3, one_of=expr_oneof)] = None
+    string: Annotated[ExprConstantString | None, Field(4, one_of=expr_oneof)] = None
+    table: Annotated[ExprLiteralTable | None, Field(5, one_of=expr_oneof)] = None
+
+
+@message
+class LiteralTableItem(Message):
+    """An item of an attribute's table: `key_name = value`, or without a key `value`.
+
+    Source: https://luau.org/grammar
+    """
+
+    key_name: Annotated[Name | None, Field(1)] = None
+    value: Annotated[ExprLiteral, Field(2)]
+
+
+@message
+class ExprLiteralTable(Message):
+    """A table in an attribute: `{items}`.
+
+    Source: https://luau.org/grammar
+    """
+
+    items: Annotated[list[LiteralTableItem], Field(1)] = attrs.field(factory=list)
+
+
+# Extensions: statements
+
+
+@message
+class StatTypeFunction(Message):
+    """A function of types: `type function name(args) body end`.
+
+    Source: https://luau.org/types/type-functions
+    """
+
+    export: Annotated[bool, Field(1)]
+    name: Annotated[Typename, Field(2)]
+    func: Annotated[ExprFunction, Field(3)]
+
+
+@message
+class StatClass(Message):
+    """A class: `class name members end`, with `open` before it and `extends` behind the name.
+
+    `extends` is a name, or a field of one.
+
+    Source: Luau's parser, `parseClassStat`, behind the flag DebugLuauUserDefinedClasses
+    """
+
+    name: Annotated[Local, Field(1)]
+    is_exported: Annotated[bool | None, Field(6)] = None
+    is_open: Annotated[bool | None, Field(8), Since("0.734")] = None
+    members: Annotated[list[ClassMember], Field(1000)] = attrs.field(factory=list)
+    extends: Annotated[ExprPrefix | None, Field(1001), Since("0.732")] = None
+
+
+@message
+class ClassMember(Message):
+    """A member of a class: a property or a method.
+
+    Source: Luau's parser, `parseClassStat`
+    """
+
+    member_oneof = OneOf[Message]()
+    which = Which[Literal["prop", "method"]]()
+    prop: Annotated[ClassProp | None, Field(1, one_of=member_oneof)] = None
+    method: Annotated[ClassMethod | None, Field(2, one_of=member_oneof)] = None
+
+
+@message
+class ClassProp(Message):
+    """A property of a class: `public name: type`.
+
+    Source: Luau's parser, `parseClassStat`
+    """
+
+    name: Annotated[Name, Field(1)]
+    type: Annotated[Type | None, Field(2)] = None
+
+
+@message
+class ClassMethod(Message):
+    """A method of a class: `function name(args) body end`, with `public` before it if that is set.
+
+    Source: Luau's parser, `parseClassStat`
+    """
+
+    class Access(IntEnum):
+        """Who may call a method."""
+
+        PUBLIC = 0
+
+    access: Annotated[Access | None, Field(1)] = None
+    name: Annotated[Name, Field(2)]
+    func: Annotated[ExprFunction, Field(4)]
+
+
+# Extensions: types
+
+
+@message
+class TypeOmitted(Message):
+    """No type, where one may stand: before a name that has one, names without.
+
+    Source: https://luau.org/grammar
+    """
+
+
+@message
+class TypePack(Message):
+    """Any number of types: `...variadic`, `generic...` or, in parentheses, a list.
+
+    At the end of a list that is written anyway, a list says only that it is written, `()`.
+
+    Source: https://luau.org/grammar
+    """
+
+    pack_oneof = OneOf[Message]()
+    which = Which[Literal["variadic", "generic", "list"]]()
+    variadic: Annotated[Type | None, Field(1, one_of=pack_oneof)] = None
+    generic: Annotated[Typename | None, Field(2, one_of=pack_oneof)] = None
+    list: Annotated[TypeList | None, Field(3, one_of=pack_oneof)] = None
+
+
+@message
+class TypeList(Message):
+    """Types and what they end with: `types, tail`.
+
+    Source: https://luau.org/grammar
+    """
+
+    types: Annotated[list[Type], Field(1)] = attrs.field(factory=list)
+    tail: Annotated[TypePack | None, Field(2)] = None
+
+
+@message
+class TypeArgument(Message):
+    """What stands for a generic: a type or a pack.
+
+    Source: https://luau.org/grammar
+    """
+
+    argument_oneof = OneOf[Message]()
+    which = Which[Literal["type", "pack"]]()
+    type: Annotated[Type | None, Field(1, one_of=argument_oneof)] = None
+    pack: Annotated[TypePack | None, Field(2, one_of=argument_oneof)] = None
+
+
+@message
+class TypeArguments(Message):
+    """What stands for generics: `<items>`; without items, `<>`.
+
+    Source: https://luau.org/grammar
+    """
+
+    items: Annotated[list[TypeArgument], Field(1)] = attrs.field(factory=list)
+
+
+@message
+class GenericDefaults(Message):
+    """The defaults of a type's last generics and last generic packs: `<T = types, U... = packs>`.
+
+    Source: https://luau.org/grammar
+    """
+
+    types: Annotated[list[Type], Field(1)] = attrs.field(factory=list)
+    packs: Annotated[list[TypePack], Field(2)] = attrs.field(factory=list)
+
+
+_EVERY: Final = complete(sys.modules[__name__], ModuleSet)
 _VERSIONS: Final = sorted(
     {field.since for cls in _EVERY.values() for field in cls.ALL_FIELDS.values() if field.since}
 )
@@ -1028,19 +1221,21 @@ def schema(luau: str | Version | None = None) -> Schema:
 
 @cache
 def _schema(since: Version | None) -> Schema:
-    fields: dict[type[Message], Mapping[str, FieldInfo]] = {}
-    waiting = [cls for cls in _EVERY.values() if cls.__module__ == __name__]
+    known: dict[type[Message], Mapping[str, FieldInfo]] = {}
+    waiting: list[type[Message]] = [ModuleSet]
     for cls in waiting:
-        if cls in fields:
+        if cls in known:
             continue
-        known = {
-            name: field
-            for name, field in cls.ALL_FIELDS.items()
-            if field.since is None or (since is not None and field.since <= since)
-        }
-        fields[cls] = MappingProxyType(known)
-        waiting += [field.type for field in known.values() if field.is_message]
-    messages = {name: cls for name, cls in _EVERY.items() if cls in fields}
+        known[cls] = MappingProxyType(
+            {
+                name: field
+                for name, field in cls.ALL_FIELDS.items()
+                if field.since is None or (since is not None and field.since <= since)
+            }
+        )
+        waiting += [field.type for field in known[cls].values() if field.is_message]
+    messages = {name: cls for name, cls in _EVERY.items() if cls in known}
+    fields = {cls: known[cls] for cls in messages.values()}
     enums = {
         field.type_name: field.type
         for cls in messages.values()

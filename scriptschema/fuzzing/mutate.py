@@ -25,7 +25,6 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.choices import Choices
-from scriptschema.extensions import StatTypeFunction
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators import OPERATORS, Operator
@@ -45,6 +44,7 @@ from scriptschema.messages import (
     StatLocal,
     StatLocalFunction,
     StatRepeat,
+    StatTypeFunction,
 )
 from scriptschema.versions import Version
 

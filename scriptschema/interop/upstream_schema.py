@@ -23,7 +23,7 @@ RELEASE: Final = "0.735"
 """The release of Luau whose schema it is."""
 
 _OUR_OWN: Final = 1000
-"""From this tag on, fields are ours alone: see `extensions`."""
+"""From this tag on, fields are ours alone: see `messages`."""
 
 _REMOVED: Final = ["ExprCall.func", "ExprCall.self", "ExprCall.args", "Type.class"]
 _FIELDS: Final = """

@@ -21,11 +21,10 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from scriptschema.choices import Choices
-from scriptschema.extensions import ExprAttr
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.scope import Function, Scope, Variable
 from scriptschema.luau.library import Signature
-from scriptschema.messages import Expr, ExprFunction, Stat, StatBlock, Type, Typename
+from scriptschema.messages import Expr, ExprAttr, ExprFunction, Stat, StatBlock, Type, Typename
 
 LEAF: Final = 10
 """How many levels, and nodes, the simplest expression of any kind needs at most."""

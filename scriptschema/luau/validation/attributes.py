@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import Place, Traversal, filler
@@ -23,10 +22,10 @@ _KEYS: Final = frozenset(["use", "reason"])
 
 def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
     """The attributes of a function, if it has any."""
-    kept: list[x.ExprAttr] = []
+    kept: list[m.ExprAttr] = []
     for index, attribute in enumerate(node.attributes):
         here = (path, "attributes", index)
-        if attribute.type is x.ExprAttr.Kind.Unknown:
+        if attribute.type is m.ExprAttr.Kind.Unknown:
             v.note(here, "attribute", "Luau has no such attribute")
         elif any(attribute.type is other.type for other in kept):
             v.note(here, "attribute", "the function has this attribute already")
@@ -48,11 +47,11 @@ def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) ->
         node.attributes = []
 
 
-def _visit_arguments(v: Traversal, node: x.ExprAttr, path: Place) -> None:
+def _visit_arguments(v: Traversal, node: m.ExprAttr, path: Place) -> None:
     if not node.braced and (node.args or node.parenthesised):
         v.note(path, "argument", "arguments stand in brackets")
         node.args, node.parenthesised = [], None
-    if node.type is x.ExprAttr.Kind.Deprecated:
+    if node.type is m.ExprAttr.Kind.Deprecated:
         if len(node.args) > 1 or any(argument.which != "table" for argument in node.args):
             v.note(path, "argument", "@deprecated takes one table")
             node.args = [argument for argument in node.args if argument.which == "table"][:1]
@@ -71,7 +70,7 @@ def _visit_arguments(v: Traversal, node: x.ExprAttr, path: Place) -> None:
                 literal.number = filler()
             case m.ExprConstantString():
                 visit_string(v, inner, here)
-            case x.ExprLiteralTable():
+            case m.ExprLiteralTable():
                 for item in inner.items:
                     if item.key_name is not None and item.key_name.which is None:
                         v.note(here, "unset", "no name is set")

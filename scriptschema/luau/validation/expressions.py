@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema.luau.operators import BINARY, UNARY_PRIORITY, needs_parentheses
 from scriptschema.luau.registers import MAX_REGISTERS
@@ -173,7 +172,7 @@ def _end_parenless(v: Traversal, node: m.ExprCall, path: Place, _: int) -> None:
 
 
 def _visit_cast(
-    v: Traversal, node: x.ExprCast, path: Place, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprCast, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     v.push(
         (visit_expr, node.expr, (path, "expr", None), depth + 1, registers),
@@ -182,7 +181,7 @@ def _visit_cast(
 
 
 def _visit_instantiate(
-    v: Traversal, node: x.ExprInstantiate, path: Place, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprInstantiate, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     v.push(
         (visit_prefix, node.expr, (path, "expr", None), depth + 1, registers),
@@ -344,8 +343,8 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprBinary: _visit_binary,
     m.ExprIfElse: _visit_if_else,
     m.ExprInterpString: _visit_interpolation,
-    x.ExprCast: _visit_cast,
-    x.ExprInstantiate: _visit_instantiate,
+    m.ExprCast: _visit_cast,
+    m.ExprInstantiate: _visit_instantiate,
 }
 """By what an Expr holds: how that is visited; the other kinds hold nothing that could be wrong."""
 

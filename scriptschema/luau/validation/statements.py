@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.registers import MAX_REGISTERS, MAX_SIZE
@@ -359,7 +358,7 @@ def _visit_type_alias(v: Traversal, node: m.StatTypeAlias, path: Place, depth: i
     v.push(*defaults, (visit_type, node.type, (path, "type", None), depth + 1), (v.scope.close,))
 
 
-def _visit_type_function(v: Traversal, node: x.StatTypeFunction, path: Place, depth: int) -> None:
+def _visit_type_function(v: Traversal, node: m.StatTypeFunction, path: Place, depth: int) -> None:
     own_name(v, node.name, path)
     scope = v.scope
     around = scope.type_function
@@ -388,7 +387,7 @@ _STATEMENTS: Final[Mapping[type, Visit]] = {
     m.StatFunction: _visit_function_statement,
     m.StatLocalFunction: _visit_local_function,
     m.StatTypeAlias: _visit_type_alias,
-    x.StatTypeFunction: _visit_type_function,
+    m.StatTypeFunction: _visit_type_function,
 }
 """By what a Stat holds: how that is visited."""
 

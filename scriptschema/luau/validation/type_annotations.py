@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.validation.limits import shorten
@@ -45,7 +44,7 @@ def trim_types(v: Traversal, node: Any, path: Place) -> None:
         node.types = node.types[:-1]
 
 
-def pack_of(pack: x.TypePack, path: Place, name: str, depth: int) -> list[Task]:
+def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
     """Tasks for what ends a list of types, the field `name`."""
     return [(_visit_pack, pack, (path, name, None), depth)]
 
@@ -58,7 +57,7 @@ def join_lists(
     With `may_be_empty`, an empty list after no types stays: the results of `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
-        end: x.TypeList = pack.alternative
+        end: m.TypeList = pack.alternative
         if may_be_empty and not getattr(node, types) and not end.types and end.tail is None:
             return
         v.note((path, tail, None), "pack", "a list of types does not end in another one")
@@ -86,7 +85,7 @@ def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
         node.kind = None
 
 
-def _visit_pack(v: Traversal, node: x.TypePack, path: Place, depth: int) -> None:
+def _visit_pack(v: Traversal, node: m.TypePack, path: Place, depth: int) -> None:
     inner: Any = node.alternative
     if node.which == "variadic":
         v.push((visit_type, inner, (path, "variadic", None), depth + 1))
@@ -102,7 +101,7 @@ def _visit_pack(v: Traversal, node: x.TypePack, path: Place, depth: int) -> None
         node.variadic = m.Type(primitive=m.TypePrimitive(kind=v.any))
 
 
-def visit_type_arguments(v: Traversal, node: x.TypeArguments, path: Place, depth: int) -> None:
+def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth: int) -> None:
     """What stands for generics."""
     for index, argument in enumerate(node.items):
         here = (path, "items", index)
@@ -111,14 +110,14 @@ def visit_type_arguments(v: Traversal, node: x.TypeArguments, path: Place, depth
         v.push((handler, argument.alternative, (here, argument.which or "", None), depth + 2))
 
 
-def _settle_argument(v: Traversal, argument: x.TypeArgument, path: Place) -> None:
+def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> None:
     """Make an argument a type or a pack, and a list of one type that type."""
     if argument.which is None:
         v.note(path, "unset", "neither a type nor a pack is set")
         argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
     inner: Any = argument.alternative
     packed = inner.alternative if argument.which == "pack" else None
-    if packed.__class__ is x.TypeList:
+    if packed.__class__ is m.TypeList:
         join_lists(v, packed, "types", "tail", ((path, "pack", None), "list", None))
         if len(packed.types) == 1 and packed.tail is None:
             v.note(path, "pack", "a type in parentheses is no pack")
@@ -142,7 +141,7 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
     if index:
         v.note(path, "pack", "the first types and generic packs are no other arguments")
         rest = items[index:]
-        node.arguments = x.TypeArguments(items=rest) if rest else None
+        node.arguments = m.TypeArguments(items=rest) if rest else None
 
 
 def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> list[Task]:
@@ -157,7 +156,7 @@ def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int)
     if defaults.types and len(defaults.packs) < len(node.genericpacks):
         v.note(here, "default", "what stands behind a generic with a default has one")
         missing = len(node.genericpacks) - len(defaults.packs)
-        defaults.packs = [x.TypePack(list=x.TypeList()) for _ in range(missing)] + defaults.packs
+        defaults.packs = [m.TypePack(list=m.TypeList()) for _ in range(missing)] + defaults.packs
     if not (defaults.types or defaults.packs):
         v.note(here, "default", "there are no defaults in it")
         node.defaults = None
@@ -216,7 +215,7 @@ def distinct(
 def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
     """A Type."""
     inner: Any = node.alternative
-    if inner is None or inner.__class__ is x.TypeOmitted:
+    if inner is None or inner.__class__ is m.TypeOmitted:
         v.note(path, "unset", "no type is set")
         v.simplify(node)
         return
@@ -370,7 +369,7 @@ HANDLERS.update(
         m.Type: visit_type,
         m.TypeTableItem: _visit_type_item,
         m.TypeTableIndexer: _visit_type_indexer,
-        x.TypePack: _visit_pack,
-        x.TypeArguments: visit_type_arguments,
+        m.TypePack: _visit_pack,
+        m.TypeArguments: visit_type_arguments,
     }
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN, Message, walk
 from scriptschema.luau.validation.traversal import Problem, Traversal
@@ -38,10 +37,10 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
             field = node.ALL_FIELDS[name]
             if not field.oneof:
                 setattr(node, name, [] if field.rule == "repeated" else None)
-            elif isinstance(value, x.ExprConstantInteger):
+            elif isinstance(value, m.ExprConstantInteger):
                 number = max(INT32_MIN, min(value.val, INT32_MAX))
                 node.number = m.ExprConstantNumber(val=number)
-            elif isinstance(value, x.ExprInstantiate):
+            elif isinstance(value, m.ExprInstantiate):
                 _take(node, value.expr)
             elif isinstance(node, m.Stat):
                 node.block = m.StatBlock()
@@ -51,6 +50,6 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
 
 def _take(node: Any, prefix: m.ExprPrefix) -> None:
     """Let an Expr or an ExprPrefix hold what a prefix holds, without the types it is given."""
-    while isinstance(prefix.alternative, x.ExprInstantiate):
+    while isinstance(prefix.alternative, m.ExprInstantiate):
         prefix = prefix.alternative.expr
     setattr(node, prefix.which or node.which, prefix.alternative)

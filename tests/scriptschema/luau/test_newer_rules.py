@@ -8,7 +8,6 @@ import pytest
 from extended import extended_tree
 from newer_cases import CASES, FINE
 
-from scriptschema import extensions as x
 from scriptschema import messages as m
 from scriptschema import wire
 from scriptschema.base import Message
@@ -88,11 +87,11 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
         ("number", m.Expr(number=m.ExprConstantNumber(val=0, double=float("nan")))),
         (
             "pack",
-            x.TypeArguments(
+            m.TypeArguments(
                 items=[
-                    x.TypeArgument(
-                        pack=x.TypePack(
-                            list=x.TypeList(types=[m.Type(boolean=m.TypeBoolean(val=True))])
+                    m.TypeArgument(
+                        pack=m.TypePack(
+                            list=m.TypeList(types=[m.Type(boolean=m.TypeBoolean(val=True))])
                         )
                     )
                 ]
@@ -105,7 +104,7 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
                 export=False,
                 name=m.Typename(index=0),
                 type=m.Type(boolean=m.TypeBoolean(val=True)),
-                defaults=x.GenericDefaults(types=[m.Type(boolean=m.TypeBoolean(val=True))]),
+                defaults=m.GenericDefaults(types=[m.Type(boolean=m.TypeBoolean(val=True))]),
             ),
         ),
     ],
