@@ -24,10 +24,9 @@ from orgrest.model import OrgrestError
 from orgrest.org.text import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from orgrest.org.arguments import Arguments
-    from orgrest.run.record import Record
 
 VOLATILE = frozenset({"date"})
 """Headers that differ in every response, in lower case."""
@@ -74,7 +73,9 @@ class Difference:
         return f"{self.place}: {self.old} -> {self.new}"
 
 
-def compare(old: Record, new: Record, volatile: Collection[str] = ()) -> list[Difference]:
+def compare(
+    old: Mapping[str, Any], new: Mapping[str, Any], volatile: Collection[str] = ()
+) -> list[Difference]:
     """Return the differences of the responses of two records, leaving out `volatile` headers."""
     before, after = old["exchanges"], new["exchanges"]
     ignored = VOLATILE | {name.lower() for name in volatile}
@@ -92,7 +93,7 @@ def compare(old: Record, new: Record, volatile: Collection[str] = ()) -> list[Di
     return found
 
 
-def compare_stored(text: str, record: Record) -> list[Difference]:
+def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
     """Return how the last response of a record differs from a document's result `text`.
 
     Compared are the body, if that has text, and the status, if the result shows it. Raises
@@ -119,7 +120,9 @@ def compare_stored(text: str, record: Record) -> list[Difference]:
     return found
 
 
-def _of_exchanges(old: Record, new: Record, ignored: Collection[str]) -> Iterator[Difference]:
+def _of_exchanges(
+    old: Mapping[str, Any], new: Mapping[str, Any], ignored: Collection[str]
+) -> Iterator[Difference]:
     before, after = old["response"], new["response"]
     if before is None or after is None:
         yield from _of_values(
@@ -143,7 +146,7 @@ def _by_name(headers: list[list[str]], ignored: Collection[str]) -> dict[str, st
     return found
 
 
-def _of_bodies(old: Record, new: Record) -> Iterator[Difference]:
+def _of_bodies(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     if "text" not in old or "text" not in new:
         shown = [
             json.dumps(one["text"][:60])
