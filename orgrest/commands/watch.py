@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from orgrest.files import File
 
 EVERY = 0.3  # seconds between looks at the files
-
-
-class _Stamp(NamedTuple):
-    modified: int
-    size: int
-    inode: int
+_Stamp = tuple[int, int, int]
 
 
 class Watched:
@@ -62,8 +57,8 @@ class Watched:
         """Return a file that has changed since the run read or wrote it, or None."""
         for path, (file, known) in self._documents.items():
             now = _stamp(path)
-            if now is None or not now.size or now == known:
-                continue  # an editor may be replacing or writing it
+            if now is None or now == known:
+                continue  # an editor may be replacing it
             if not file.is_unchanged():
                 return path
             self._documents[path] = file, now
@@ -85,22 +80,11 @@ def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
         watched.end()
         try:
             click.echo("orgrest: waiting for a change (Ctrl-C ends)", err=True)
-            path = _wait(watched)
+            while (path := watched.changed()) is None:
+                time.sleep(EVERY)
             click.echo(f"orgrest: {path} has changed", err=True)
         except KeyboardInterrupt:
             return status
-
-
-def _wait(watched: Watched) -> Path:
-    """Return a file that has changed, once it no longer does: an editor may still write it."""
-    before: tuple[Path, _Stamp | None] | None = None
-    while True:
-        path = watched.changed()
-        now = None if path is None else (path, _stamp(path))
-        if path is not None and now == before:
-            return path
-        before = now
-        time.sleep(EVERY)
 
 
 def _environment(folder: Path) -> dict[Path, _Stamp | None]:
@@ -112,5 +96,5 @@ def _environment(folder: Path) -> dict[Path, _Stamp | None]:
 def _stamp(path: Path) -> _Stamp | None:
     with contextlib.suppress(OSError, ValueError):
         found = path.stat()
-        return _Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
+        return found.st_mtime_ns, found.st_size, found.st_ino
     return None

@@ -8,6 +8,8 @@ export interface Body {
   text?: string;
   base64?: string;
   pretty?: string | null;
+  /** Whether `pretty` is the whole body. */
+  whole?: boolean;
   language?: string;
   uri?: string;
   problem?: string;
@@ -97,7 +99,18 @@ export function title(answer: Answer): string {
   return `${request.method} ${URL.canParse(request.url) ? new URL(request.url).pathname : request.url}`;
 }
 
-/** One line on what came of a request. */
+/** The method and the URL of the request that an answer is for; its place if nothing was sent. */
+export function requestLine(answer: Answer): string {
+  const request = (answered(answer) ?? answer.record.exchanges.at(-1))?.request;
+  return request ? `${request.method} ${request.url}` : title(answer);
+}
+
+/** The class of a response's status: 2 for 200 to 299; 0 without a response. */
+export function statusClass(answer: Pick<Answer, "record">): number {
+  return Math.floor((answered(answer)?.response.status ?? 0) / 100);
+}
+
+/** One line on the outcome of a request. */
 export function summary({ record, kept }: Pick<Answer, "record" | "kept">): string {
   const exchange = answered({ record });
   const words: string[] = [];

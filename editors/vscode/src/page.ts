@@ -2,7 +2,7 @@
 // as escaped text, as the data of an image, or as a document in a frame that runs no scripts. The
 // Content Security Policy allows one script, this page's own, and nothing from a network.
 
-import { answered, duration, head, size, summary, title, wholeRequest } from "./answer.ts";
+import { answered, duration, head, requestLine, size, statusClass, summary, title, wholeRequest } from "./answer.ts";
 import type { Answer, Assertion, Exchange, Response } from "./answer.ts";
 import { escaped, highlighted } from "./highlight.ts";
 
@@ -10,29 +10,37 @@ import { escaped, highlighted } from "./highlight.ts";
 export interface Extra {
   /** The body as it came, where the answer has only its beginning. */
   raw?: string;
+  /** The body as VS Code formats it, where the server does not. */
+  pretty?: string;
   /** The data of an image or of an HTML document for the preview. */
   preview?: { kind: "image"; data: string; type: string } | { kind: "html"; text: string } | { kind: "pdf" };
 }
+
+/** About how many characters of a text one element has. */
+const PART = 32 * 1024;
 
 export interface Shown {
   answers: Answer[];
   /** Which of the answers is shown. */
   index: number;
-  tab: string;
+  /** The tab that the user chose last, if any. */
+  tab: string | undefined;
   extra: Extra;
   /** Whether there is an earlier response of this request, to compare with. */
   comparable: boolean;
 }
 
-const ACTIONS: [action: string, label: string][] = [
-  ["open", "Open"],
-  ["copy", "Copy Body"],
-  ["saveBody", "Save Body"],
-  ["save", "Save All"],
-  ["curl", "Copy As cURL"],
+/** The buttons: what they do, what they are called, and their picture, 16 units square. */
+const ACTIONS: [action: string, label: string, path: string][] = [
+  ["open", "Open in an Editor", "M6 2.5H2.5v11h11V10M9 2.5h4.5V7M13 3 7.5 8.5"],
+  ["copy", "Copy Body", "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3"],
+  ["saveBody", "Save Body", "M8 2v8M4.5 6.5 8 10l3.5-3.5M2.5 13.5h11"],
+  ["save", "Save Full Response", "M2.5 2.5h9l2 2v9h-11zM5 2.5v4h5v-4M5 13.5v-4h6v4"],
+  ["curl", "Copy Request As cURL", "M2.5 4 6 8l-3.5 4M7.5 12.5h6"],
+  ["compare", "Compare with the Previous Response", "M2.5 3.5h4v9h-4zM9.5 3.5h4v9h-4zM8 1.5v13"],
 ];
 
-/** The page for answers; `nonce` must be new for each page. */
+/** Return the page for answers; `nonce` must be new for each page. */
 export function page(shown: Shown, nonce: string): string {
   const answer = shown.answers[shown.index];
   if (answer === undefined) return "";
@@ -40,11 +48,13 @@ export function page(shown: Shown, nonce: string): string {
   const current = tabs.some(([name]) => name === shown.tab) ? shown.tab : tabs[0]?.[0];
   const buttons = tabs.map(
     ([name]) =>
-      `<button role="tab" data-tab="${name}" aria-selected="${name === current}">${name}</button>`,
+      `<button role="tab" id="tab-${name}" aria-controls="panel-${name}" data-tab="${name}"` +
+      ` aria-selected="${name === current}" tabindex="${name === current ? 0 : -1}">${name}</button>`,
   );
   const sections = tabs.map(
     ([name, html]) =>
-      `<section role="tabpanel" data-tab="${name}"${name === current ? "" : " hidden"}>${html}</section>`,
+      `<section role="tabpanel" id="panel-${name}" aria-labelledby="tab-${name}" data-tab="${name}"` +
+      `${name === current ? "" : " hidden"}>${html}</section>`,
   );
   return `<!DOCTYPE html>
 <html lang="en">
@@ -54,15 +64,24 @@ export function page(shown: Shown, nonce: string): string {
 <title>${escaped(title(answer))}</title>
 <style>${STYLE}</style>
 </head>
-<body class="${answer.record.outcome}">
+<body>
 <header>
-${chooser(shown)}<p class="summary" role="status">${escaped(summary(answer))}</p>
-<nav><span role="tablist">${buttons.join("")}</span><span>${actions(answer, shown.comparable)}</span></nav>
+${chooser(shown)}<h1>${escaped(requestLine(answer))}</h1>
+<p class="summary" role="status" data-status="${statusClass(answer)}" data-outcome="${answer.record.outcome}">${escaped(headline(answer))}</p>
+<nav><span role="tablist" aria-label="Response">${buttons.join("")}</span><span role="toolbar" aria-label="Actions">${actions(answer, shown.comparable)}</span></nav>
 </header>
+<main>
 ${sections.join("\n")}
+</main>
 <script nonce="${nonce}">${SCRIPT}</script>
 </body>
 </html>`;
+}
+
+/** The summary; without a response only that there is none, because the first tab says why. */
+function headline(answer: Answer): string {
+  if (answered(answer)) return summary(answer);
+  return answer.record.outcome === "skipped" ? "Not sent" : "No response";
 }
 
 /** Frames inherit the policy: a document in the preview loads nothing and runs nothing either. */
@@ -81,9 +100,14 @@ function chooser({ answers, index }: Shown): string {
 
 function actions(answer: Answer, comparable: boolean): string {
   if (!answered(answer)) return "";
-  const all = comparable ? [...ACTIONS, ["compare", "Compare"] as const] : ACTIONS;
+  const all = comparable ? ACTIONS : ACTIONS.filter(([name]) => name !== "compare");
   const wanted = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may say another thing now
-  return wanted.map(([name, label]) => `<button data-action="${name}">${label}</button>`).join("");
+  return wanted.map(([name, label, path]) => button(name, label, path)).join("");
+}
+
+function button(action: string, label: string, path: string): string {
+  const picture = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
+  return `<button data-action="${action}" title="${label}" aria-label="${label}">${picture}</button>`;
 }
 
 function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
@@ -92,15 +116,16 @@ function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
   const failed = record.exchanges.at(-1)?.error ?? record.reason;
   const tabs: [string, string][] = [];
   if (!exchange) {
-    tabs.push(["Result", `<p class="error">${escaped(failed ?? summary(answer))}</p>${notes(record.notes)}`]);
+    tabs.push(["Result", `<p>${escaped(failed ?? summary(answer))}</p>${notes(record.notes)}`]);
   } else {
     const { response } = exchange;
     const preview = previewed(extra);
-    if (preview && extra.preview?.kind === "image") tabs.push(["Preview", preview]);
-    tabs.push(["Pretty", pretty(response) + notes(record.notes)]);
+    const isImage = extra.preview?.kind === "image";
+    const shown = isImage && preview ? preview : pretty(response, extra.pretty);
+    tabs.push([isImage ? "Preview" : "Pretty", headersAbove(response) + shown + notes(record.notes)]);
     tabs.push(["Raw", code(extra.raw ?? response.body.text ?? dump(response.body.base64 ?? ""), "")]);
     tabs.push(["Headers", code(head(response), "") + redirects(response)]);
-    if (preview && extra.preview?.kind !== "image") tabs.push(["Preview", preview]);
+    if (preview && !isImage) tabs.push(["Preview", preview]);
   }
   const sent = record.exchanges.map((one) => code(wholeRequest(one.request), ""));
   if (sent.length) tabs.push(["Request", sent.join("<hr>")]);
@@ -109,10 +134,15 @@ function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
   return tabs;
 }
 
-function pretty(response: Response): string {
+/** The headers, which the user can fold away. */
+function headersAbove(response: Response): string {
+  return `<details open><summary>Headers (${response.headers.length})</summary>${code(head(response), "")}</details>`;
+}
+
+function pretty(response: Response, formatted: string | undefined): string {
   const { body } = response;
   if (body.size === 0) return `<p class="note">The body is empty.</p>`;
-  const text = body.pretty || body.text;
+  const text = formatted ?? (body.pretty || body.text);
   if (text === undefined) {
     return `<p class="note">${size(body.size)} of ${escaped(body.type || "binary data")}</p>`;
   }
@@ -133,13 +163,26 @@ function previewed({ preview }: Extra): string | undefined {
     return `<iframe sandbox="" title="The response" srcdoc="${escaped(preview.text)}"></iframe>`;
   }
   if (preview?.kind === "pdf") {
-    return `<p class="note">A PDF document is shown by another program.</p><button data-action="external">Open It</button>`;
+    return `<p class="note">A PDF document is shown by another program.</p><button class="text" data-action="external">Open It</button>`;
   }
   return undefined;
 }
 
+/**
+ * Text in parts, of which all but the first become elements only when the user scrolls to them: with
+ * a screen reader, a browser takes minutes for one element with a megabyte of text.
+ */
 function code(text: string, language: string): string {
-  return `<pre tabindex="0">${highlighted(text, language)}</pre>`;
+  const parts: string[] = [];
+  let start = 0;
+  do {
+    const line = text.indexOf("\n", start + PART);
+    const end = line === -1 || line > start + 2 * PART ? Math.min(start + PART, text.length) : line + 1;
+    parts.push(`<pre tabindex="0">${highlighted(text.slice(start, end), language)}</pre>`);
+    start = end;
+  } while (start < text.length);
+  const [first = "", ...rest] = parts;
+  return first + rest.map((part) => `<template>${part}</template>`).join("");
 }
 
 /** The beginning of binary data, in hexadecimal. */
@@ -168,7 +211,7 @@ function notes(found: string[]): string {
 
 function tests(assertions: Assertion[]): string {
   const items = assertions.map((one) => {
-    const mark = one.passed ? "✓" : "✗";
+    const mark = `<span class="mark">${one.passed ? "✓" : "✗"}</span>`;
     const why = one.passed ? "" : `<p>${escaped(one.reason)}</p>${code(one.difference.join("\n"), "")}`;
     return `<li class="${one.passed ? "passed" : "failed"}">${mark} ${escaped(one.name)}${why}</li>`;
   });
@@ -193,7 +236,7 @@ function timings(exchanges: Exchange[]): string {
         return [`<tr><td>${label}</td><td>${duration(seconds)}</td><td><meter min="0" max="${whole ?? 1}" value="${seconds}"></meter></td></tr>`];
       });
       const tries = attempts > 1 ? `<p>${attempts} attempts</p>` : "";
-      const all = whole === null ? "" : `<tr><th>All</th><th>${duration(whole)}</th><th></th></tr>`;
+      const all = whole === null ? "" : `<tr><th>All</th><th>${duration(whole)}</th><td></td></tr>`;
       return `<h2>${escaped(`${request.method} ${request.url}`)}</h2><table>${rows.join("")}${all}</table>${tries}`;
     })
     .join("");
@@ -202,18 +245,31 @@ function timings(exchanges: Exchange[]): string {
 const STYLE = `
 body { padding: 0; color: var(--vscode-editor-foreground); }
 header { position: sticky; top: 0; padding: 6px 12px 0; background: var(--vscode-editor-background); }
-.summary { margin: 4px 0; font-weight: bold; }
-.passed .summary { color: var(--vscode-testing-iconPassed); }
-.failed .summary, .error .summary, .error, .tests .failed { color: var(--vscode-testing-iconFailed); }
-.tests .passed { color: var(--vscode-testing-iconPassed); }
+h1 { margin: 4px 0; font-size: 1em; font-weight: normal; overflow-wrap: anywhere; max-height: 3em; overflow-y: auto; font-family: var(--vscode-editor-font-family); }
+.summary { margin: 4px 0; padding-left: 8px; font-weight: bold; border-left: 4px solid var(--vscode-charts-foreground); }
+.summary[data-status="2"] { border-color: var(--vscode-charts-green); }
+.summary[data-status="3"] { border-color: var(--vscode-charts-blue); }
+.summary[data-status="4"] { border-color: var(--vscode-charts-orange); }
+.summary[data-status="5"], .summary[data-outcome="error"], .summary[data-outcome="failed"] { border-color: var(--vscode-charts-red); }
+.error { color: var(--vscode-errorForeground); }
 .tests { list-style: none; padding: 0; }
+.tests .mark { font-weight: bold; color: var(--vscode-charts-green); }
+.tests .failed .mark { color: var(--vscode-errorForeground); }
 nav { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 4px; border-bottom: 1px solid var(--vscode-panel-border); }
-button { border: 0; padding: 4px 8px; background: none; color: inherit; font: inherit; cursor: pointer; opacity: .75; }
-button:hover, button[aria-selected="true"] { opacity: 1; }
+button { border: 0; padding: 4px 6px; background: none; color: inherit; font: inherit; cursor: pointer; }
+[role="toolbar"] { white-space: nowrap; }
+[role="toolbar"] button { padding: 4px; }
+[role="toolbar"] button:hover { background: var(--vscode-toolbar-hoverBackground); }
 button[aria-selected="true"] { border-bottom: 2px solid var(--vscode-panelTitle-activeBorder); }
-button:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
+button:focus-visible, summary:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
+button.text { color: var(--vscode-button-foreground); background: var(--vscode-button-background); }
+svg { width: 16px; height: 16px; vertical-align: middle; fill: none; stroke: currentColor; stroke-width: 1.2; }
 section { padding: 0 12px 12px; }
-pre { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); white-space: pre-wrap; overflow-wrap: anywhere; color: var(--vscode-editor-foreground); }
+details { margin-top: 8px; }
+details pre { max-height: 12em; overflow-y: auto; color: var(--vscode-descriptionForeground); }
+summary { cursor: pointer; }
+pre { margin: 0; font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); white-space: pre-wrap; overflow-wrap: anywhere; color: var(--vscode-editor-foreground); }
+section > pre:first-of-type { margin-top: 8px; }
 pre:focus { outline: none; }
 .name { color: var(--vscode-debugTokenExpression-name); }
 .string { color: var(--vscode-debugTokenExpression-string); }
@@ -229,15 +285,45 @@ iframe { width: 100%; height: 80vh; margin-top: 12px; border: 0; background: whi
 
 const SCRIPT = `
 const host = acquireVsCodeApi();
+const tabs = [...document.querySelectorAll("[role=tab]")];
+function select(tab) {
+  for (const one of document.querySelectorAll("section")) one.hidden = one.dataset.tab !== tab.dataset.tab;
+  for (const one of tabs) {
+    one.setAttribute("aria-selected", one === tab);
+    one.tabIndex = one === tab ? 0 : -1;
+  }
+  host.postMessage({ tab: tab.dataset.tab });
+}
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
-  if (!button) return;
-  const { tab, action } = button.dataset;
-  if (action) host.postMessage({ action });
-  if (!tab) return;
-  for (const one of document.querySelectorAll("section")) one.hidden = one.dataset.tab !== tab;
-  for (const one of document.querySelectorAll("[role=tab]")) one.setAttribute("aria-selected", one.dataset.tab === tab);
-  host.postMessage({ tab });
+  if (button?.dataset.action) host.postMessage({ action: button.dataset.action });
+  else if (button) select(button);
 });
+document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+  const from = tabs.indexOf(event.target);
+  const to = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: tabs.length - 1 }[event.key];
+  if (from < 0 || to === undefined) return;
+  const tab = tabs[(to + tabs.length) % tabs.length];
+  tab.focus();
+  select(tab);
+  event.preventDefault();
+});
+const near = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    const next = target.nextElementSibling;
+    if (next?.localName !== "template") continue;
+    const part = next.content.firstElementChild;
+    next.replaceWith(part);
+    near.observe(part);
+  }
+}, { rootMargin: "200% 0px" });
+for (const one of document.querySelectorAll("pre")) near.observe(one);
+const folded = host.getState()?.folded;
+for (const one of document.querySelectorAll("details")) {
+  one.open = !folded;
+  one.addEventListener("toggle", () => host.setState({ folded: !one.open }));
+}
 document.querySelector("select")?.addEventListener("change", (event) => host.postMessage({ index: Number(event.target.value) }));
 `;

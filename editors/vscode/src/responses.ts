@@ -8,6 +8,10 @@ import type { Answer } from "./answer.ts";
 
 const SCHEME = "orgrest-response";
 const MOST_DOCUMENTS = 40;
+/** The suffixes of the languages that VS Code itself can format. */
+const FORMATTED = [".html", ".json", ".css", ".js"];
+/** The longest body, in bytes, that VS Code can show as a document of an extension. */
+const MOST_TEXT = 40 * 1024 * 1024;
 
 export class Responses implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly byRequest = new Map<string, Answer[]>();
@@ -35,12 +39,12 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     return found && answered(found) ? found : undefined;
   }
 
-  /** Open the body as a document of its language; what is too long or binary as its file. */
+  /** Open the whole body as a read-only document in its language; binary data as a file. */
   async open(answer: Answer): Promise<void> {
     const body = answered(answer)?.response.body;
     if (body === undefined) return;
     const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
-    if (body.uri !== undefined && (!body.pretty || (body.cut && body.pretty.length >= 1024 * 1024))) {
+    if (body.uri !== undefined && (body.text === undefined || body.size > MOST_TEXT)) {
       await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(body.uri), options);
       return;
     }
@@ -93,15 +97,55 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.workspace.fs.writeFile(uri, bytes);
   }
 
+  /** Return a text as VS Code's own formatter for its language prints it; as it is if there is none. */
+  async formatted(text: string, suffix: string): Promise<string> {
+    if (!FORMATTED.includes(suffix)) return text;
+    const document = await this.newDocument(text, `text${suffix}`);
+    const edits = (await formattingOf(document)) ?? [];
+    const last = [...edits].sort((a, b) => b.range.start.compareTo(a.range.start));
+    const parts: string[] = [];
+    let end = text.length;
+    for (const { range, newText } of last) {
+      parts.push(text.slice(document.offsetAt(range.end), end), newText);
+      end = document.offsetAt(range.start);
+    }
+    this.texts.delete(document.uri.toString());
+    return text.slice(0, end) + parts.reverse().join("");
+  }
+
   private async document(answer: Answer): Promise<vscode.TextDocument> {
     const body = answered(answer)?.response.body;
-    const name = encodeURIComponent(title(answer).replaceAll("/", "-").replace(/^-+/, "") || "response");
-    const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${name}${body ? extension(body) : ".txt"}`);
-    this.texts.set(uri.toString(), body?.pretty || body?.text || "");
+    const name = title(answer).replaceAll("/", "-").replace(/^-+/, "") || "response";
+    if (body === undefined) return this.newDocument("", `${name}.txt`);
+    const suffix = extension(body);
+    if (body.pretty && body.whole) return this.newDocument(body.pretty, name + suffix, body.language);
+    const text = body.cut ? await textOf(body.uri) : (body.text ?? "");
+    return this.newDocument(await this.formatted(text, suffix), name + suffix);
+  }
+
+  /** Make a read-only document; VS Code finds its language by its name if none is given. */
+  private async newDocument(text: string, name: string, language?: string): Promise<vscode.TextDocument> {
+    const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${encodeURIComponent(name)}`);
+    this.texts.set(uri.toString(), text);
     for (const old of [...this.texts.keys()].slice(0, -MOST_DOCUMENTS)) this.texts.delete(old);
     const document = await vscode.workspace.openTextDocument(uri);
-    return vscode.languages.setTextDocumentLanguage(document, body?.language ?? "plaintext");
+    return language === undefined ? document : vscode.languages.setTextDocumentLanguage(document, language);
   }
+}
+
+/** What VS Code's formatter changes. The first document of a language starts its formatter, which takes a while. */
+async function formattingOf({ uri }: vscode.TextDocument): Promise<vscode.TextEdit[] | undefined> {
+  const options = { tabSize: 2, insertSpaces: true };
+  for (let tries = 0; tries < 10; tries++) {
+    const edits = await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>(
+      "vscode.executeFormatDocumentProvider",
+      uri,
+      options,
+    );
+    if (edits !== undefined) return edits;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  return undefined;
 }
 
 /** One request of one document: by its name, or where it stands. */

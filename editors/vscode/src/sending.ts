@@ -19,8 +19,8 @@ interface Result {
   message: string;
 }
 
-const QUIET = 600;
 /** How many milliseconds a run may take before a notification shows that it is under way. */
+const QUIET = 600;
 
 export class Sender implements vscode.Disposable {
   private readonly running = new Map<string, () => void>();
@@ -29,15 +29,18 @@ export class Sender implements vscode.Disposable {
   private count = 0;
 
   private readonly server: Server;
+  private readonly listening: vscode.Disposable;
 
   constructor(server: Server) {
     this.server = server;
     this.item.name = "orgrest: requests under way";
     this.item.command = "orgrest.cancelRequest";
     this.item.tooltip = "Cancel the request";
+    this.listening = server.onPrompts(() => this.draw());
   }
 
   dispose(): void {
+    this.listening.dispose();
     this.item.dispose();
   }
 
@@ -67,9 +70,14 @@ export class Sender implements vscode.Disposable {
         messages.dispose();
         this.follow(token);
       });
-    const shown = setTimeout(() => void notify(work, messages.event, cancel), QUIET);
+    let shown = false;
+    const timer = setInterval(() => {
+      if (shown || this.server.prompting) return; // the user is asked, nothing is on its way
+      shown = true;
+      void notify(work, messages.event, cancel);
+    }, QUIET);
     await work;
-    clearTimeout(shown);
+    clearInterval(timer);
     return true;
   }
 
@@ -96,8 +104,12 @@ export class Sender implements vscode.Disposable {
   private follow(token: string, cancel?: () => void): void {
     if (cancel) this.running.set(token, cancel);
     else this.running.delete(token);
-    const count = this.running.size;
-    void vscode.commands.executeCommand("setContext", "orgrest.sending", count > 0);
+    void vscode.commands.executeCommand("setContext", "orgrest.sending", this.running.size > 0);
+    this.draw();
+  }
+
+  private draw(): void {
+    const count = this.running.size - this.server.prompting;
     this.item.text = count === 1 ? "$(sync~spin) Sending" : `$(sync~spin) Sending ${count}`;
     if (count > 0) this.item.show();
     else this.item.hide();

@@ -2,7 +2,7 @@
 
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, LanguageClient, State } from "vscode-languageclient/node";
 import type { StaticFeature } from "vscode-languageclient/node";
 
 import type { Answer } from "./answer.ts";
@@ -11,6 +11,8 @@ import { ask } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
 import { findServer, NoPython } from "./python.ts";
 import type { Launch } from "./python.ts";
+
+const MOST_RESTARTS = 3;
 
 /** What runs a command of the server's that a lens or a code action names. */
 export type Commands = (command: string, args: unknown[], next: () => unknown) => unknown;
@@ -31,7 +33,13 @@ export class Server implements vscode.Disposable {
   readonly onAnswer = this.answers.event;
   private readonly starts = new vscode.EventEmitter<void>();
   readonly onStart = this.starts.event;
+  private readonly prompts = new vscode.EventEmitter<number>();
+  /** How many questions of requests wait for the user's answer. */
+  readonly onPrompts = this.prompts.event;
+  prompting = 0;
   private starting: Promise<LanguageClient | undefined> | undefined;
+  /** When the server has ended without being told to, in milliseconds, within the last minute. */
+  private ends: number[] = [];
 
   private readonly folder: string;
   private readonly secrets: vscode.SecretStorage;
@@ -129,20 +137,35 @@ export class Server implements vscode.Disposable {
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue }),
           closed: () => {
+            const now = Date.now();
+            this.ends = [...this.ends.filter((end) => now - end < 60_000), now];
+            if (this.ends.length <= MOST_RESTARTS) return { action: CloseAction.Restart, handled: true };
             this.starting = undefined;
             void vscode.commands.executeCommand("setContext", "orgrest.active", false);
             return {
               action: CloseAction.DoNotRestart,
-              message: "The server of orgrest has ended; sending a request starts it again.",
+              message: `orgrest has ended ${this.ends.length} times in a minute; sending a request starts it again.`,
             };
           },
         },
       },
     );
     client.registerFeature(VIEWS);
-    client.onRequest("orgrest/prompt", (prompt: Prompt) => ask(prompt, this.secrets));
+    client.onRequest("orgrest/prompt", (prompt: Prompt) => this.prompt(prompt));
+    client.onDidChangeState(({ oldState, newState }) => {
+      if (oldState === State.Starting && newState === State.Running && this.ends.length) this.starts.fire();
+    });
     client.onNotification("orgrest/response", (answer: Answer) => this.answers.fire(answer));
     return client;
+  }
+
+  private async prompt(prompt: Prompt): Promise<{ text: string } | null> {
+    this.prompts.fire(++this.prompting);
+    try {
+      return await ask(prompt, this.secrets);
+    } finally {
+      this.prompts.fire(--this.prompting);
+    }
   }
 
   /** Tell a running server that settings have changed. */

@@ -12,6 +12,7 @@ import type { Responses } from "./responses.ts";
 
 const MOST_RAW = 1024 * 1024;
 const MOST_PREVIEW = 8 * 1024 * 1024;
+const MOST_FORMATTED = 256 * 1024;
 
 export type Action = "open" | "copy" | "saveBody" | "save" | "curl" | "compare" | "external";
 
@@ -26,7 +27,8 @@ interface View {
   panel: vscode.WebviewPanel;
   answers: Answer[];
   index: number;
-  tab: string;
+  /** The tab that the user chose last, if any. */
+  tab: string | undefined;
 }
 
 export class Views implements vscode.Disposable {
@@ -73,7 +75,7 @@ export class Views implements vscode.Disposable {
       { viewColumn, preserveFocus },
       { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [] },
     );
-    const view: View = { panel, answers: [], index: 0, tab: "Pretty" };
+    const view: View = { panel, answers: [], index: 0, tab: undefined };
     this.views.set(key, view);
     panel.onDidDispose(() => {
       this.views.delete(key);
@@ -100,11 +102,17 @@ export class Views implements vscode.Disposable {
     const answer = view.answers[view.index];
     if (answer === undefined) return;
     const extra = await extraOf(answer);
-    if (view.answers[view.index] !== answer) return; // another one came meanwhile
-    const { answers, index, tab } = view;
-    const comparable = this.responses.other(answer) !== undefined;
-    view.panel.title = title(answer);
-    view.panel.webview.html = page({ answers, index, tab, extra, comparable }, randomBytes(16).toString("hex"));
+    const draw = (): boolean => {
+      if (view.answers[view.index] !== answer) return false; // another one came meanwhile
+      const { answers, index, tab } = view;
+      const comparable = this.responses.other(answer) !== undefined;
+      view.panel.title = title(answer);
+      view.panel.webview.html = page({ answers, index, tab, extra, comparable }, randomBytes(16).toString("hex"));
+      return true;
+    };
+    if (!draw() || extra.preview?.kind !== "html" || extra.preview.text.length > MOST_FORMATTED) return;
+    extra.pretty = await this.responses.formatted(extra.preview.text, ".html");
+    draw();
   }
 }
 

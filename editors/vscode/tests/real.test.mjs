@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
+import { createRequire } from "node:module";
 import * as path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 
@@ -9,6 +10,7 @@ import { Api } from "./server.mjs";
 import { Code, startBrowser } from "./vscode.mjs";
 
 const SLOW = 150_000;
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let api;
 let browser;
@@ -37,6 +39,19 @@ async function eventually(what, check, patience = 40_000) {
   }
 }
 
+/** The processes of language servers that the VS Code of a folder has started. */
+function serverProcesses(root) {
+  const processes = fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const command = (pid) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    } catch {
+      return ""; // it has ended
+    }
+  };
+  return processes.filter((pid) => command(pid).includes(root) && command(pid).endsWith("\0lsp\0")).map(Number);
+}
+
 describe("in a trusted folder", () => {
   let folder;
   let workbench;
@@ -62,7 +77,7 @@ GET ${api.url}/counted
 ### Second
 GET ${api.url}/{{where}}
 `,
-      "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n\n###\nGET ${api.url}/pdf\n`,
+      "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n\n###\nGET ${api.url}/pdf\n\n###\nGET ${api.url}/large\n\n###\nGET ${api.url}/gone\n\n?? status == 404\n`,
       "cookie.http": `### Log in\nGET ${api.url}/cookie\n\n### Use it\nGET ${api.url}/used\n`,
       "paste.http": `### Read\nGET ${api.url}/read\n\n###\n`,
       "old.postman_collection.json": JSON.stringify({
@@ -104,7 +119,7 @@ GET ${api.url}/{{where}}
     await workbench.lens("Send request").click({ timeout: 60_000 });
     await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
     await workbench.screenshot("response");
-    const pretty = await workbench.response.locator('section[data-tab="Pretty"] pre').innerText();
+    const pretty = await workbench.response.locator('section[data-tab="Pretty"] > pre').innerText();
     assert.match(pretty, /^\{\n {2}"name": "orgrest",\n/);
     assert.match(pretty, /12345678901234567890/);
     assert.deepEqual(api.requests, ["GET /read"]);
@@ -132,7 +147,7 @@ GET ${api.url}/{{where}}
   });
 
   test("the response opens as a document of its own language, which finds no error in it", async () => {
-    await workbench.response.getByRole("button", { name: "Open" }).click();
+    await workbench.response.getByRole("button", { name: "Open in an Editor" }).click();
     await workbench.page.locator('.tab[data-resource-name$=".json"]').click();
     await workbench.status(/^JSON$/).waitFor();
   });
@@ -162,6 +177,9 @@ GET ${api.url}/{{where}}
     await workbench.lens("Send request").click();
     const input = workbench.page.locator(".quick-input-widget input:visible");
     await workbench.page.locator(".quick-input-widget", { hasText: "Password?" }).waitFor();
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // longer than a run takes before it is announced
+    assert.equal(await workbench.notification("Sending").count(), 0);
+    assert.equal(await workbench.status(/^Sending/).count(), 0);
     assert.equal(await input.getAttribute("type"), "password");
     await workbench.page.locator(".quick-input-widget").getByRole("button", { name: "Remember it" }).click();
     await input.fill("typed");
@@ -276,6 +294,7 @@ GET ${api.url}/{{where}}
     const preview = await workbench.tab("Preview");
     await preview.locator("iframe").contentFrame().locator("h1", { hasText: "Hostile" }).waitFor();
     await workbench.screenshot("preview");
+    await eventually("VS Code's formatter has indented it", async () => /\n\s+<h1>/.test(await (await workbench.tab("Pretty")).innerText()));
     for (const tab of ["Raw", "Headers", "Request", "Timings", "Pretty"]) await workbench.tab(tab);
     await new Promise((resolve) => setTimeout(resolve, 1000));
     assert.deepEqual(dialogs, []);
@@ -288,12 +307,61 @@ GET ${api.url}/{{where}}
     await workbench.lens("Send request", 1).click();
     const image = workbench.response.locator('section[data-tab="Preview"] img');
     await eventually("the image is drawn", async () => (await image.evaluate((one) => one.naturalWidth).catch(() => 0)) === 1);
+    assert.equal(await image.isVisible(), true, "without a click");
     await workbench.lens("Send request", 2).click();
     await workbench.response.locator(".summary", { hasText: "195.3 KiB" }).waitFor();
-    assert.match(await (await workbench.tab("Raw")).innerText(), /the end\s*$/);
+    const raw = await workbench.tab("Raw");
+    await eventually("scrolling shows the end", async () => {
+      await raw.locator("pre").last().evaluate((one) => one.scrollIntoView(false));
+      return /the end\s*$/.test(await raw.innerText());
+    });
+  });
+
+  test("a long JSON response opens whole, in its language, and read-only", { timeout: SLOW }, async () => {
+    await workbench.lens("Send request", 4).click();
+    await workbench.response.locator(".summary", { hasText: /4\.\d MiB/ }).waitFor();
+    await workbench.response.getByRole("button", { name: "Open in an Editor" }).click();
+    await workbench.page.locator('.tab[data-resource-name$=".json"]').click();
+    await workbench.status(/^JSON$/).waitFor();
+    await workbench.page.keyboard.press("Control+End");
+    await workbench.page.locator(".editor-instance .view-line", { hasText: "the last one" }).waitFor();
+    await workbench.page.keyboard.type("x");
+    await workbench.page.getByText("Cannot edit in read-only editor").first().waitFor();
+  });
+
+  test("the response view has no barrier that axe knows, also for a 404", { timeout: SLOW }, async () => {
+    await openFile("hostile.http");
+    await workbench.lens("Send request", 5).click();
+    const summary = workbench.response.locator(".summary", { hasText: "404 Not Found" });
+    await summary.waitFor();
+    await workbench.screenshot("404");
+    const frame = await (await summary.elementHandle()).ownerFrame();
+    for (const tab of ["Raw", "Headers", "Request", "Tests", "Timings", "Pretty"]) {
+      await workbench.tab(tab);
+      await frame.evaluate(AXE);
+      const { violations } = await frame.evaluate(() => globalThis.axe.run());
+      assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), [], tab);
+    }
+    await frame.locator('[role="tab"][data-tab="Pretty"]').press("ArrowRight");
+    assert.equal(await frame.locator('section[data-tab="Raw"]').isVisible(), true);
+  });
+
+  test("a server that was killed is there again, with its lenses", { timeout: SLOW }, async () => {
+    await openFile("two.http");
+    const pids = () => serverProcesses(code.root);
+    const [pid] = await eventually("the server runs", () => (pids().length ? pids() : undefined));
+    process.kill(pid, "SIGKILL");
+    await eventually("another one runs", () => pids().some((one) => one !== pid));
+    const count = api.requests.length;
+    await workbench.lens("Send request").waitFor();
+    await eventually("a click sends", async () => {
+      await workbench.lens("Send request").click();
+      return api.requests.length > count;
+    });
   });
 
   test("a PDF document is saved for the system's program where that is on another machine", { timeout: SLOW }, async () => {
+    await openFile("hostile.http");
     await workbench.lens("Send request", 3).click();
     await workbench.response.locator(".summary", { hasText: "15 B" }).waitFor();
     await (await workbench.tab("Preview")).getByRole("button", { name: "Open It" }).click();

@@ -102,6 +102,7 @@ def shown(
     """Yield what an editor needs in order to show a body, beside what a report has."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
+    yield "whole", rendered is not None and not rendered.is_cut
     yield "language", "plaintext" if rendered is None else editor_language(rendered, response)
     if response.body:
         try:

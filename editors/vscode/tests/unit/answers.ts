@@ -5,7 +5,7 @@ import type { Answer, Body, Exchange, Record, Response } from "../../src/answer.
 export function body(given: Partial<Body> = {}): Body {
   const text = '{"a":1}';
   const known = { type: "application/json", size: text.length, cut: false, text, language: "json" };
-  return { ...known, pretty: '{\n  "a": 1\n}', uri: "file:///tmp/body-1.json", ...given };
+  return { ...known, pretty: '{\n  "a": 1\n}', whole: true, uri: "file:///tmp/body-1.json", ...given };
 }
 
 export function exchange(response: Partial<Response> | null = {}, given: Partial<Exchange> = {}): Exchange {

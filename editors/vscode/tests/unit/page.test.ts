@@ -6,7 +6,7 @@ import { page } from "../../src/page.ts";
 import { answer, body, exchange } from "./answers.ts";
 
 const HOSTILE = `</pre><script>alert(1)</script><img src=x onerror=alert(1)>"'&{{x}}`;
-const shown = { index: 0, tab: "Pretty", extra: {}, comparable: false };
+const shown = { index: 0, tab: undefined, extra: {}, comparable: false };
 
 /** The tags of a page with the names of their attributes, without its own style and script. */
 function tags(html: string): string[] {
@@ -74,10 +74,12 @@ test("colouring loses no character of a text", () => {
   }
 });
 
-test("a request without an answer says why", () => {
+test("a request without an answer says why, once", () => {
   const failed = exchange(null, { error: "the connection was refused" });
   const html = page({ ...shown, answers: [answer({ outcome: "error", exchanges: [failed], reason: "the connection was refused" })] }, "n");
-  assert.match(html, /<p class="error">the connection was refused<\/p>/);
+  assert.equal(html.match(/<p>the connection was refused<\/p>/g)?.length, 1);
+  assert.equal(html.match(/the connection was refused/g)?.length, 1);
+  assert.match(html, /role="status"[^>]*>No response</);
   assert.doesNotMatch(html, /data-tab="Pretty"/);
   assert.match(html, /data-tab="Request"/);
 });
@@ -99,7 +101,7 @@ test("the responses of one run can be chosen among", () => {
 
 test("a PDF document is left to the system's program", () => {
   const html = page({ ...shown, answers: [answer()], extra: { preview: { kind: "pdf" } } }, "n");
-  assert.match(html, /data-tab="Preview" hidden>.*<button data-action="external">Open It<\/button>/s);
+  assert.match(html, /data-tab="Preview" hidden>.*<button class="text" data-action="external">Open It<\/button>/s);
 });
 
 test("a response of the history says when it came, and offers no curl command of today's document", () => {
@@ -107,4 +109,48 @@ test("a response of the history says when it came, and offers no curl command of
   assert.match(html, /class="summary"[^>]*>200 OK[^<]* · of [^<]*2026/);
   assert.doesNotMatch(html, /data-action="curl"/);
   assert.match(html, /data-action="compare"/);
+});
+
+test("a status of 404 has the colour of its class, whatever was expected", () => {
+  const answers = [answer({ exchanges: [exchange({ status: 404, reason: "Not Found" })] })];
+  const html = page({ ...shown, answers }, "n");
+  assert.match(html, /role="status" data-status="4" data-outcome="passed">404 Not Found/);
+  assert.match(html, /\.summary\[data-status="4"\] \{ border-color: /);
+});
+
+test("an image is what one sees first; another tab stays if the user has chosen it", () => {
+  const extra = { preview: { kind: "image", data: "AA==", type: "image/png" } } as const;
+  const current = (html: string) => /data-tab="(\w+)" aria-selected="true"/.exec(html)?.[1];
+  assert.equal(current(page({ ...shown, answers: [answer()], extra }, "n")), "Preview");
+  assert.equal(current(page({ ...shown, tab: "Headers", answers: [answer()], extra }, "n")), "Headers");
+});
+
+test("the method, the URL and the headers are there without a click", () => {
+  const html = page({ ...shown, answers: [answer()] }, "n");
+  assert.match(html, /<h1>GET http:\/\/127\.0\.0\.1\/a<\/h1>/);
+  assert.match(html, /<section[^>]*data-tab="Pretty"><details open>.*Content-Type: application\/json/s);
+});
+
+test("each panel is labelled by its tab, and one tab is reached by the Tab key", () => {
+  const html = page({ ...shown, answers: [answer()] }, "n");
+  for (const [, name] of html.matchAll(/role="tab" id="tab-(\w+)"/g)) {
+    assert.match(html, new RegExp(`id="panel-${name}" aria-labelledby="tab-${name}"`));
+  }
+  assert.equal(html.match(/role="tab"[^>]*tabindex="0"/g)?.length, 1);
+});
+
+test("of a long text, only the beginning becomes elements at once, and nothing is lost", () => {
+  const text = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join("") + "x".repeat(200_000);
+  const html = page({ ...shown, answers: [answer()], extra: { raw: text } }, "n");
+  const raw = /data-tab="Raw" hidden>(.*?)<\/section>/s.exec(html)?.[1] ?? "";
+  const parts = [...raw.matchAll(/<pre tabindex="0">(.*?)<\/pre>/gs)].map(([, part]) => part ?? "");
+  assert.equal(parts.join(""), text);
+  assert.ok(Math.max(...parts.map((part) => part.length)) <= 64 * 1024);
+  assert.equal(raw.match(/<template>/g)?.length, parts.length - 1);
+});
+
+test("an assertion that failed without a difference has its reason", () => {
+  const failed = { name: "status == 200", passed: false, reason: "status is 404", line: 1, expected: null, actual: null, difference: [] };
+  const html = page({ ...shown, answers: [answer({ assertions: [failed] })] }, "n");
+  assert.match(html, /status == 200<p>status is 404<\/p>/);
 });
