@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+import re
+from collections import Counter, deque
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -20,13 +22,23 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.model import Verdict
+    from orgrest.model import Response, Verdict
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
 """The identity of a request: what is sent, and how many requests above send the same."""
 
 _MOST_LINES = 20  # of a difference
+_MOST_PATHS = 500  # into a response
+_LONGEST = 2**20  # bytes of a response with paths
+_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
+_KINDS: dict[type, str] = {
+    dict: "An object",
+    list: "A list",
+    str: "A string",
+    bool: "A truth value",
+    type(None): "Null",
+}
 
 
 def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
@@ -77,6 +89,8 @@ class LastOutcomes:
     def __init__(self) -> None:
         """Start without outcomes."""
         self._known: dict[_Key, _Last] = {}
+        self.answered: dict[str, dict[str, str]] = {}
+        """The paths into the last responses, by the names of their requests."""
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
         """Record the outcome of a block or request of the text that was sent."""
@@ -84,6 +98,10 @@ class LastOutcomes:
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
 
+        for each in (*outcome.needed, outcome):
+            for exchange in each.exchanges:
+                if each.name and exchange.response is not None:
+                    self.answered[each.name] = dict(_paths(exchange.response))
         for exchange in outcome.exchanges:
             key = sent.requests.get(exchange.request.line or 0)
             if key is not None and exchange.response is not None:
@@ -172,3 +190,23 @@ def counted(verdicts: tuple[Verdict, ...]) -> str:
     if not failed:
         return f", {len(verdicts)} assertion{'s' if len(verdicts) > 1 else ''} held"
     return f", {len(failed)} of {len(verdicts)} assertions FAILED: {failed[0].name}"
+
+
+def _paths(response: Response) -> Iterator[tuple[str, str]]:
+    """Yield the paths into a response, each with what it leads to, without its values."""
+    for name, _ in response.headers:
+        yield f"headers.{name}", "A header of the last response."
+    try:
+        body = json.loads(response.body) if len(response.body) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        return
+    waiting = deque([("body.$", body)])
+    for _ in range(_MOST_PATHS):
+        if not waiting:
+            return
+        path, value = waiting.popleft()
+        yield path, f"{_KINDS.get(type(value), 'A number')} in the last response."
+        if isinstance(value, dict):
+            waiting += ((f"{path}.{name}", value[name]) for name in value if _PLAIN.fullmatch(name))
+        elif isinstance(value, list) and value:
+            waiting.append((f"{path}[0]", value[0]))

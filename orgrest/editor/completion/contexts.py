@@ -29,7 +29,9 @@ _METHOD = re.compile(rf"(?:{METHODS})[ \t]")
 _HEADER_LINE = re.compile(rf"({TCHARS}):[ \t]*(.*)")
 _HOOK_LINE = re.compile(r"(?:->(?:[ \t]+|(?=\S))|(?=->?$))(\S*)")
 _FILE_LINE = re.compile(r"<[ \t]+(.*)")
-_VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
+_VARIABLE = re.compile(
+    r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*(?:(?<=[\w\]])\[\d*\]?[^\s:={}\"'(),/?#&<>\[\]]*)*)$"
+)
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
 _BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
 _STRING = re.compile(r"\"(?:[^\"\\]++|\\.?)*+(\"?)")

@@ -80,7 +80,7 @@ class Offer:
     text: str
     documentation: str
     insert: str | None = None
-    rank: int = 1
+    rank: float = 1
 
     @property
     def inserted(self) -> str:
@@ -92,11 +92,13 @@ class Offer:
 class Imported:
     """Imported names of a request file: variables with value and definition.
 
-    Requests have their position.
+    Requests have their position. `answered` are the paths into the last responses by the names of
+    their requests, each with what it leads to.
     """
 
     variables: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
     requests: Mapping[str, str] = attrs.field(factory=dict)
+    answered: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
 
 
 def fits(text: str, prefix: str) -> bool:

@@ -31,7 +31,16 @@ _NAMED = re.compile(
 )
 
 
-def _rank(entry: registry.Entry) -> int:
+_FREQUENT = (
+    "Content-Type", "Authorization", "Accept", "User-Agent", "Cookie", "Cache-Control",
+    "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Match", "Origin", "Referer",
+    "Connection", "Content-Length", "Host", "Idempotency-Key", "Prefer", "Range",
+)  # fmt: skip
+"""The headers that requests in documents have most often, in this order."""
+_FREQUENCY = {name: number / 100 for number, name in enumerate(_FREQUENT, 1)}
+
+
+def _rank(entry: registry.Entry) -> float:
     return 2 if entry.obsolete else 0 if entry.common else 1
 
 
@@ -52,7 +61,8 @@ def _headers(cursor: Cursor, here: Context) -> Iterator[Offer]:
         name = canonical.lower() if lower else canonical
         response = header.used == "response"
         about = ("For responses. " if response else "") + _about(header)
-        yield Offer(name, about, f"{name}: ", 3 if response else _rank(header))
+        rank = _FREQUENCY.get(canonical, 3 if response else _rank(header) or 0.5)
+        yield Offer(name, about, f"{name}: ", rank)
 
 
 def _values(cursor: Cursor, here: Context) -> Iterator[Offer]:

@@ -115,6 +115,9 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     for name, where in {**imported.requests, **requests}.items():
         for part, about in _PARTS.items():
             yield Offer(f"{name}.{part}", f"Of the request named in {where}: {about}.", rank=2)
+    for name, paths in imported.answered.items():
+        for path, about in paths.items():
+            yield Offer(f"{name}.response.{path}", about, f"{name}.response.{path}}}}}", rank=2.5)
     for one in DYNAMICS:
         insert = f"{one.name}}}}}" if one.usage == one.name else one.name
         yield Offer(one.name, f"{one.usage}\n\n{one.description}", insert, rank=3)

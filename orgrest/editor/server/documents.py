@@ -63,8 +63,6 @@ class Document:
         self.names: Names | None = None
         self.report: Report | None = None
         self.last = LastOutcomes()
-        self.pulled = False
-        """Whether the client pulls diagnostics; if it does, pushed ones would be shown twice."""
         self.followed: list[list[Change]] = []
         """For each run in progress, the changes since it began."""
         self.shown: set[int] = set()

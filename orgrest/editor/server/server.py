@@ -79,7 +79,8 @@ class Server(ServerOfClient):
         if document is not None:
             if document.timer is not None:
                 document.timer.cancel()
-            self._publish(uri, None, [])
+            if not self.can("text_document", "diagnostic"):
+                self._publish(uri, None, [])
             self._look_at_importing(document)
 
     def _opened(self, path: Path) -> str | None:
@@ -111,8 +112,7 @@ class Server(ServerOfClient):
                 continue
             if any(file.path == imported.real_path for file in imports.files[1:]):
                 self.look_soon(document)
-                if document.pulled:
-                    self.refresh_diagnostics()
+                self.refresh_diagnostics()
 
     def inputs(self, document: Document) -> Inputs:
         """Return the sources of a document's variables: settings and files around its folder."""
@@ -179,7 +179,12 @@ class Server(ServerOfClient):
     # -------------------------------------------------------------------------- diagnostics
 
     def look_soon(self, document: Document, delay: float = DELAY) -> None:
-        """Check a document once its user has stopped typing for `delay` seconds."""
+        """Check a document once its user has stopped typing for `delay` seconds.
+
+        Problems are pushed only to a client that does not pull them: else it shows them twice.
+        """
+        if self.can("text_document", "diagnostic"):
+            return
         if document.timer is not None:
             document.timer.cancel()
         loop = asyncio.get_running_loop()
@@ -187,22 +192,15 @@ class Server(ServerOfClient):
 
     async def _look(self, document: Document) -> None:
         version = document.version
-        report, text = await self.report(document)
-        failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
-        found = (*report.diagnostics, *failed)
-        current = self.document(document.uri) is document and document.version == version
-        if current and not document.pulled:
-            self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
+        found = await self.diagnostics(document)
+        if self.document(document.uri) is document and document.version == version:
+            self._publish(document.uri, version, found)
 
-    async def pull(self, document: Document) -> list[types.Diagnostic]:
-        """Return the problems of a document to a client that pulls them; stop pushing them."""
-        if not document.pulled:
-            document.pulled = True
-            self._publish(document.uri, None, [])
+    async def diagnostics(self, document: Document) -> list[types.Diagnostic]:
+        """Return the problems of a document."""
         report, text = await self.report(document)
         failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
-        found = (*report.diagnostics, *failed)
-        return [to_diagnostic(text, one) for one in found]
+        return [to_diagnostic(text, one) for one in (*report.diagnostics, *failed)]
 
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -218,15 +216,13 @@ class Server(ServerOfClient):
         self.look_soon(document, 0)
         if not self.wants("outcomes") and self.can("workspace", "code_lens", "refresh_support"):
             self.start_task(self.workspace_code_lens_refresh_async(None))
-        if document.pulled:
-            self.refresh_diagnostics()
+        self.refresh_diagnostics()
 
     def look_again(self) -> None:
         """Check all documents again after a change of what they are checked against."""
         for document in self._documents.values():
             self.look_soon(document, 0)
-        if any(document.pulled for document in self._documents.values()):
-            self.refresh_diagnostics()
+        self.refresh_diagnostics()
 
     # ----------------------------------------------------------------------------- commands
 

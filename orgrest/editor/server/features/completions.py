@@ -85,8 +85,12 @@ def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> 
     ranges = {span: to_json_range(text, span) for span in spans}
     if shared:
         answer["itemDefaults"] = {"editRange": ranges[found[0].span]}
-    for one in found:
-        item: dict[str, Any] = {"label": one.label, "kind": _COMPLETIONS[one.kind].value}
+    for number, one in enumerate(found):
+        item: dict[str, Any] = {
+            "label": one.label,
+            "kind": _COMPLETIONS[one.kind].value,
+            "sortText": f"{number:05}",  # else clients sort by name
+        }
         if one.documentation:
             item["documentation"] = one.documentation
         new = text.with_line_ends(one.insert)
@@ -110,11 +114,12 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
 
 
 def _imported(server: Server, document: Document) -> Imported:
-    """Return what other files define: variables (value and position) and requests (position)."""
+    """Return what comes from elsewhere: other files' variables and requests, earlier responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
+    answered = dict(document.last.answered)
     if imports is None:
-        return Imported()
+        return Imported(answered=answered)
     variables = {
         name: (one.value.text, str(of_definition(file, one)))
         for name, (file, one) in imports.variables().items()
@@ -125,7 +130,7 @@ def _imported(server: Server, document: Document) -> Imported:
         for one in file.document.requests
         if one.name is not None
     }
-    return Imported(variables, requests)
+    return Imported(variables, requests, answered)
 
 
 def signature_help(

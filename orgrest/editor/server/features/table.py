@@ -40,9 +40,13 @@ if TYPE_CHECKING:
 
 
 async def _diagnostic(
-    server: Server, document: Document, _: types.DocumentDiagnosticParams
-) -> types.RelatedFullDocumentDiagnosticReport:
-    return types.RelatedFullDocumentDiagnosticReport(items=await server.pull(document))
+    server: Server, document: Document, params: types.DocumentDiagnosticParams
+) -> types.DocumentDiagnosticReport:
+    items = await server.diagnostics(document)
+    number = str(hash(tuple(map(repr, items))))
+    if number == params.previous_result_id:
+        return types.RelatedUnchangedDocumentDiagnosticReport(number)
+    return types.RelatedFullDocumentDiagnosticReport(items, result_id=number)
 
 
 async def _hover(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from served import BLOCK
-from servers import RawServer
+from servers import RawServer, closing, response
 
 PIECES = st.sampled_from(["a", "é", "€", "😀", "\t", "\n", "\r\n", "x y", "#", "\u2028", "\x0c"])
 EDITS = st.lists(
@@ -72,24 +72,28 @@ def test_what_is_wrong_is_shown_while_typing(editor: Editor, folder: Path) -> No
     assert buffer.diagnostics(lambda found: not found) == []
 
 
-def test_a_client_that_asks_for_what_is_wrong_is_told_and_not_shown_it_twice(
-    editor: Editor, folder: Path
-) -> None:
-    buffer = editor.open(folder / "a.http", ":a = 1\nGET http://x/{{name}}\n", "http")
-    buffer.diagnostics()  # pushed, until the client asks
+def test_a_client_that_asks_for_what_is_wrong_is_told_and_not_shown_it_twice(folder: Path) -> None:
+    editor = Editor()
+    assert editor.capabilities.text_document is not None
+    editor.capabilities.text_document.diagnostic = types.DiagnosticClientCapabilities()
+    with editor:
+        buffer = editor.open(folder / "a.http", ":a = 1\nGET http://x/{{name}}\n", "http")
 
-    def pull() -> list[str]:
-        given = types.DocumentDiagnosticParams(types.TextDocumentIdentifier(buffer.uri))
-        return [one.code for one in buffer.ask("textDocument/diagnostic", given).items]
+        def pull(known: str | None = None) -> Any:
+            given = types.DocumentDiagnosticParams(buffer.identifier, previous_result_id=known)
+            return buffer.ask(types.TEXT_DOCUMENT_DIAGNOSTIC, given)
 
-    assert pull() == ["undefined-variable"]
-    buffer.diagnostics(lambda found: not found)
-    buffer.replace("{{name}}", "")
-    assert pull() == []
-    buffer.replace("GET", "get")
-    assert pull() == ["unknown-method"]
-    time.sleep(0.4)  # longer than the server waits for a pause
-    assert list(editor.client.diagnostics[buffer.uri]) == []
+        first = pull()
+        assert [one.code for one in first.items] == ["undefined-variable"]
+        buffer.edit(len(buffer.text), len(buffer.text), "\n")
+        again = pull(first.result_id)
+        assert (again.kind, again.result_id) == ("unchanged", first.result_id)
+        buffer.replace("{{name}}", "")
+        assert list(pull(first.result_id).items) == []
+        buffer.replace("GET", "get")
+        assert [one.code for one in pull().items] == ["unknown-method"]
+        time.sleep(0.4)  # longer than the server waits for a pause
+        assert editor.client.diagnostics == {}
 
 
 def test_the_arguments_of_a_function_are_told_while_they_are_typed(
@@ -321,3 +325,39 @@ def test_completions_say_once_what_they_replace_to_a_client_that_can_read_that(
         (accept,) = [one for one in header.items if one.label == "Accept"]
         assert accept.text_edit_text == "Accept: "
         assert _offered(same, "1|\n@").items == ()
+
+
+def test_headers_that_requests_have_often_are_offered_first(editor: Editor, folder: Path) -> None:
+    buffer = editor.open(folder / "a.http", "GET http://x/\nCon\n", "http")
+    items = sorted(_offered(buffer, "Con|").items, key=lambda one: one.sort_text)
+    assert [one.label for one in items][:2] == ["Content-Type", "Connection"]
+    assert items[-1].label != "Content-Type"
+    editor.close(buffer)
+
+
+def test_paths_of_an_earlier_response_are_offered_once_it_arrived(
+    editor: Editor, folder: Path
+) -> None:
+    body = b'{"token": "t", "users": [{"name": "n"}]}'
+    answer = closing(response(body, "Content-Type: application/json", "X-Id: 7"))
+    with RawServer(answer) as server:
+        text = (
+            f"### one\n# @name one\nGET {server.url}/\n\n"
+            "###\nGET http://x/{{one.response.body.$.}}\n"
+        )
+        buffer = editor.open(folder / "a.http", text, "http")
+
+        def offered(marked: str) -> set[str]:
+            found = _offered(buffer, marked).items
+            return {one.label.removeprefix("one.response.") for one in found}
+
+        assert offered("body.$.|") == set()
+        assert buffer.command("orgrest.send", 2)["outcome"] == "passed"
+        users = {"body.$.users[0].name"}
+        above = {"body.$.token", "body.$.users", "body.$.users[0]"}
+        assert offered("body.$.|") == users | above
+        buffer.replace("body.$.", "body.$.users[0].")
+        assert offered("body.$.users[0].|") == users
+        buffer.replace("body.$.users[0].", "headers.")
+        assert "headers.X-Id" in offered("headers.|")
+        editor.close(buffer)

@@ -94,6 +94,8 @@ def test_a_variable_added_to_a_file_is_defined_after_a_send_for_who_watches_no_f
 def test_a_client_that_pulls_is_asked_to_pull_again(tmp_path: Path) -> None:
     editor = Editor()
     assert editor.capabilities.workspace is not None
+    assert editor.capabilities.text_document is not None
+    editor.capabilities.text_document.diagnostic = types.DiagnosticClientCapabilities()
     editor.capabilities.workspace.diagnostics = types.DiagnosticWorkspaceClientCapabilities(True)
     with editor:
         editor.wait_for(lambda: editor.watched)
