@@ -248,7 +248,7 @@ def _result(name: str, path: Path) -> str:
         raise OrgrestError("request files hold no results: --stored is for Org", file=str(path))
     from orgrest.org.document import Document
     from orgrest.org.results import result_of
-    from orgrest.run.snapshot import inside
+    from orgrest.run.comparison import inside
 
     document = Document(File.read(path).text)
     block = document.block_named(name)

@@ -77,19 +77,19 @@ class Checked(Results):
 
     def keep(self, outcome: Outcome, run: Run) -> None:
         """Compare a result with the old one."""
-        from orgrest.run import snapshot
+        from orgrest.run import comparison, expect
 
         del run
-        allowed = outcome.volatile or snapshot.Volatile()
+        allowed = outcome.volatile or comparison.Volatile()
         allowed = attrs.evolve(allowed, headers=(*allowed.headers, *self.volatile))
         old, new = outcome.change or ("", "")
         try:
-            if snapshot.difference(old, new, allowed):
+            if comparison.difference(old, new, allowed):
                 self._fail(outcome, "the result would change")
         except OrgrestError as error:
             self._fail(outcome, f":volatile: {error.reason}")
         for test in outcome.tests:
-            if test.subject == snapshot.SUBJECT and not test.held and outcome.change is None:
+            if test.subject == expect.SUBJECT and not test.held and outcome.change is None:
                 self._fail(outcome, test.reason)
         for path, content in outcome.files:
             if not path.is_file() or path.read_bytes() != content:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from orgrest.files import File
 
 EVERY = 0.3  # seconds between looks at the files
-_Stamp = tuple[int, int, int]
+
+
+class _Stamp(NamedTuple):
+    modified: int
+    size: int
+    inode: int
 
 
 class Watched:
@@ -57,8 +62,8 @@ class Watched:
         """Return a file that has changed since the run read or wrote it, or None."""
         for path, (file, known) in self._documents.items():
             now = _stamp(path)
-            if now is None or now == known:
-                continue  # an editor may be replacing it
+            if now is None or not now.size or now == known:
+                continue  # an editor may be replacing or writing it
             if not file.is_unchanged():
                 return path
             self._documents[path] = file, now
@@ -80,11 +85,22 @@ def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
         watched.end()
         try:
             click.echo("orgrest: waiting for a change (Ctrl-C ends)", err=True)
-            while (path := watched.changed()) is None:
-                time.sleep(EVERY)
+            path = _wait(watched)
             click.echo(f"orgrest: {path} has changed", err=True)
         except KeyboardInterrupt:
             return status
+
+
+def _wait(watched: Watched) -> Path:
+    """Return a file that has changed, once it no longer does: an editor may still write it."""
+    before: tuple[Path, _Stamp | None] | None = None
+    while True:
+        path = watched.changed()
+        now = None if path is None else (path, _stamp(path))
+        if path is not None and now == before:
+            return path
+        before = now
+        time.sleep(EVERY)
 
 
 def _environment(folder: Path) -> dict[Path, _Stamp | None]:
@@ -96,5 +112,5 @@ def _environment(folder: Path) -> dict[Path, _Stamp | None]:
 def _stamp(path: Path) -> _Stamp | None:
     with contextlib.suppress(OSError, ValueError):
         found = path.stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return _Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
     return None

@@ -74,5 +74,6 @@ def read(source: Source) -> Collection:
     for one in FORMATS:
         if one.read is not None and one.recognizes(source):
             return one.read(source)
-    readable = ", ".join(one.title for one in FORMATS if one.read is not None)
-    raise ConversionError(f"this is none of what can be imported: {readable}", file=source.name)
+    supported = ", ".join(one.title for one in FORMATS if one.read is not None)
+    reason = f"not a format that orgrest can import; supported: {supported}"
+    raise ConversionError(reason, file=source.name)

@@ -17,23 +17,21 @@ import attrs
 
 from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
-from orgrest.convert.shared.authorization import Authorization, header_of
-from orgrest.convert.shared.forms import encoded_form, multipart
+from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
     Folder,
     Inclusion,
-    Note,
     Piece,
     Request,
 )
+from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.convert.shared.variables import Names
 from orgrest.http.assertions.language import Found, find
 from orgrest.http.syntax import TCHARS
-from orgrest.model import explained
 
 _REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
 _BEGINS: Final = re.compile(
@@ -70,7 +68,7 @@ _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1"
 class _Entry:
     """A request as far as read, and its response."""
 
-    line: int
+    given: Fields
     method: str
     url: str
     comments: list[str]
@@ -88,7 +86,6 @@ class _Entry:
     captures: list[str] = attrs.field(factory=list)
     answered: bool = False
     expected: list[str] = attrs.field(factory=list)
-    notes: list[Note] = attrs.field(factory=list)
 
 
 def recognizes(source: Source) -> bool:
@@ -101,13 +98,15 @@ def read(source: Source) -> Collection:
     return Collection(Folder("", tuple(_Reader(source.text, source.name).requests())))
 
 
-class _Reader:
+class _Reader(Reader):
     """The state of a pass over the lines."""
 
+    _entry: _Entry
+
     def __init__(self, text: str, name: str) -> None:
+        super().__init__()
         self._lines = text.replace("\r\n", "\n").split("\n")
         self._name = name
-        self._names = Names()
         self._at = 0
 
     def requests(self) -> Iterator[Request]:
@@ -124,7 +123,8 @@ class _Reader:
                 if entry is not None:
                     yield self._made(entry)
                 url = _COMMENT.sub("", match["url"]).strip()
-                entry = _Entry(self._at, match["method"], url, comments)
+                given = Fields({}, f"{self._name}:{self._at}")
+                entry = _Entry(given, match["method"], url, comments)
                 section, in_body, comments = "headers", False, []
             elif entry is None or line.startswith("#"):
                 if line and not line.startswith("#"):
@@ -149,7 +149,7 @@ class _Reader:
         yield self._made(entry)
 
     def _note(self, entry: _Entry, reason: str) -> None:
-        entry.notes.append(Note(f"{self._name}:{self._at}", reason))
+        entry.given.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
         """Take a line of a body, and the whole of one in backquotes."""
@@ -200,7 +200,7 @@ class _Reader:
         elif key == "variable" and (match := re.fullmatch(r"([\w-]+)=(.*)", value)):
             given = match[2].strip()
             given = json.loads(given) if re.fullmatch(_QUOTED, given) else given
-            entry.definitions.append((self._names.name(match[1]), self._text(_plain(given))))
+            entry.definitions.append((self.names.name(match[1]), self._text(_plain(given))))
         elif key == "skip" and value == "true":
             entry.directives.append("disabled")
         elif key in ("delay", "max-time") and (match := re.fullmatch(r"(\d+)\s*(ms|s)?", value)):
@@ -216,7 +216,7 @@ class _Reader:
         if found is None:
             self._note(entry, f"[Captures] {key}: {value}")
         else:
-            name = json.dumps(self._names.name(key))
+            name = json.dumps(self.names.name(key))
             entry.captures.append(f"pm.environment.set({name}, {found});")
 
     def _assertion(self, entry: _Entry, line: str) -> None:
@@ -271,61 +271,46 @@ class _Reader:
 
     def _variable(self, name: str) -> Variable:
         known = {"newUuid": "$uuid", "newDate": "$isoTimestamp"}
-        return Variable(known[name]) if name in known else self._names.variable(name)
+        return Variable(known[name]) if name in known else self.names.variable(name)
 
     def _made(self, entry: _Entry) -> Request:
-        place = f"{self._name}:{entry.line}"
-        try:
-            return self._request(entry, place)
-        except Exception as error:
-            notes = (Note(place, explained(error).reason), *entry.notes)
-            shown = f"{entry.method} {entry.url}"
-            return Request("", "", description=shown, notes=notes, place=place)
+        self._entry = entry
+        made = self.item(entry.given, "", Inherited())
+        shown = f"{entry.method} {entry.url}"
+        return made if made.method else attrs.evolve(made, description=shown)
 
-    def _request(self, entry: _Entry, place: str) -> Request:
+    def draft(self, _given: Fields, _around: Inherited) -> Draft:
+        """Return the request of the entry just read. Raises ConversionError."""
+        entry = self._entry
         url = self._text(_plain(entry.url))
-        pairs = [(self._text(a), self._text(_plain(b))) for a, b in entry.query]
-        query = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
-        url += f"{'&' if '?' in url else '?'}{query}" if query else ""
-        headers = [(self._text(a), self._text(_plain(b))) for a, b in entry.headers]
+        if query := pairs_encoded(self._pairs(entry.query)):
+            url += f"{'&' if '?' in url else '?'}{query}"
+        headers = [one for one in self._pairs(entry.headers) if one[0].lower() != "content-length"]
         if entry.cookies:
             shown = "; ".join(f"{a}={self._text(_plain(b))}" for a, b in entry.cookies)
             headers.append(("Cookie", shown))
         body, kind = self._body(entry, _trimmed(entry.body))
-        headers = [one for one in headers if one[0].lower() != "content-length"]
-        if kind and not any(key.lower() == "content-type" for key, _ in headers):
-            headers.append(("Content-Type", kind))
-        authorization = Authorization()
+        authorization = None
         if entry.user is not None:
             user, password = (self._text(_plain(one)) for one in entry.user)
-            found = header_of("basic", {"username": user, "password": password})
-            authorization, problem = found
-            if problem:
-                self._note(entry, f"[BasicAuth] {problem}")
-        url, headers = authorization.applied(url, headers)
+            parameters = {"username": user, "password": password}
+            authorization, _ = self.credentials(entry.given, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
-        directives = [*entry.directives, *([] if entry.follows else ["no-redirect"])]
-        return Request(
-            entry.method,
-            url,
-            headers=tuple(headers),
-            body=body,
-            directives=tuple(directives),
-            assertions=tuple(dict.fromkeys(entry.assertions)),
-            after=("\n".join(entry.captures),) if entry.captures else (),
-            definitions=tuple(entry.definitions),
-            description="\n".join(entry.comments),
-            notes=tuple(entry.notes),
-            place=place,
-            shorthand=entry.user is not None,
-        )
+        captures = ["\n".join(entry.captures)] if entry.captures else []
+        return Draft(
+            entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
+            scripts=([], captures), assertions=entry.assertions, described=entry.comments,
+            directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
+        )  # fmt: skip
+
+    def _pairs(self, given: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(self._text(name), self._text(_plain(value))) for name, value in given]
 
     def _body(self, entry: _Entry, text: str) -> tuple[tuple[Piece, ...] | None, str]:
         """Return the body, and the type that hurl sends with it."""
         if not text:
             if entry.form is not None:
-                pairs = [(self._text(a), self._text(_plain(b))) for a, b in entry.form]
-                form = "&".join(f"{encoded_form(a)}={encoded_form(b)}" for a, b in pairs)
+                form = pairs_encoded(self._pairs(entry.form))
                 return (form,), "application/x-www-form-urlencoded"
             if entry.parts is not None:
                 return multipart([self._part(a, b) for a, b in entry.parts])
@@ -359,13 +344,12 @@ class _Reader:
         given = f',"variables":{self._text(variables.strip())}' if variables else ""
         return f"{found}{given}}}"
 
-    def _part(self, key: str, value: str) -> tuple[str, str, str, str, bool]:
+    def _part(self, key: str, value: str) -> Part:
         name, match = self._text(key), _FILE.fullmatch(value)
         if match is None:
             return name, self._text(_plain(value)), "", "", False
         path = match["path"].strip()
-        kind = (match["kind"] or "").strip() or form_type(path)
-        return name, texts.literal(path), texts.literal(path.rpartition("/")[2]), kind, True
+        return file_part(name, path, (match["kind"] or "").strip() or form_type(path))
 
     def _expected(self, entry: _Entry, text: str) -> None:
         """Assert the body that a response is to have, as far as assertions can express it."""

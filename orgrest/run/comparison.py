@@ -1,24 +1,32 @@
-"""Compares two responses of the history, or one with the result in its document.
+"""Compares responses: two of the history, one with the result in its document, or two results.
 
-JSON is compared by structure, other text by lines. A body that was kept only in part is never said
-to be the same: its digest decides.
+Responses that are kept are compared by structure if they are JSON, other text by lines. A body that
+was kept only in part is never said to be the same: its digest decides.
+
+Results are compared as they stand in a document, except for volatile parts. Dates and durations may
+always differ; `:volatile` names more: headers, jq paths such as `.id`, and patterns between
+slashes. What came of assertions is told by itself and not compared.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from orgrest.http import patterns
 from orgrest.http.assertions.judging import unified
+from orgrest.http.responses import json_of
 from orgrest.model import OrgrestError
+from orgrest.org.text import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from orgrest.run.record import Record
+    from orgrest.org.arguments import Arguments
 
 VOLATILE = frozenset({"date"})
 """Headers that differ in every response, in lower case."""
@@ -28,6 +36,19 @@ _MOST = 1000
 _WHICH = re.compile(
     r"(?://|<!--|/\*|#|;;|)[ \t]*(?:(?P<request>[A-Z]+) \S+|HTTP/[\d.]+ (?P<status>\d{3})\b.*)$"
 )
+
+_WORD = re.compile(r"/((?:\\.|[^/\\])+)/(?=\s|$)|(\S+)")
+_BLOCK = re.compile(
+    r"[ \t]*#\+begin_[^\n]*\n(.*)^[ \t]*#\+end_[^\n]*\n?",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+_FIXED = re.compile(r"^: ?", re.MULTILINE)
+_TESTS = re.compile(
+    r"(?:^[ \t]*+(?:[:,|-] ?)?(?:(?://|<!--|/\*|#|;;) )?(?:ok|FAILED)  [^\n]*(?:\n|\Z))+"
+    r"(?=[ \t]*#\+end_|\s*\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REPLACED = "..."
 
 
 @attrs.frozen
@@ -52,7 +73,9 @@ class Difference:
         return f"{self.place}: {self.old} -> {self.new}"
 
 
-def compare(old: Record, new: Record, volatile: Collection[str] = ()) -> list[Difference]:
+def compare(
+    old: Mapping[str, Any], new: Mapping[str, Any], volatile: Collection[str] = ()
+) -> list[Difference]:
     """Return the differences of the responses of two records, leaving out `volatile` headers."""
     before, after = old["exchanges"], new["exchanges"]
     ignored = VOLATILE | {name.lower() for name in volatile}
@@ -70,7 +93,7 @@ def compare(old: Record, new: Record, volatile: Collection[str] = ()) -> list[Di
     return found
 
 
-def compare_stored(text: str, record: Record) -> list[Difference]:
+def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
     """Return how the last response of a record differs from a document's result `text`.
 
     Compared are the body, if that has text, and the status, if the result shows it. Raises
@@ -97,7 +120,9 @@ def compare_stored(text: str, record: Record) -> list[Difference]:
     return found
 
 
-def _of_exchanges(old: Record, new: Record, ignored: Collection[str]) -> Iterator[Difference]:
+def _of_exchanges(
+    old: Mapping[str, Any], new: Mapping[str, Any], ignored: Collection[str]
+) -> Iterator[Difference]:
     before, after = old["response"], new["response"]
     if before is None or after is None:
         yield from _of_values(
@@ -121,7 +146,7 @@ def _by_name(headers: list[list[str]], ignored: Collection[str]) -> dict[str, st
     return found
 
 
-def _of_bodies(old: Record, new: Record) -> Iterator[Difference]:
+def _of_bodies(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     if "text" not in old or "text" not in new:
         shown = [
             json.dumps(one["text"][:60])
@@ -206,3 +231,93 @@ def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference
 
 def _shown(value: Any) -> str | None:
     return None if value is _NONE else json.dumps(value, ensure_ascii=False)
+
+
+@attrs.frozen
+class Volatile:
+    """What may differ between two results: headers by name, jq paths, patterns."""
+
+    headers: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, arguments: Arguments) -> Volatile:
+        """Parse the header argument `:volatile`."""
+        headers: list[str] = []
+        paths: list[str] = []
+        found: list[str] = []
+        for match in _WORD.finditer(arguments.get("volatile")):
+            if match[1]:
+                found.append(match[1].replace("\\/", "/"))
+            else:
+                (paths if match[2].startswith(".") else headers).append(match[2])
+        return cls(tuple(headers), tuple(paths), tuple(found))
+
+
+def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
+    """Return the differences of two results as lines, () if there are none.
+
+    Results are texts of a document, as they stand there. Raises OrgrestError if a jq path or a
+    pattern is none.
+    """
+    if old == new:
+        return ()
+    before, after = (_TESTS.sub("", inside(text)) for text in (old, new))
+    if volatile.paths:
+        before, after = _without_paths(before, after, volatile.paths)
+    headers = volatile.headers
+    if volatile.paths or volatile.patterns:
+        headers = (*headers, "Content-Length")  # which depends on these
+    before, after = (without_volatile(text, headers).strip() for text in (before, after))
+    for pattern in volatile.patterns:
+        before, after = (patterns.replaced(pattern, one, _REPLACED) for one in (before, after))
+    if before == after:
+        return ()
+    return unified(before, after) or ("the result differs in its end",)
+
+
+def without_volatile(text: str, names: Iterable[str]) -> str:
+    """Remove the volatile lines of a result: dates, durations, named headers."""
+    headers = "|".join(re.escape(name) for name in (*VOLATILE, *names))
+    return re.sub(
+        rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
+        rf"(?:(?:{headers}): .*|Request duration: [0-9.]+s(?: -->| \*/)?)$",
+        r"\1",
+        text,
+        flags=re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def inside(text: str) -> str:
+    """Return the text of a result without what Org puts around it, where that is all of it."""
+    text = textwrap.dedent(text).strip("\n")
+    while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
+        text = unescape(block[1]).strip("\n")
+    lines = text.split("\n")
+    return _FIXED.sub("", text) if all(line.startswith(":") for line in lines) else text
+
+
+def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
+    """Remove the values at jq paths from two results, if both begin with JSON."""
+    try:
+        (one, rest), (other, others) = _begun(before), _begun(after)
+    except (ValueError, RecursionError):
+        return before, after
+    from orgrest.rendering import jq
+
+    both = json.dumps([one, other])
+    made = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
+    first, second = json_of(made)
+    return f"{_pretty(first)}\n{rest}", f"{_pretty(second)}\n{others}"
+
+
+def _begun(text: str) -> tuple[Any, str]:
+    """Return the JSON value that a text begins with, and the rest."""
+    start = len(text) - len(text.lstrip())
+    value, end = json.JSONDecoder().raw_decode(text, start)
+    return value, text[end:].lstrip("\n")
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from orgrest.org.document import Document
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
+    from orgrest.run.comparison import Volatile
     from orgrest.run.plan import StepId
-    from orgrest.run.snapshot import Volatile
 
 
 _Value = TypeVar("_Value")

@@ -123,16 +123,22 @@ def defined_at(
 
 
 def names_in(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield what a request of a request file refers to in double braces, in order."""
+    """Yield the names that a request refers to, in order: in double braces, or as `:name`."""
     templates = [parsed.target]
     for item in parsed.headers:
         if isinstance(item, HeaderLine):
             templates += [item.name, item.value]
     if parsed.body is not None:
         templates.append(parsed.body.template)
+
+    def defined(name: str) -> bool:
+        found = parsed.definition(name)
+        return found is not None and (parsed.restclient or found.mark == ":")
+
+    lengths = sorted(parsed.known.lengths, reverse=True)
     for template in templates:
-        text = template.text
-        for one in references(text, 0, len(text), (), lambda _: False, restclient=False):
+        text, restclient = template.text, parsed.restclient
+        for one in references(text, 0, len(text), lengths, defined, restclient=restclient):
             if one.literal is None:
                 yield one.name
 

@@ -73,7 +73,7 @@ class ResultWriter:
         arguments = task.arguments
         words = arguments.results
         if "volatile" in arguments:
-            from orgrest.run.snapshot import Volatile
+            from orgrest.run.comparison import Volatile
 
             outcome = attrs.evolve(outcome, volatile=Volatile.of(arguments))
         same = expects_same(arguments)
@@ -108,10 +108,11 @@ class ResultWriter:
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
         """Tell whether a result equals the one in the document."""
-        from orgrest.run import snapshot
+        from orgrest.run.comparison import Volatile
+        from orgrest.run.expect import judge_same
 
         place = (self._file, task.line)
-        return snapshot.judge(old, new, files, snapshot.Volatile.of(task.arguments), place)
+        return judge_same(old, new, files, Volatile.of(task.arguments), place)
 
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str

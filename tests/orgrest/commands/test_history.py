@@ -520,7 +520,7 @@ def test_what_a_run_writes_does_not_start_the_next(document, server, tmp_path) -
         server.body = b'{"a": 2}'
         changed = path.with_suffix(".new")
         changed.write_text(path.read_text() + "\n* more\n")
-        changed.replace(path)  # at once: an empty document would be run, too
+        changed.replace(path)
         watching.waits()
         assert len(server.requests) == 4
         assert '"a": 2' in path.read_text()
@@ -552,3 +552,19 @@ def test_a_document_that_is_not_there_yet_is_waited_for(document, server) -> Non
 
 def test_standard_input_cannot_be_watched(orgrest) -> None:
     assert orgrest("-", "--watch").status == 2
+
+
+def test_a_document_is_run_when_its_editor_has_written_all_of_it(document, server) -> None:
+    path = document("### one\nGET HOST/\n")
+    text = path.read_text()
+    with Watching(server, "a.http") as watching:
+        watching.waits()
+        path.write_text("")
+        time.sleep(1)  # several looks at the file
+        with path.open("w") as stream:
+            for part in (text, "\n### two\n", text.split("\n", 1)[1].replace("GET", "PUT")):
+                stream.write(part)
+                stream.flush()
+                time.sleep(0.1)
+        watching.waits()
+        assert [one.split(b" ", 1)[0] for one in server.requests] == [b"GET", b"GET", b"PUT"]

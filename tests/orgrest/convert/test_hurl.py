@@ -136,7 +136,7 @@ def test_what_an_assertion_can_say_becomes_one(
         ("[Options]\ninsecure: true", "[Options] insecure: true"),
         ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
         ("[New]\na: b", "[New] a: b"),
-        ("[BasicAuth]\nme: {{a}} {{b}}", "[BasicAuth] Basic needs a name and a password"),
+        ("[BasicAuth]\nme: {{a}} {{b}}", "auth: Basic needs a name and a password"),
         ("what is this", "this is not understood: what is this"),
         ("hex,xy;", "this is not hex"),
     ],
@@ -168,4 +168,4 @@ def test_escapes_are_characters(tmp_path: Path) -> None:
 def test_what_is_no_file_of_hurls_is_not_taken_for_one(text: str, tmp_path: Path) -> None:
     done = imported(tmp_path, text)
     assert done.exit_code in (0, 2)
-    assert done.exit_code == 0 or "none of what can be imported" in done.stderr
+    assert done.exit_code == 0 or "not a format that orgrest can import" in done.stderr

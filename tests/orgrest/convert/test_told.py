@@ -241,3 +241,14 @@ def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None
     words = ["export", "--to", "curl", "-", "--stdin-name", "a.org"]
     done = CliRunner().invoke(program, words, input=text)
     assert done.stdout == '#!/bin/sh\nh=http://h\n\n# n\ncurl "${h}"/a\n'
+
+
+@pytest.mark.parametrize("name", ["a.http", "a.org"])
+def test_a_variable_of_the_environment_that_is_not_set_remains_one(
+    name: str, tmp_path: Path
+) -> None:
+    text = ':token := env("NOT_SET_HERE")\nGET http://h/\nAuthorization: Bearer :token\n'
+    block = f"#+begin_src restclient\n{text}#+end_src\n"
+    done = export(written(tmp_path, block if name == "a.org" else text, name), "curl")
+    assert done.exit_code == 0, done.stderr
+    assert "'Authorization: Bearer '\"${token}\"" in done.stdout

@@ -144,7 +144,7 @@ curl "$HOST/$(date)"
         ("text", "reason"),
         [
             ("curl 'http://x/", "source:1: this is not a shell command: it ends inside a quote"),
-            ("for x in 1; do echo $x; done", "none of what can be imported"),
+            ("for x in 1; do echo $x; done", "not a format that orgrest can import"),
         ],
     )
     def test_what_is_no_script_is_an_error(self, text: str, reason: str, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ class TestHar:
             ('{"log": ', "1:9: this is not JSON"),
             ('{"a":' * 500 + "1" + "}" * 500, "nested"),
             ('{"method": "a b", "url": "x", "headers": []}', "no method or no URL"),
-            ('{"other": 1}', "none of what can be imported"),
+            ('{"other": 1}', "not a format that orgrest can import"),
         ],
     )
     def test_what_is_malformed_is_an_error(self, content: str, reason: str, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_fields_are_those_that_the_documentation_has(
     buffer = editor.open(tmp_path / "a.http", f"GET {server.url}/json\n?? status == 201\n", "http")
     buffer.command("orgrest.send")
     [found] = told(editor)
-    added = {"pretty", "language", "uri"}
+    added = {"pretty", "whole", "language", "uri"}
     assert set(found) | added | {"problem"} == own
     assert added < set(body_of(found))
     record = found["record"]
