@@ -13,7 +13,9 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, safe
+from orgrest.commands.console import complain, safe, text_of
+from orgrest.commands.options import inputs_of, settings_of, with_options
+from orgrest.options import EXPORT
 
 
 @program.command()
@@ -144,6 +146,39 @@ def _read_call(text: bytes) -> dict[str, Any]:
         if not isinstance(call.get(name), kind):
             raise click.UsageError(f"the JSON object has no {name}, or one of the wrong type")
     return call
+
+
+@program.command()
+@click.argument("file", shell_complete=documents)
+@with_options(EXPORT)
+def curl(file: str, **given: Any) -> None:
+    """Print requests as complete curl commands, secrets included.
+
+    Used by orgrest.el. Nothing is sent; a request that needs another one's response is an error.
+
+    \b
+    orgrest curl api.http --line 12
+    """
+    import attrs
+
+    from orgrest.convert.curl import to_command
+    from orgrest.files import is_request_file
+    from orgrest.org.blocks import ALL_LANGUAGES
+    from orgrest.run.run import Run
+    from orgrest.run.services import Services
+
+    path, text = text_of(file, given["stdin_name"])
+    found = settings_of(EXPORT, given, inputs_of(EXPORT, given, path.resolve().parent))
+    settings = attrs.evolve(found, languages=ALL_LANGUAGES, dry_run=True, complete=True)
+    services, plain = Services.of_user(), is_request_file(path)
+    run = Run(text, file=str(path), settings=settings, services=services, plain=plain)
+    commands: list[str] = []
+    for outcome in run.outcomes():
+        if outcome.reason is not None:
+            complain(safe(str(outcome.reason), outcome.secrets))
+            sys.exit(1)
+        commands += (to_command(exchange.request) for exchange in outcome.exchanges)
+    click.echo("\n".join(commands))
 
 
 @program.command()

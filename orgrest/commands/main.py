@@ -38,6 +38,7 @@ COMMANDS = {
     "import": "orgrest.commands.importing:import_",
     "export": "orgrest.commands.exporting:export",
     "complete": "orgrest.commands.editor:complete",
+    "curl": "orgrest.commands.editor:curl",
     "lsp": "orgrest.commands.editor:lsp",
     "emacs": "orgrest.commands.editor:emacs",
     "babel": "orgrest.commands.editor:babel",

@@ -607,8 +607,7 @@ Point is before the head of the response."
 The values of variables are in it, secrets included: it has to work."
   (interactive)
   (pcase-let ((`(,status ,output ,errors)
-               (orgrest--call (orgrest--text) "export" "-" "--to" "curl"
-                              "--stdin-name" (orgrest--file) "--line" (number-to-string (line-number-at-pos nil t)))))
+               (orgrest--call (orgrest--text) "curl" "-" "--stdin-name" (orgrest--file) "--line" (number-to-string (line-number-at-pos nil t)))))
     (unless (eql status 0)
       (user-error "%s" (orgrest--plain errors)))
     (kill-new (orgrest--trim output))
