@@ -161,12 +161,12 @@ def is_binary(response: Response, kind: str) -> bool:
         return bool(body)
     if kind.startswith("text/") or kind in LANGUAGES or kind.endswith(("+json", "+xml")):
         codec = _codec_of(response, kind)[0]
-        sample = _decoder(codec, "replace").decode(body[:_PIECE])
+        sample = codecs.getincrementaldecoder(codec)("replace").decode(body[:_PIECE])
         strange = len(_STRANGE.findall(sample))
         return strange >= _FEW and (strange > 0.3 * len(sample) or sample.count("\0") >= _FEW)
     if any(body.startswith(bom) for bom, _ in _BOMS):
         return False
-    decoder = _decoder("utf-8", "strict")
+    decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:
         # The size limit may have cut a character in two, which does not make the body binary.
         pieces = (decoder.decode(body[at : at + _PIECE]) for at in range(0, len(body), _PIECE))
@@ -184,24 +184,28 @@ def decode(response: Response, kind: str, size: int | None = None) -> tuple[str,
     codec, notes = _codec_of(response, kind)
     whole = len(body) == len(response.body)
     try:
-        text = _decoder(codec, "strict").decode(body, final=whole)
+        text = codecs.getincrementaldecoder(codec)("strict").decode(body, final=whole)
     except UnicodeDecodeError:
-        text = _decoder(codec, "backslashreplace").decode(body, final=whole)
+        text = codecs.getincrementaldecoder(codec)("backslashreplace").decode(body, final=whole)
         notes.append(f"bytes that are not {codec} are shown as \\xNN")
     return text.replace("\r\n", "\n"), notes
 
 
-def _decoder(codec: str, errors: str) -> codecs.IncrementalDecoder:
-    return codecs.getincrementaldecoder(codec)(errors)
-
-
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
     """Return the codec of a body, and notes about that choice."""
-    charset = _charset(response, kind)
+    match = _PARAMETER.search(response.header("Content-Type") or "")
+    charset = match and (match[1] if match[1] is not None else match[2])
+    if match is None:
+        beginning, within = response.body[:1024], None
+        if "xml" in kind or beginning.lstrip().startswith(b"<?xml"):
+            within = _XML_ENCODING.search(beginning)
+        elif "html" in kind:
+            within = _HTML_CHARSET.search(beginning)
+        charset = within and within[1].decode("ascii", "replace")
     codec = next((name for bom, name in _BOMS if response.body.startswith(bom)), None)
     if codec is not None and (not charset or charset.lower().startswith("utf")):
         return codec, []
-    codec = _codec(charset)
+    codec = _codec(charset) if charset else "utf-8"
     if codec in ("utf-16", "utf-32"):
         return f"{codec}-le", []  # the Encoding Standard's default without a BOM
     if codec is not None:
@@ -211,23 +215,8 @@ def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
     ]
 
 
-def _charset(response: Response, kind: str) -> str | None:
-    match = _PARAMETER.search(response.header("Content-Type") or "")
-    if match:
-        return match[1] if match[1] is not None else match[2]
-    beginning = response.body[:1024]
-    found = None
-    if "xml" in kind or beginning.lstrip().startswith(b"<?xml"):
-        found = _XML_ENCODING.search(beginning)
-    elif "html" in kind:
-        found = _HTML_CHARSET.search(beginning)
-    return found[1].decode("ascii", "replace") if found else None
-
-
-def _codec(charset: str | None) -> str | None:
+def _codec(charset: str) -> str | None:
     """Return Python's name of a charset, None if Python does not know it."""
-    if not charset:
-        return "utf-8"
     try:
         info = codecs.lookup(charset)
         "".encode(info.name)  # raises for a codec that is not a charset, like rot13

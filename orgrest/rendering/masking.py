@@ -99,7 +99,7 @@ def masked(
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):
-        return attrs.evolve(request, body=body)
+        return request if body == request.body else attrs.evolve(request, body=body)
     whole = {"method": request.method, "url": request.url}
     for name, value in request.headers:
         whole[name.lower()] = f"{whole.get(name.lower(), '')}\n{value}"

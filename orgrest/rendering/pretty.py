@@ -195,7 +195,8 @@ def _json_value(
         else:
             raise _NotUnderstoodError
         if (may_close and mark not in ("]", "}")) or last == ",":
-            piece = f"\n{'  ' * _depth_of(closers, mark)}{piece}"
+            depth = len(closers) - (mark in ("[", "{"))  # a bracket is above what is in it
+            piece = f"\n{'  ' * depth}{piece}"
         may_close = mark in ("[", "{") if mark else False
         out.write(piece)
         last = piece
@@ -204,11 +205,6 @@ def _json_value(
             raise _NotUnderstoodError
         if state == "after" and not closers:
             return out.getvalue(), at
-
-
-def _depth_of(closers: list[str], mark: str | None) -> int:
-    """Return the depth of the token just read; a bracket is one level above its contents."""
-    return len(closers) - (1 if mark in ("[", "{") else 0)
 
 
 def xml_text(text: str) -> str:

@@ -243,7 +243,7 @@ def _size(count: int) -> str:
 
 
 def _head(request: Request, response: Response, secrets: Collection[str]) -> tuple[str, ...]:
-    shown = masked(attrs.evolve(request, headers=(), body=None))
+    shown = masked(request, limit=0)
     lines = [f"{shown.method} {shown.url}"]
     for step in response.redirects:
         lines.append(f"{step.status} {mask(step.reason, secrets)} -> {mask(step.url, secrets)}")

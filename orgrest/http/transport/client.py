@@ -265,12 +265,14 @@ class Client:
             from orgrest.http.transport.events import check_events
 
             check_events(response)
-        timings = [hop.response.timing for hop in sending.hops if hop.response is not None]
+        if len(sending.hops) == 1:
+            return response
+        timings = (hop.response.timing for hop in sending.hops if hop.response is not None)
         return attrs.evolve(
             response,
             duration=time.monotonic() - start,
             redirects=tuple(redirects),
-            timing=timings[0] if len(timings) == 1 else sum(filter(None, timings), Timing()),
+            timing=sum(filter(None, timings), Timing()),
             warnings=(*warnings, *response.warnings),
         )
 

@@ -49,19 +49,14 @@ class Limits:
         `connect` limits connecting; no time exceeds the seconds `left`. Raises `TransportError` for
         an invalid time.
         """
-        limits = self
-        if timeout is not None:
-            limits = attrs.evolve(self, silence=timeout, total=timeout)
-        if connect is not None:
-            limits = attrs.evolve(limits, connect=connect)
-        if not (0 < limits.connect <= MAX_TIMEOUT):
-            raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
-        if not (0 < limits.silence <= MAX_TIMEOUT and 0 < limits.total <= MAX_TIMEOUT):
+        total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
+        connect = self.connect if connect is None else connect
+        if not all(0 < seconds <= MAX_TIMEOUT for seconds in (connect, silence, total)):
             raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
         if left is not None:
-            total = min(limits.total, left)
-            limits = attrs.evolve(limits, silence=min(limits.silence, total), total=total)
-        return attrs.evolve(limits, connect=min(limits.connect, limits.silence))
+            total = min(total, left)
+            silence = min(silence, total)
+        return Limits(min(connect, silence), silence, total, self.body, self.public)
 
     @property
     def wire(self) -> int:
