@@ -15,16 +15,16 @@ _INVISIBLE = re.compile(
 # GNU Emacs manual, "Specifying File Variables".
 _LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
 
+# The patterns below are compiled when they are first used: most runs show no text inside of Org.
 # What makes Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables"; Vim's
 # "modeline".
-_MODELINE = re.compile(r"(?:(?<=-)\*(?=-))|(?<!\S)(vim?(?:[<=>]?\d+)?|ex):", re.IGNORECASE)
-_LINK_TYPE = re.compile(r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])")
-_LINK = re.compile(r"\[(?=\[)|<(?=[\w+-]+:)")
+_MODELINE = r"(?i)(?:(?<=-)\*(?=-))|(?<!\S)(vim?(?:[<=>]?\d+)?|ex):"
+_LINK_TYPE = r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])"
+_LINK = r"\[(?=\[)|<(?=[\w+-]+:)"
 
 _END = r"(?=[ \t\n]|\Z)"
 # Org Syntax, "Elements": what a line of a paragraph may begin with.
-_START = re.compile(
-    r"""^(?!
+_START = r"""(?imx)^(?!
         [ \t]*+(?:
             $
             | (?! (?:[0-9]++|[A-Za-z])[.)](?:[ \t]|$)            # an item
@@ -32,26 +32,21 @@ _START = re.compile(
             | ["'{}\[\](),.;!?<>&`/=~$@%^_\\]                   # which `_LIVE` looks at
             | [-+][0-9] | \#[^\W_] | [^\x00-\x7f]
         )
-    )""",
-    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
-)
+    )"""
 # Org Syntax, "Objects": matches a character that could begin an object, that is, any character not
 # listed as allowed in its context.
-_LIVE = re.compile(
-    rf"""(?!
+_LIVE = rf"""(?x)(?!
         [^\W_] | [ \t\n"'}}\](),.;!?>&`#|*/+=~$-] | [^\x00-\x7f]
         | :{_END} | (?<=[ \t"'()\]}}=,;/?&.!-]):(?!:) | (?<=[0-9]):(?=[0-9])        # no link
         | [_^]{_END}                                            # no index
         | \\(?=["/]) | @(?!@) | %(?!%) | \{{(?!\{{)
         | \[(?: (?=[ \t\n"'\]{{]|\Z) | (?=(?:true|false|null)\b) | (?=-?[0-9]++[ \t\n,.\]]))
         | <(?: (?=[ \t\n/=!]|\Z) | (?=[A-Za-z][A-Za-z0-9]*+[ \t\n/>]))
-    )[\s\S]""",
-    re.VERBOSE,
-)
+    )[\s\S]"""
 # What opens and what closes emphasis, by `org-emphasis-regexp-components`.
-_OPENS = re.compile(r"""(?:^|(?<=[-\s('"{])|(?<=[^\x00-\x7f]))[*/+=~](?=\S)""", re.MULTILINE)
-_CLOSES = re.compile(r"""(?<=\S)[*/+=~](?=$|[-\s.,:!?;'")}\\\[]|[^\x00-\x7f])""", re.MULTILINE)
-_ENDS_VERBATIM = {sign: re.compile(rf"^{sign}|{sign}(?![^\W_])") for sign in "=~"}
+_OPENS = r"""(?m)(?:^|(?<=[-\s('"{])|(?<=[^\x00-\x7f]))[*/+=~](?=\S)"""
+_CLOSES = r"""(?m)(?<=\S)[*/+=~](?=$|[-\s.,:!?;'")}\\\[]|[^\x00-\x7f])"""
+_ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
@@ -65,14 +60,16 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 def without_settings(line: str) -> str:
     """Return a line in which no editor finds settings: a modeline, or local variables."""
-    return _MODELINE.sub(
-        lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a", visible(line, one_line=True)
+    return re.sub(
+        _MODELINE,
+        lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",
+        visible(line, one_line=True),
     )
 
 
 def without_links(line: str) -> str:
     """Return the text of a comment without Org's links, which can be opened in comments, too."""
-    return _LINK_TYPE.sub(r"\1 ", _LINK.sub(r"\g<0> ", line))
+    return re.sub(_LINK_TYPE, r"\1 ", re.sub(_LINK, r"\g<0> ", line))
 
 
 def in_heading(text: str) -> str:
@@ -99,18 +96,18 @@ def is_plain(text: str) -> bool:
 
     The check lists what is allowed, so it also rejects some texts that are plain.
     """
-    return _START.search(text) is None and is_plain_inside(text)
+    return re.search(_START, text) is None and is_plain_inside(text)
 
 
 def is_plain_inside(text: str) -> bool:
     """Return whether Org finds no markup in `text` when it does not begin a line."""
-    if _LIVE.search(text) or text.count("$") > 1:
+    if re.search(_LIVE, text) or text.count("$") > 1:
         return False
     opened: dict[str, int] = {}
-    for match in _OPENS.finditer(text):
+    for match in re.finditer(_OPENS, text):
         opened.setdefault(match[0], match.start())
     return not opened or all(
-        match.start() <= opened.get(match[0], len(text)) + 1 for match in _CLOSES.finditer(text)
+        match.start() <= opened.get(match[0], len(text)) + 1 for match in re.finditer(_CLOSES, text)
     )
 
 
@@ -120,6 +117,6 @@ def verbatim(text: str) -> str | None:
     Source: Org manual, "Emphasis and Monospace". The line has no leading or trailing blanks.
     """
     for sign, ends in _ENDS_VERBATIM.items():
-        if not ends.search(text):
+        if not re.search(ends, text):
             return f"{sign}{text}{sign}"
     return None

@@ -35,8 +35,13 @@ if TYPE_CHECKING:
     from orgrest.model import Bound, Request, Response, Secret
 
 
-def _paths(given: Any) -> tuple[Path, ...]:
+# With annotations: of a built-in function, attrs would parse the signature.
+def _tuple(given: Any) -> tuple[Any, ...]:
     return tuple(given)
+
+
+def _set(given: Any) -> frozenset[Any]:
+    return frozenset(given)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -68,14 +73,14 @@ class Inputs:
     """
 
     directory: Path = attrs.field(factory=Path)
-    allow_read: tuple[Path, ...] = attrs.field(default=(), converter=_paths)
+    allow_read: tuple[Path, ...] = attrs.field(default=(), converter=_tuple)
     environ: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     env_file: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     netrc: Path | None = None
     overrides: Mapping[str, str] = attrs.field(factory=dict)
     remembered: Mapping[str, str] = attrs.field(factory=dict)
-    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset, repr=False)
-    environments: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_set, repr=False)
+    environments: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
     seed: int | None = None
 
     @classmethod
