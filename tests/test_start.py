@@ -5,6 +5,7 @@ Counted in modules, not in seconds.
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -23,13 +24,13 @@ HEAVY = {
 }
 
 
-def loaded_by(code: str) -> set[str]:
+def loaded_by(code: str, *, check: bool = True) -> set[str]:
     """The modules that are loaded when Python has run the code and ends."""
     tell = (
         f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {code}"
     )
     done = subprocess.run(
-        [sys.executable, "-c", tell], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", tell], capture_output=True, text=True, timeout=120, check=check
     )
     return set(done.stderr.split())
 
@@ -67,3 +68,20 @@ def test_a_dry_run_loads_nothing_that_sends_or_shows_responses(tmp_path: Path) -
     assert not found & {
         f"orgrest.rendering.{name}" for name in ("results", "pretty", "layout", "jq")
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"), [(["--version"], 125), (["--dry-run", "FILE"], 235), (["FILE"], 365)]
+)
+def test_a_run_loads_few_modules(arguments: list[str], most: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.org"
+    with socket.socket() as listener:  # which answers nothing: all that sends is loaded
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        text = f"#+begin_src restclient\nGET http://127.0.0.1:{port}/\n#+end_src\n"
+        path.write_text(text)
+        given = [argument.replace("FILE", str(path)) for argument in arguments]
+        start = "from orgrest.commands.main import main; main()"
+        loaded = loaded_by(f"sys.argv[1:] = {given!r}; {start}", check=False)
+    assert "orgrest.commands.main" in loaded
+    assert len(loaded) <= most
