@@ -56,6 +56,105 @@ class _Named(values.RequestNames):
         return (name,) if name in self._names else ()
 
 
+class _Definitions(syntax.Definitions):
+    """The definitions of a request file; a part is read when a name in it is asked for.
+
+    `source` is the whole file.
+    """
+
+    def __init__(self, text: str, checked: Checked) -> None:
+        super().__init__()
+        self.source = Source(text)
+        self._checked = weakref.proxy(checked)
+        self._parts: dict[str, list[ParsedRegion]] = {}
+        for part in checked.parts:
+            for name in part.reading.definitions:
+                self._parts.setdefault(name, []).append(part)
+        self.lengths = {len(name) for name in self._parts}
+        sets = [part.reading.set_by_scripts for part in checked.parts]
+        self.set_by_scripts = frozenset().union(*sets)
+
+    def add(self, definition: syntax.Definition) -> None:
+        """Do nothing: it is the definition of a part, which is known."""
+
+    def before(self, name: str, offset: int) -> syntax.Definition | None:
+        """Return the last definition of `name` that starts before `offset`, or None."""
+        parts = self._parts.get(name, [])
+        at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
+        for part in reversed(parts[max(at - 2, 0) : at]):
+            found = [one for one in self._in(part, name) if one.span.start < offset]
+            if found:
+                return found[-1]
+        return None
+
+    def first(self, name: str) -> syntax.Definition | None:
+        """Return the first definition of `name`, or None."""
+        parts = self._parts.get(name)
+        return self._in(parts[0], name)[0] if parts else None
+
+    def _in(self, part: ParsedRegion, name: str) -> list[syntax.Definition]:
+        items = self._checked.document(part).items
+        return [one for one in items if isinstance(one, syntax.Definition) and one.name == name]
+
+
+class Checked:
+    """The requests of a document as they are checked: with all variables that they may use.
+
+    Those of a request file have offsets in the file, though its `parts` are parsed one by one.
+    """
+
+    def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
+        """Read nothing yet."""
+        self.parts = parts
+        self._text = text
+        self._known: dict[int, syntax.Document] = {}
+
+    @cached_property
+    def whole(self) -> syntax.Document:
+        """A request file, parsed as one document."""
+        return read(Source(self._text)) if len(self.parts) > 1 else self.parts[0].parsed
+
+    def document(self, part: ParsedRegion) -> syntax.Document:
+        """Return the contents of a part."""
+        if part.region.restclients is None:
+            return part.parsed
+        found = self._known.get(part.index)
+        if found is None:
+            known = self._definitions
+            span, restclients = part.region.span, part.region.restclients
+            found = read_part(known.source, span, known, is_restclients=restclients)
+            self._known[part.index] = found
+        return found
+
+    def text(self, part: ParsedRegion) -> tuple[int, str]:
+        """Return the text that the offsets in a part's document are of, and its start in it."""
+        if part.region.restclients is None:
+            return 0, part.region.text
+        return part.region.span.start, self._text
+
+    def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
+        """Return the request that an offset in the text of a part is about, or None."""
+        request = part.parsed.request_at(inside)
+        if request is not None:
+            number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
+            return self.document(part).requests[number]
+        if part.region.kept is not None:
+            return None
+        above = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
+        last = next(above, None)
+        return self.below(part) or (self.document(last).requests[-1] if last else None)
+
+    def below(self, part: ParsedRegion) -> syntax.ParsedRequest | None:
+        """Return the first request below a part of a request file, or None."""
+        parts = self.parts[part.index + 1 :] if part.region.kept is None else ()
+        found = next((one for one in parts if one.reading.starts), None)
+        return None if found is None else self.document(found).requests[0]
+
+    @cached_property
+    def _definitions(self) -> _Definitions:
+        return _Definitions(self._text, self)
+
+
 class Analysis:
     """The static analysis of a document; see the module's docstring."""
 
@@ -99,9 +198,8 @@ class Analysis:
         }
         """The caches of answers about the parts."""
         self._captured = Captured()
-        self._whole: syntax.Document | None = None
-        self._checked: dict[int, syntax.Document] = {}
         self.parts = self._read(divided=divided)
+        self.checked = Checked(text, self.parts)
         self.imports: Imports | None = None
         """The request files that this one imports; None if there are none."""
         self._files = files or RequestFiles()
@@ -109,8 +207,10 @@ class Analysis:
         if kind == "http":
             self._captured.share(self.parts, before._captured if before else None)
             if any(part.reading.imports for part in self.parts):
-                self.imports = Imports(self.whole, name, values.Context(start), self._files.read)
-                self._captured.named = frozenset(self.imports.named(self.whole.source))
+                self.imports = Imports(
+                    self.checked.whole, name, values.Context(start), self._files.read
+                )
+                self._captured.named = frozenset(self.imports.named(self.checked.whole.source))
         self._stamps = self._current_stamps()
         self._environments = environments.find(self._folder)
 
@@ -137,56 +237,6 @@ class Analysis:
             ParsedRegion(region, index, self._captured, BlockSettings, self._parsed)
             for index, region in enumerate(found)
         ]
-
-    @property
-    def whole(self) -> syntax.Document:
-        """A request file, parsed as one document."""
-        if self._whole is None:
-            self._whole = self.parts[0].parsed
-            if len(self.parts) > 1:
-                self._whole = read(Source(self.text))
-        return self._whole
-
-    def checked(self, part: ParsedRegion) -> syntax.Document:
-        """Return the requests of a part as they are checked: with all variables that they may use.
-
-        In a request file, their offsets are those in the file.
-        """
-        if part.region.restclients is None:
-            return part.parsed
-        found = self._checked.get(part.index)
-        if found is None:
-            known = self._definitions
-            span, restclients = part.region.span, part.region.restclients
-            found = read_part(known.source, span, known, is_restclients=restclients)
-            self._checked[part.index] = found
-        return found
-
-    def text_of(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return where a part begins in the text that the offsets of `checked` are of, and it."""
-        if part.region.restclients is None:
-            return 0, part.region.text
-        return part.region.span.start, self.text
-
-    def request_below(self, part: ParsedRegion) -> syntax.ParsedRequest | None:
-        """Return the first checked request below a part of a request file, or None."""
-        below = self.parts[part.index + 1 :] if self.document is None else ()
-        for one in below:
-            if one.reading.starts:
-                return self.checked(one).requests[0]
-        return None
-
-    def sets(self, part: ParsedRegion) -> Hashable:
-        """Stand for all that the document sets for a part."""
-        return part.earlier if self.document is not None else self._sets
-
-    @cached_property
-    def _sets(self) -> Hashable:
-        return hash(tuple([part.reading.sets for part in self.parts]))
-
-    @cached_property
-    def _definitions(self) -> _Definitions:
-        return _Definitions(self)
 
     def _settings_of(
         self, region: regions.Region, document: org.Document, inherited: header.Inherited
@@ -216,14 +266,14 @@ class Analysis:
     @cached_property
     def requests(self) -> Imports:
         """The requests of a request file, and of those that it imports, by name."""
-        return self.imports or Imports(self.whole, "", values.Context(self._inputs))
+        return self.imports or Imports(self.checked.whole, "", values.Context(self._inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that a name at `offset` of a request file refers to, or None.
 
         It comes with the position of its name.
         """
-        parsed, imports = self.whole, self.requests
+        parsed, imports = self.checked.whole, self.requests
         using = parsed.request_at(offset)
         request = imports.of(parsed.source, name, using.span.start if using else offset)
         file = imports.file(request.source) if request is not None else None
@@ -240,7 +290,7 @@ class Analysis:
         """Return the file whose path is at `offset`, or None."""
         if self.imports is None:
             return None
-        document = self.whole
+        document = self.checked.whole
         for item in document.items:
             if isinstance(item, syntax.Import) and item.path is not None:
                 start = item.path.offset(0)
@@ -306,25 +356,13 @@ class Analysis:
         """The names of requests, to which others may refer."""
         return self._captured.named
 
-    def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
-        """Return the request, as it is checked, that an offset in a part is about; or None."""
-        request = part.parsed.request_at(inside)
-        if request is None and self.document is None:
-            above = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
-            last = next(above, None)
-            return self.request_below(part) or (self.checked(last).requests[-1] if last else None)
-        if request is None:
-            return None
-        number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
-        return self.checked(part).requests[number]
-
     def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:
         """Return the context of a checked request, with the captures above, as far as known."""
         document = self.new_context()
         for one in self.parts:
             if one is not part and not one.captures:
                 continue
-            for above in self.checked(one).requests:
+            for above in self.checked.document(one).requests:
                 is_near = one is part or one.region.restclients is not None
                 if is_near and above.span.start >= request.span.start:
                     return part.context(document)
@@ -336,47 +374,6 @@ class Analysis:
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)
-
-
-class _Definitions(syntax.Definitions):
-    """The definitions of a request file; a part is read when a name in it is asked for.
-
-    `source` is the whole file.
-    """
-
-    def __init__(self, analysis: Analysis) -> None:
-        super().__init__()
-        self.source = Source(analysis.text)
-        self._analysis = weakref.proxy(analysis)
-        self._parts: dict[str, list[ParsedRegion]] = {}
-        for part in analysis.parts:
-            for name in part.reading.definitions:
-                self._parts.setdefault(name, []).append(part)
-        self.lengths = {len(name) for name in self._parts}
-        sets = [part.reading.set_by_scripts for part in analysis.parts]
-        self.set_by_scripts = frozenset().union(*sets)
-
-    def add(self, definition: syntax.Definition) -> None:
-        """Do nothing: it is the definition of a part, which is known."""
-
-    def before(self, name: str, offset: int) -> syntax.Definition | None:
-        """Return the last definition of `name` that starts before `offset`, or None."""
-        parts = self._parts.get(name, [])
-        at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
-        for part in reversed(parts[max(at - 2, 0) : at]):
-            found = [one for one in self._in(part, name) if one.span.start < offset]
-            if found:
-                return found[-1]
-        return None
-
-    def first(self, name: str) -> syntax.Definition | None:
-        """Return the first definition of `name`, or None."""
-        parts = self._parts.get(name)
-        return self._in(parts[0], name)[0] if parts else None
-
-    def _in(self, part: ParsedRegion, name: str) -> list[syntax.Definition]:
-        items = self._analysis.checked(part).items
-        return [one for one in items if isinstance(one, syntax.Definition) and one.name == name]
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:

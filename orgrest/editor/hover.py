@@ -101,7 +101,7 @@ def _known(text: str) -> str:
 def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurrence) -> str:
     """Describe a variable's value and definition."""
     inside = part.region.from_file(one.span.start)
-    request = analysis.request_at(part, inside)
+    request = analysis.checked.request_at(part, inside)
     value = None
     secrets = analysis.secrets
     if request is not None:
@@ -179,7 +179,7 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
     target = request.target
     start, end = target.offset(0), target.offset(len(target.text))
     if start <= inside <= end:
-        checked = analysis.request_at(part, inside) or request
+        checked = analysis.checked.request_at(part, inside) or request
         context = analysis.context_of(part, checked)
         url = masking.mask(check(checked, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)

@@ -76,7 +76,7 @@ def _linked(
 ) -> Iterator[tuple[syntax.Template, str]]:
     for item in part.parsed.items:
         if isinstance(item, syntax.Import) and item.path is not None and analysis.imports:
-            file = analysis.imports.imported(item.path.text, analysis.whole.source)
+            file = analysis.imports.imported(item.path.text, analysis.checked.whole.source)
             if file is not None:
                 yield item.path, file.path.as_uri()
         elif isinstance(item, syntax.ParsedRequest):
@@ -157,7 +157,7 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
         for one in names.in_part(part):
             if one.role != "use" or one.request or not _touches(one.span, within):
                 continue
-            request = analysis.request_at(part, part.region.from_file(one.span.start))
+            request = analysis.checked.request_at(part, part.region.from_file(one.span.start))
             if request is None:
                 continue
             key = request.span.start

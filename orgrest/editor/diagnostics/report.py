@@ -57,6 +57,10 @@ class Report:
         )
         self._context = analysis.new_context()
         self._around = self._outside()
+        self._sets: Hashable = None
+        """All that the parts of a request file set, if descriptions are looked at."""
+        if self._is_described and analysis.document is None:
+            self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}
         """The problems of parts as they can be reused, by cache key."""
         self._before = before._known if before and before._around == self._around else {}
@@ -108,7 +112,7 @@ class Report:
             if problems is None:
                 problems = tuple(self._problems(part))
             elif part.captures:
-                for request in analysis.checked(part).requests:
+                for request in analysis.checked.document(part).requests:
                     analysis.capture(request, self._context)
             if _is_reusable(part, problems):
                 self._known[key] = problems
@@ -131,8 +135,8 @@ class Report:
 
     def _problems(self, part: ParsedRegion) -> Iterator[Problem]:
         """Yield the problems of a part, with offsets in its text."""
-        analysis, document = self.analysis, self.analysis.checked(part)
-        base, text = analysis.text_of(part)
+        analysis, document = self.analysis, self.analysis.checked.document(part)
+        base, text = analysis.checked.text(part)
         context = part.context(self._context)
         given = part.given.arguments.values
         loose = given.get("prologue") or (
@@ -157,7 +161,7 @@ class Report:
                 analysis.capture(item, context)
                 definitions = []
                 start = item.span.end
-        below = analysis.request_below(part) if definitions else None
+        below = analysis.checked.below(part) if definitions else None
         if below is not None:  # which is the first one that may use these definitions
             checked = check(below, context, definitions)
             end = definitions[-1].span.end
@@ -170,16 +174,16 @@ class Report:
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
         analysis, context = self.analysis, part.context(self._context)
-        base, text = analysis.text_of(part)
+        base, text = analysis.checked.text(part)
         default = part.given.arguments.values.get("openapi")
         name = default if isinstance(default, str) else ""
-        for number, request in enumerate(analysis.checked(part).requests):
+        for number, request in enumerate(analysis.checked.document(part).requests):
             about = chosen(text, request, context, analysis.described, name)
             if about.broken is not None:
                 yield about.broken.moved(-base)
             if not about.descriptions:
                 continue
-            depends = (part.reading, part.given, self._around, analysis.sets(part))
+            depends = (part.reading, part.given, self._around, self._sets or part.earlier)
             key = (*depends, number, about.is_named, about.descriptions)
             make = partial(of_descriptions, text, request, context, about)
             found = self._of_descriptions.get(key, partial(_moved, make, -base))
