@@ -181,14 +181,17 @@ def _run(
     """Evaluate the files, and save what is `kept` for the next run; return the exit status."""
     from orgrest.commands import run
     from orgrest.files import FileError, write_private
+    from orgrest.http.sandbox import children
 
     status = 1
     try:
         client = services.client
         for warning in client.warnings if client else ():
             complain(f"warning: {warning}")
+        deadline = None if client is None else client.budget.deadline
         try:
-            status = max([run.evaluate(given, settings, services, shown) for given in paths])
+            with children.of_run(deadline):
+                status = max([run.evaluate(given, settings, services, shown) for given in paths])
         finally:
             for path, what in kept if services.client is not None else ():
                 if path is not None and what is not None:
@@ -197,6 +200,7 @@ def _run(
         complain(str(error))
         status = 1
     except KeyboardInterrupt:
+        children.end()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # a normal exit would wait for requests in progress

@@ -5,13 +5,15 @@ documents, responses, differences, the requests of a dry run and JSON go to stan
 command's module is imported when the command is called.
 
 Exit status: 0 on success; 1 if a request failed, a check found changes or a document could not be
-saved; 2 for wrong usage or an unreadable file; 130 after Ctrl-C.
+saved; 2 for wrong usage or an unreadable file; 130 after Ctrl-C,
+SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from orgrest.commands.evaluate import evaluate
 from orgrest.commands.program import SETTINGS, Command, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 COMMANDS = {
     "test": "orgrest.commands.test:test",
@@ -106,6 +108,23 @@ program = _Program(
 click.version_option(__version__)(program)
 
 
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does: what it started ends with it."""
+    before: list[int] = []
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # not with nohup
+            with contextlib.suppress(ValueError):  # in another thread
+                signal.signal(number, signal.default_int_handler)
+                before.append(number)
+    try:
+        yield
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -116,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             output.reconfigure(errors="backslashreplace")
     try:
         try:
-            program.main(arguments)
+            with _interruptible():
+                program.main(arguments)
         finally:
             if not sys.stdout.closed:  # the language server closes it
                 sys.stdout.flush()

@@ -167,6 +167,7 @@ def _run(
     """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
+    from orgrest.http.sandbox import children
     from orgrest.run.suite.jobs import SuiteRun
     from orgrest.run.suite.spool import Spool
 
@@ -177,6 +178,7 @@ def _run(
             spool = stack.enter_context(Spool(asked.jsonl, head))
         run = SuiteRun(plan, settings, services, control, jobs=asked.jobs, spool=spool)
         abandoned = False
+        stack.enter_context(children.of_run(control.budget.deadline))
         hold_signals = stack.enter_context(_interruptible(control))
         try:
             for brief in _with_progress(run.briefs(), plan, asked):
@@ -197,6 +199,7 @@ def _run(
                 status = status or 1
         _keep(asked.globals, services)
         if abandoned:
+            children.end()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)  # a normal exit would wait for requests in progress
@@ -253,6 +256,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     kinds = [signal.SIGINT, signal.SIGTERM]
+    kinds += [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []  # not on Windows
     before = [signal.signal(kind, end) for kind in kinds]
     timed = control.budget.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
     if timed:

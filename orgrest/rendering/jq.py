@@ -26,8 +26,9 @@ from typing import IO, cast
 
 import attrs
 
+from orgrest.http.sandbox.child import Child
 from orgrest.installing import install_command
-from orgrest.model import CaptureError
+from orgrest.model import BROKEN_OFF, CaptureError
 
 TIMEOUT = 10
 """The CPU time that a program may take, in seconds (wall-clock time where that is not limited)."""
@@ -218,7 +219,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     try:
-        child = subprocess.Popen(  # noqa: S603  (no shell; the options are checked)
+        child = Child(
             [*python, str(TIMEOUT), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -245,8 +246,13 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         except subprocess.TimeoutExpired:
             child.kill()
             status = None
+        except BaseException:  # Ctrl-C
+            child.kill()
+            raise
         for thread in threads:
             thread.join()
+    if child.broken_off:
+        raise CaptureError("jq was broken off: the run is over", code=BROKEN_OFF)
     if status is None or (_COUNTS and status == -signal.SIGXCPU):
         raise CaptureError(f"jq did not come to an end within {TIMEOUT} s")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:

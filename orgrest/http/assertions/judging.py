@@ -11,7 +11,7 @@ import attrs
 from orgrest.http.assertions import comparing
 from orgrest.http.assertions.operators import OPERATORS, Comparison
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.model import OrgrestError, Verdict, reads_status
+from orgrest.model import BROKEN_OFF, OrgrestError, Verdict, reads_status
 
 if TYPE_CHECKING:
     from orgrest.http.assertions.subjects import Tools
@@ -42,6 +42,8 @@ def judge(
         held = operator.judge(value, subject.read(expected), comparison) != negated
         said = "" if held or operator.why is None else operator.why(value, expected, comparison)
     except OrgrestError as error:
+        if error.code == BROKEN_OFF:  # it was not checked
+            raise
         return attrs.evolve(verdict, expected=expected, reason=error.reason)
     except RecursionError:
         return attrs.evolve(verdict, expected=expected, reason="the value is nested too deep")

@@ -6,7 +6,6 @@ and CPU time; it is started for the first job, and ends with its parent.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -17,8 +16,9 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
-from orgrest.http.sandbox import answers
-from orgrest.model import OrgrestError
+from orgrest.http.sandbox import answers, children
+from orgrest.http.sandbox.child import Child
+from orgrest.model import BROKEN_OFF, OrgrestError
 
 if TYPE_CHECKING:
     from orgrest.http.sandbox.answers import Shape
@@ -40,7 +40,7 @@ class Sandbox:
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
         """Prepare the process; it starts with the first job."""
         self._error = error
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -79,6 +79,8 @@ class Sandbox:
             process.kill()
             talk.join()
         line = out[0] if out else b""
+        if process.broken_off:
+            raise self._error(f"the {what} was broken off: the run is over", code=BROKEN_OFF)
         if late or (not line and _COUNTS and process.wait() == -signal.SIGPROF):
             raise self._error(f"the {what} did not come to an end within {timeout:g} s")
         if len(line) > MAX_OUTPUT:
@@ -94,11 +96,14 @@ class Sandbox:
             raise self._error(f"{reason}nested a value deeper than {answers.MAX_DEPTH}")
         return answer
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> Child:
+        children.check()
+        if self._process is not None and self._process.broken_off:
+            self.close()
         if self._process is None:
             environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
             worker = Path(__file__).with_name("worker.py")
-            self._process = subprocess.Popen(  # noqa: S603  (orgrest's own program, no shell)
+            self._process = Child(
                 [sys.executable, "-I", str(worker)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -120,7 +125,6 @@ def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> Non
 
 
 _FINDER = Sandbox()
-atexit.register(_FINDER.close)
 
 
 def find(kind: str, path: str, text: str) -> list[Any]:

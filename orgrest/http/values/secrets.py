@@ -366,27 +366,38 @@ def _run(command: Sequence[str]) -> str:
     import subprocess
     import sys
 
+    from orgrest.http.sandbox.child import Child
+
     program = shutil.which(command[0])
     if program is None or not os.path.isabs(program):  # noqa: PTH117 - one beside a document
         raise OrgrestError(f"{command[0]} is not installed, or not on PATH")
     # Only a terminal can answer questions; standard input may be the document, or an editor.
     asks = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
     try:
-        done = subprocess.run(  # noqa: S603 - the user's own settings, and no shell
+        child = Child(  # what asks on the terminal stays in the terminal's group
             [program, *command[1:]],
+            group=not asks,
             stdin=None if asks else subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-    except subprocess.TimeoutExpired:
-        raise OrgrestError(f"no answer within {PATIENCE:g} seconds") from None
     except OSError as error:
         raise OrgrestError(f"{program} cannot be started: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
-        raise OrgrestError(said[:_MOST_SAID] or f"it ended with status {done.returncode}")
+    with child:
+        try:
+            printed, errors = child.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise OrgrestError(f"no answer within {PATIENCE:g} seconds") from None
+        except BaseException:  # Ctrl-C
+            child.kill()
+            raise
+    if child.broken_off:
+        raise OrgrestError("it was broken off: the run is over")
+    if child.returncode:
+        said = errors.decode("utf-8", "replace").strip().split("\n")[-1]
+        raise OrgrestError(said[:_MOST_SAID] or f"it ended with status {child.returncode}")
     try:
-        return done.stdout.decode()
+        return printed.decode()
     except UnicodeDecodeError:
         raise OrgrestError("it is not UTF-8") from None

@@ -118,7 +118,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
     try:
         return search(text, pattern)
     except OrgrestError as error:
-        raise OrgrestError(f"{reason}; JavaScript: {error.reason}") from None
+        raise OrgrestError(f"{reason}; JavaScript: {error.reason}", code=error.code) from None
 
 
 # ---------------------------------------------------------------------------------- JSON Schemas

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from orgrest.http.sandbox import children
 from orgrest.http.transport.limits import Budget
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Control:
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
+        children.end()
 
     def abandon(self) -> None:
         """Let no job record anything any more."""

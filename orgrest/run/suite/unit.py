@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import attrs
 
 from orgrest.files import File, FileError, is_request_file
+from orgrest.http.sandbox import children
 from orgrest.model import explained
 from orgrest.run import record
 from orgrest.run.plan import Part
@@ -18,6 +19,7 @@ from orgrest.run.run import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from orgrest.http.transport.client import Client
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import Plan, Step
     from orgrest.run.record import Record
@@ -89,7 +91,13 @@ class Opened:
 
     def send(self, step: Step) -> Iterator[Record]:
         """Do a step; yield the record of each request that was sent for it."""
-        client = self._control.teardown_client() if step.part == "teardown" else None
+        if step.part == "teardown":
+            with children.allowed():
+                yield from self._sent(step, self._control.teardown_client())
+        else:
+            yield from self._sent(step, None)
+
+    def _sent(self, step: Step, client: Client | None) -> Iterator[Record]:
         outcomes = self.run.evaluate(step, client)
         while True:
             began, start = time.time(), time.monotonic()
