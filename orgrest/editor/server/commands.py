@@ -26,9 +26,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from orgrest.editor.positions import Place
-from orgrest.editor.server.background_run import BackgroundRun
 from orgrest.editor.server.documents import Document
-from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
 from orgrest.model import OrgrestError, explained
@@ -44,6 +42,8 @@ Token: TypeAlias = int | str | None
 
 
 async def _send(server: Server, document: Document, line: int, token: Token) -> dict[str, Any]:
+    from orgrest.editor.server.sending import send
+
     number = document.text.line_number(document.text.offset(Place(line, 0)))
     settings = Settings(server.inputs(document), languages=ALL_LANGUAGES, lines=(number,))
     found = await send(server, document, settings, token)
@@ -53,6 +53,8 @@ async def _send(server: Server, document: Document, line: int, token: Token) -> 
 async def _send_all_above(
     server: Server, document: Document, line: int, token: Token
 ) -> dict[str, Any]:
+    from orgrest.editor.server.sending import send
+
     number = document.text.line_number(document.text.offset(Place(line, 0)))
     settings = Settings(server.inputs(document), until=number)
     found = await send(server, document, settings, token)
@@ -64,6 +66,7 @@ async def _send_all_above(
 
 async def _copy_as_curl(server: Server, document: Document, line: int, _token: Token) -> str:
     from orgrest.convert.curl import to_command
+    from orgrest.editor.server.background_run import BackgroundRun
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
     run = BackgroundRun(

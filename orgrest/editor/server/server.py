@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -22,10 +23,10 @@ from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
 from orgrest.editor.server.notifications import Bodies
 from orgrest.editor.used_files import Described, RequestFiles
 from orgrest.http.values import Inputs
-from orgrest.run.logins import Logins
 
 if TYPE_CHECKING:
     from orgrest.editor.server.background_run import BackgroundRun
+    from orgrest.run.logins import Logins
     from orgrest.run.services import Services
 
 DELAY = 0.15
@@ -42,7 +43,6 @@ class Server(ServerOfClient):
         self.choices = Choices()
         self.scratch = ScratchFolder()
         self.bodies = Bodies(self.scratch)
-        self.logins = Logins()
         self.files = RequestFiles(self._opened)
         self.described = Described()
         """The files that open documents import."""
@@ -123,6 +123,13 @@ class Server(ServerOfClient):
             environments=self.choices.of(self.folder(document)),
             overrides=self.choices.settings["variables"],
         )
+
+    @cached_property
+    def logins(self) -> Logins:
+        """The logins of the user."""
+        from orgrest.run.logins import Logins
+
+        return Logins()
 
     def services(self, document: Document, **given: Any) -> Services:
         """Return what a run over a document uses besides a client: its globals, and logins."""

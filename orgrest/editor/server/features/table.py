@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.editor import body_layout, outline, pasted
-from orgrest.editor.hover import hover
+from orgrest.editor import outline
 from orgrest.editor.positions import Text
 from orgrest.editor.server import fragments
 from orgrest.editor.server.commands import COMMANDS, command, environments
@@ -52,6 +51,8 @@ async def _diagnostic(
 async def _hover(
     server: Server, document: Document, params: types.HoverParams
 ) -> types.Hover | None:
+    from orgrest.editor.hover import hover
+
     names, text = await server.names(document)
     offset = text.offset(to_place(params.position))
     found = await asyncio.to_thread(hover, names.analysis, names, offset)
@@ -252,6 +253,8 @@ async def _pasted(
     server: Server, document: Document, text: Text, version: int | None, where: Span
 ) -> list[types.CodeAction]:
     """Return the action that makes a request of what is pasted there, if anything is."""
+    from orgrest.editor import pasted
+
     one = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
     if one is None:
         return []
@@ -270,6 +273,8 @@ async def _body(
     offset: int,
 ) -> list[types.CodeAction]:
     """Return the action that lays out the body of the request there, if that can be done."""
+    from orgrest.editor import body_layout
+
     one = await asyncio.to_thread(body_layout.find, analysis, offset)
     if one is None:
         return []
