@@ -12,7 +12,7 @@ from orgrest.model import Span
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from orgrest.http.syntax import Assertion
 
@@ -55,8 +55,11 @@ class Lines:
 
     def __init__(self, text: str, part: Span | None = None) -> None:
         """Take the lines of a text, or of a `part` of it."""
-        split = _split(text, 0, len(text)) if part is None else _split(text, part.start, part.end)
-        self.all = [Line(raw.rstrip(BLANKS), start, raw) for start, raw in split]
+        self.all: list[Line] = []
+        start, end = (0, len(text)) if part is None else (part.start, part.end)
+        for raw in text[start:end].split("\n"):  # only LF ends a line
+            self.all.append(Line(raw.rstrip(BLANKS), start, raw))
+            start += len(raw) + 1
         self.at = 0
         self.unclosed = False
         self.state = LineState()
@@ -146,10 +149,3 @@ def target_of(
 def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
     removed = min(indent, len(text) - len(text.lstrip(" \t")))
     return text[removed:], start + removed
-
-
-def _split(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Return the lines of a part of `text` and their start offsets: only LF ends a line."""
-    for line in text[start:end].split("\n"):
-        yield start, line
-        start += len(line) + 1

@@ -36,6 +36,7 @@ from orgrest.http.transport.wire import (
     show,
 )
 from orgrest.model import (
+    Credentials,
     Headers,
     Redirect,
     Request,
@@ -234,7 +235,12 @@ class Client:
         redirects: list[Redirect] = []
         warnings: list[str] = []
         while True:
-            response = self._authenticated(request, url, sending)
+            pools = self._public if sending.limits.public else self._pools  # no pooled private one
+            response = (
+                self._exchange(request, url, sending, pools)
+                if request.credentials is None
+                else self._authenticated(request, request.credentials, url, sending, pools)
+            )
             location = response.header("Location")
             if not follow or response.status not in _REDIRECTS or location is None:
                 break
@@ -276,14 +282,18 @@ class Client:
             warnings=(*warnings, *response.warnings),
         )
 
-    def _authenticated(self, request: Request, url: Url, sending: _Sending) -> Response:
+    def _authenticated(
+        self,
+        request: Request,
+        credentials: Credentials,
+        url: Url,
+        sending: _Sending,
+        pools: Pools,
+    ) -> Response:
         """Send a request as often as its credentials require; return the last response."""
-        pools = self._public if sending.limits.public else self._pools  # no pooled private one
-        if request.credentials is None:
-            return self._exchange(request, url, sending, pools)
-        alone = Pools(self._sockets, self._tls) if request.credentials.one_connection else None
+        alone = Pools(self._sockets, self._tls) if credentials.one_connection else None
         try:
-            flow = request.credentials.flow(request, url.netloc, url.target)
+            flow = credentials.flow(request, url.netloc, url.target)
             sent = next(flow)
             while True:
                 response = self._exchange(sent, url, sending, alone or pools)
@@ -314,7 +324,7 @@ class Client:
                 lines,
                 target,
                 sending.deadline,
-                limits.wire,
+                8 * limits.body + 2**20,  # a body within its limit never takes more
                 public=limits.public,
                 last=not announced or (coding is not None and length is not None),
             )

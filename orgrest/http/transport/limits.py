@@ -58,11 +58,6 @@ class Limits:
             silence = min(silence, total)
         return Limits(min(connect, silence), silence, total, self.body, self.public)
 
-    @property
-    def wire(self) -> int:
-        """The maximum number of bytes received: a body within its limit never takes more."""
-        return 8 * self.body + 2**20
-
 
 class BrokenOffError(TransportError):
     """The run has to end before a request was answered."""

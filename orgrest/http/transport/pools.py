@@ -104,7 +104,7 @@ class Pools:
         if scheme == "https":
             options["ssl_context"] = self._tls(certificate)
         try:
-            manager = _manager(proxy, options)
+            manager = _through(proxy, options) if proxy else urllib3.PoolManager(**options)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise TransportError(f"not a proxy: {without_userinfo(proxy or '')}") from error
         pools = manager.pool_classes_by_scheme
@@ -165,9 +165,7 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
-    if proxy is None:
-        return urllib3.PoolManager(**options)
+def _through(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
     if is_socks(proxy):
         if find_spec("socks") is None:
             command = install_command("pysocks")

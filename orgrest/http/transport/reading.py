@@ -157,10 +157,10 @@ def read(
     except ValueError as error:  # http.client's word for a chunk of negative size
         raw.close()
         raise TransportError(DAMAGED_CHUNKS) from error
-    truncated = len(body) > limit
+    truncated, decoder = len(body) > limit, cast("Any", raw)._decoder
     if truncated:
         raw.close()
-    elif why is None and raw.tell() and _is_cut_short(cast("Any", raw)._decoder):
+    elif why is None and decoder is not None and raw.tell() and _is_cut_short(decoder):
         coding = show(raw.headers["Content-Encoding"])
         raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
     opened, end = exchange.opened, time.monotonic()
@@ -187,8 +187,6 @@ def _text(latin: str) -> str:
 
 def _is_cut_short(decoder: Any) -> bool:
     """Return whether one of urllib3's decoders expects more data, which they do not report."""
-    if decoder is None:
-        return False
     if hasattr(decoder, "_decoders"):  # for several codings
         return any(_is_cut_short(one) for one in decoder._decoders)
     inner = getattr(decoder, "_obj", None)
