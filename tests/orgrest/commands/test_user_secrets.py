@@ -459,6 +459,15 @@ def test_a_script_cannot_take_a_secret_elsewhere(
 
 
 @needs_engine
+def test_a_request_without_anything_of_a_script_goes_anywhere(
+    orgrest, one, good, evil, home
+) -> None:
+    attack(SCRIPTS["by a script before"] + "\n###\nGET EVIL/plain\n", good, evil, home)
+    assert orgrest("a.http").status == 1
+    assert [request.split()[1] for request in evil.requests] == [b"/plain"]
+
+
+@needs_engine
 def test_what_scripts_kept_of_a_secret_does_not_outlive_the_run(
     orgrest, one, good, evil, home
 ) -> None:
