@@ -7,7 +7,6 @@ other module can use them. Bytes that are not valid UTF-8 are kept in text as su
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -161,8 +160,6 @@ class ExpansionError(OrgrestError):
 
 UNREACHED = "unreached"
 """The code of a `TransportError` raised before anything was sent: no connection was established."""
-
-
 BROKEN_OFF = "broken-off"
 """The code of a `TransportError` raised because the run ends: nothing is to be sent again."""
 
@@ -445,21 +442,6 @@ class Verdict:
     line: int | None = None
     column: int | None = None
     about_status: bool = False
-
-
-_STATUS = re.compile(
-    r"\bresponse\.(?:status|code)\w*|\bstatusCode\b|\bresponseCode\b|\.have\.status\b|\bresponse\.to\.(?:not\.)?be\."
-)
-
-
-def reads_status(code: str) -> bool:
-    """Return whether JavaScript of any dialect reads the status of a response.
-
-    That of JetBrains and httpyac (`response.status`, `response.statusCode`) and of Postman
-    (`pm.response.code`, `to.have.status`, `to.be.notFound`, `responseCode`); `response.body.status`
-    is not it.
-    """
-    return _STATUS.search(code) is not None
 
 
 def find_headers(headers: Headers, name: str) -> Iterator[str]:

@@ -37,6 +37,9 @@ _STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
 _STEPS = rf"(?>{_STEP}{{0,100}})"
 _LINEAR = re.compile(rf"\${_STEPS}(?:\.\.[\w-]++{_STEPS})?")
 _SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
+_STATUS = re.compile(
+    r"\bresponse\.(?:status|code)\w*|\bstatusCode\b|\bresponseCode\b|\.have\.status\b|\bresponse\.to\.(?:not\.)?be\."
+)
 
 
 @attrs.frozen
@@ -178,3 +181,13 @@ def text_of(body: bytes, headers: Headers) -> str:
         return body.decode(match[1] if match else "utf-8", "replace")
     except LookupError:  # an unknown charset
         return body.decode("utf-8", "replace")
+
+
+def reads_status(code: str) -> bool:
+    """Return whether JavaScript of any dialect reads the status of a response.
+
+    That of JetBrains and httpyac (`response.status`, `response.statusCode`) and of Postman
+    (`pm.response.code`, `to.have.status`, `to.be.notFound`, `responseCode`); `response.body.status`
+    is not it.
+    """
+    return _STATUS.search(code) is not None

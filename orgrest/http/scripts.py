@@ -17,12 +17,12 @@ from typing import Any, Final, Self
 
 import attrs
 
-from orgrest.http.responses import text_of
+from orgrest.http.responses import reads_status, text_of
 from orgrest.http.sandbox import answers
 from orgrest.http.sandbox.process import Sandbox
 from orgrest.http.script_value import ScriptValue
 from orgrest.installing import install_command
-from orgrest.model import OrgrestError, Request, Response, Verdict, reads_status
+from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""

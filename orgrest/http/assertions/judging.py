@@ -11,7 +11,8 @@ import attrs
 from orgrest.http.assertions import comparing
 from orgrest.http.assertions.operators import OPERATORS, Comparison
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.model import BROKEN_OFF, OrgrestError, Verdict, reads_status
+from orgrest.http.responses import reads_status
+from orgrest.model import BROKEN_OFF, OrgrestError, Verdict
 
 if TYPE_CHECKING:
     from orgrest.http.assertions.subjects import Tools

@@ -125,11 +125,8 @@ class Client:
         self._tls = partial(tls_context, ca, insecure=insecure)
         self._pools = Pools(self._sockets, self._tls)
         self._public = Pools(self._sockets, self._tls)
-        self.warnings = (
-            ("TLS certificates are not verified (--insecure): anyone may answer",)
-            if insecure
-            else ()
-        )
+        unsafe = "TLS certificates are not verified (--insecure): anyone may answer"
+        self.warnings = (unsafe,) if insecure else ()
         if ca is not None:
             self._tls()
 
@@ -213,10 +210,7 @@ class Client:
     def _websocket(self, request: Request, url: Url, sending: _Sending) -> Response:
         from orgrest.http.transport import websocket
 
-        if request.method not in websocket.METHODS:
-            raise TransportError(f"a WebSocket cannot be opened with {request.method}")
-        if request.credentials is not None and request.credentials.one_connection:
-            raise TransportError("a WebSocket cannot be opened with NTLM credentials")
+        websocket.check(request)
         self._pools.refuse_proxy(url, sending.proxy)
         check_destination(request, url)
         self.budget.send()
@@ -236,28 +230,21 @@ class Client:
         warnings: list[str] = []
         while True:
             pools = self._public if sending.limits.public else self._pools  # no pooled private one
-            response = (
-                self._exchange(request, url, sending, pools)
-                if request.credentials is None
-                else self._authenticated(request, request.credentials, url, sending, pools)
-            )
+            if request.credentials is None:
+                response = self._exchange(request, url, sending, pools)
+            else:
+                response = self._authenticated(request, request.credentials, url, sending, pools)
             location = response.header("Location")
             if not follow or response.status not in _REDIRECTS or location is None:
                 break
             if len(redirects) == _MAX_REDIRECTS:
                 reason = f"still redirected after {_MAX_REDIRECTS} redirects, to {show(location)}"
                 raise TransportError(f"{reason}: given up (:follow no shows the first)")
-            from orgrest.http.transport.redirects import (
-                check_public,
-                is_public,
-                literal,
-                redirected,
-            )
+            from orgrest.http.transport.redirects import check_public, redirected, was_public
 
             if not self._allow_private and not sending.limits.public:
                 # Once a public server has redirected, no later hop may lead to a private address.
-                peer = literal(url.host) or self._sockets.thread.exchange.peer
-                public = not peer or is_public(peer)
+                public = was_public(url.host, self._sockets.thread.exchange.peer)
                 sending.limits = attrs.evolve(sending.limits, public=public)
             request, left_out = redirected(request, response, location)
             url = parse_url(request.url)

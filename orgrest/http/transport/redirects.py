@@ -255,3 +255,12 @@ def check_public(host: str) -> None:
     address = literal(host)
     if address is not None and not is_public(address):
         raise PrivateAddressError(host, address)
+
+
+def was_public(host: str, peer: str) -> bool:
+    """Return whether a URL's host, which was connected to at the address `peer`, is public.
+
+    `peer` is empty if that is not known, through a proxy: then a name is taken to be public.
+    """
+    address = literal(host) or peer
+    return not address or is_public(address)

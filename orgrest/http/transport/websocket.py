@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from orgrest.http.transport.limits import Limits
     from orgrest.http.transport.wire import Url
 
-METHODS = frozenset({"GET", "WEBSOCKET"})
+_METHODS = frozenset({"GET", "WEBSOCKET"})
 _SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
 # Headers that the handshake sets itself; pasted from a browser, they say the same.
 _OWN = re.compile(
@@ -45,6 +45,14 @@ _T = TypeVar("_T")
 
 _RECHECK = 1.0
 """The interval in seconds at which waiting threads check whether the socket was closed."""
+
+
+def check(request: Request) -> None:
+    """Raise `TransportError` for a request that cannot open a WebSocket."""
+    if request.method not in _METHODS:
+        raise TransportError(f"a WebSocket cannot be opened with {request.method}")
+    if request.credentials is not None and request.credentials.one_connection:
+        raise TransportError("a WebSocket cannot be opened with NTLM credentials")
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:

@@ -77,7 +77,7 @@ class Expansion:
         method, certificate, streamed = parsed.method, None, False
         if not parsed.restclient:
             streamed = method in shorthand.EVENTS
-            method, headers, body = self._graphql(method, headers, body)
+            method, headers, body = _graphql(parsed, method, headers, body)
             method, headers = shorthand.stream(method, url, headers)
             secure = url.lower().startswith(("https:", "wss:"))
             if (secure or self._credentials) and parsed.directive("no-client-cert") is None:
@@ -270,32 +270,6 @@ class Expansion:
             raise self._error(offset, reason, "unreadable-file") from None
         return to_bytes(self._text_of("body", Template(text, ((0, offset),))))
 
-    def _graphql(
-        self, method: str, headers: Headers, body: bytes | None
-    ) -> tuple[str, Headers, bytes | None]:
-        """Return the JSON body of a GraphQL request; others are returned unchanged."""
-        where = self._parsed.body
-        marked = [value for name, value in headers if name.lower() == "x-request-type"]
-        is_marked = method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked)
-        names = [one.operation for one in where.files if one.operation is not None] if where else []
-        if not (is_marked or names):
-            return method, headers, body
-        if is_marked:
-            headers = tuple(h for h in headers if h[0].lower() != "x-request-type")
-            method = "POST" if method == "GRAPHQL" else method
-        if not any(name.lower() == "content-type" for name, _ in headers):
-            headers = (*headers, ("Content-Type", "application/json"))
-        if self._parsed.directive("no-gql-parsing") is not None:
-            return method, headers, body
-        text = (body or b"").decode("utf-8", "surrogateescape")
-        if where is None or not shorthand.is_graphql(text):
-            reason = "a GraphQL request needs a query: its body begins with query, mutation or {"
-            raise self._error(self._parsed.span.start, reason, "graphql")
-        try:
-            return method, headers, to_bytes(shorthand.graphql(text, *names[:1]))
-        except OrgrestError as error:
-            raise self._error(where.span.start, error.reason, error.code) from error
-
     def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
         match = _BOUNDARY.search(kind)
         boundary = (match[1] or match[2]) if match else None
@@ -331,6 +305,34 @@ class Expansion:
 
 def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+def _graphql(
+    parsed: ParsedRequest, method: str, headers: Headers, body: bytes | None
+) -> tuple[str, Headers, bytes | None]:
+    """Return the JSON body of a GraphQL request; others are returned unchanged."""
+    where = parsed.body
+    marked = [value for name, value in headers if name.lower() == "x-request-type"]
+    is_marked = method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked)
+    names = [one.operation for one in where.files if one.operation is not None] if where else []
+    if not (is_marked or names):
+        return method, headers, body
+    if is_marked:
+        headers = tuple(h for h in headers if h[0].lower() != "x-request-type")
+        method = "POST" if method == "GRAPHQL" else method
+    if not any(name.lower() == "content-type" for name, _ in headers):
+        headers = (*headers, ("Content-Type", "application/json"))
+    if parsed.directive("no-gql-parsing") is not None:
+        return method, headers, body
+    text = (body or b"").decode("utf-8", "surrogateescape")
+    if where is None or not shorthand.is_graphql(text):
+        reason = "a GraphQL request needs a query: its body begins with query, mutation or {"
+        raise ExpansionError.at(parsed.source, parsed.span.start, reason, "graphql")
+    try:
+        return method, headers, to_bytes(shorthand.graphql(text, *names[:1]))
+    except OrgrestError as error:
+        place = where.span.start
+        raise ExpansionError.at(parsed.source, place, error.reason, error.code) from error
 
 
 # before sending: what is known of a request, and what would prevent that it is sent

@@ -197,18 +197,9 @@ class Values:
                 reason = str(error)
             raise self.error(offset, reason, "bad-environment") from error
         if found is None and self.is_itself(name, view):
-            at = self._open.index((name, view)) if (name, view) in self._open else 0
-            loop = " -> ".join([*(opened for opened, _ in self._open[at:]), name])
-            reason = f"the variable {name} refers to itself: {loop}"
-            raise self.error(offset, reason, "self-reference")
+            raise self.error(offset, _loop(self._open, name, view), "self-reference")
         if found is None:
-            reason = f"the variable {name} is not defined"
-            if key_of(name, self.parsed, self.context) is not None:
-                reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
-            if not self.parsed.restclient and (names := self.context.environment.others_with(name)):
-                reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
-            elif not self.parsed.restclient and self.context.env(name) is not None:
-                reason += f"; the environment variable is {{{{$processEnv {name}}}}}"
+            reason = _why_undefined(name, self.parsed, self.context)
             raise self.error(offset, reason, "undefined-variable")
         # The value of a definition does not depend on where it is used.
         key: object = found.span.start if isinstance(found, Definition) else name
@@ -217,12 +208,9 @@ class Values:
         if key in self._values:
             self.blanks += key in self._blank
             return self._values[key]
-        names = [opened for opened, _ in self._open]
         if (name, key) in self._open:
-            loop = " -> ".join([*names[self._open.index((name, key)) :], name])
-            reason = f"the variable {name} refers to itself: {loop}"
-            raise self.error(offset, reason, "self-reference")
-        if len(names) >= MAX_DEPTH:
+            raise self.error(offset, _loop(self._open, name, key), "self-reference")
+        if len(self._open) >= MAX_DEPTH:
             reason = f"more than {MAX_DEPTH} variables inside each other"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
@@ -325,3 +313,23 @@ def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
     except OrgrestError as error:
         raise values.error(offset, error.reason, error.code or "no-value") from error
     return values.blank(name) if value is None else value
+
+
+def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
+    reason = f"the variable {name} is not defined"
+    if key_of(name, parsed, context) is not None:
+        reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
+    if parsed.restclient:
+        return reason
+    if names := context.environment.others_with(name):
+        return f"{reason}; the environment {' or '.join(names)} has it: --env {names[0]}"
+    if context.env(name) is not None:
+        return f"{reason}; the environment variable is {{{{$processEnv {name}}}}}"
+    return reason
+
+
+def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:
+    """Return why a variable whose value is being computed cannot be in it."""
+    at = opened.index((name, key)) if (name, key) in opened else 0
+    loop = " -> ".join([*(inside for inside, _ in opened[at:]), name])
+    return f"the variable {name} refers to itself: {loop}"
