@@ -101,9 +101,9 @@ def spent(process: int) -> int:
 
 
 def ended(run: subprocess.Popen[str], working: list[int]) -> None:
-    """Wait for the end of a run; nothing that worked for it is left."""
+    """Wait for the end of a run; nothing that worked for it is left, once the kill arrived."""
     run.communicate(timeout=100)
-    assert not [one for one in working if is_alive(one)]
+    wait_until(lambda: not any(is_alive(one) for one in working))
 
 
 TEST = ("test", "a.http", "--jsonl", "r.jsonl")
