@@ -6,9 +6,10 @@ a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte), so unc
 the bytes that were read.
 
 Saving writes a temporary file beside the document, flushes it to disk, checks that the document has
-not changed since it was read, and renames the file into place. Symbolic links are followed, and
-mode and owner are kept. A file with several hard links is overwritten in place while a complete
-copy exists beside it. Temporary files of killed runs are removed after an hour.
+not changed since it was read, and renames the file into place. Symbolic links are followed; mode,
+owner, extended attributes and access control lists are kept. A file with several hard links is
+overwritten in place, which is not atomic, while a complete copy exists beside it. The next save
+removes the temporary file of a killed one.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ import errno
 import os
 import re
 import stat
-import time
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest import temporary
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ def is_request_file(path: Path) -> bool:
     return path.suffix.lower() in REQUEST_SUFFIXES
 
 
-_RANDOM = 4  # bytes in the name of a temporary file
-_TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
 _MOST_BESIDE = 1000
-_LEFT_AFTER = 3600.0  # seconds after which a temporary file must be that of a killed run
 
 
 class FileError(OrgrestError):
@@ -196,9 +193,10 @@ class File:
         written; in both cases the file is left as it was.
         """
         data = self.encoding.encode(text)
+        target = self.path.resolve()
+        temporary.remove_left(target)
         if data == self._data:
             return False
-        target = self.path.resolve()
         try:
             with _locked(target):
                 if target.read_bytes() != self._data:
@@ -331,56 +329,58 @@ def _replace(
     new: bool = False,
 ) -> None:
     """Write a file atomically; with `new`, raise FileExistsError if it exists."""
-    _remove_leftovers(target)
-    temporary: Path | None = None
+    temporary.remove_left(target)
+    made: Path | None = None
     try:
         _check_writable(target, shown)
         # (The module tempfile would do the same, but takes 5 ms to import.)
-        name = target.with_name(f".{target.name}.{os.urandom(_RANDOM).hex()}")
-        number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        temporary = name
+        made, number = temporary.create(target)
         with os.fdopen(number, "wb") as out:
             out.writelines((data,) if isinstance(data, bytes) else data)
             if not private:
-                _copy_owner(target, out.fileno())
+                temporary.copy_owner(target, out.fileno())
             out.flush()
             os.fsync(out.fileno())
         linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
             _write_into(target, data)
-            temporary.unlink()
+            made.unlink()
         elif new:
-            _move_to_free(temporary, target)
+            _move_to_free(made, target)
         else:
-            temporary.replace(target)
-        temporary = None
+            made.replace(target)
+        made = None
         _sync_folder(target.parent)
     except OSError as error:
         if new and isinstance(error, FileExistsError):
             raise
         raise FileError(f"cannot be written: {error.strerror}", file=str(shown)) from None
     finally:
-        if temporary is not None:
+        if made is not None:
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                made.unlink()
 
 
-def _move_to_free(temporary: Path, target: Path) -> None:
+def _move_to_free(made: Path, target: Path) -> None:
     """Rename a file. Raises FileExistsError if the new name exists."""
     try:
-        os.link(temporary, target)
+        os.link(made, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        temporary.replace(target)
+        made.replace(target)
     else:
-        temporary.unlink()
+        made.unlink()
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Overwrite the file in place; if there is not enough space, it is left unchanged."""
+    """Overwrite the file in place; if there is not enough space, it is left unchanged.
+
+    This is not atomic, as a rename is: a kill in between leaves a part of each content, and the
+    whole new one in the temporary file.
+    """
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size
         try:
@@ -396,47 +396,10 @@ def _write_into(target: Path, data: bytes) -> None:
         os.fsync(out.fileno())
 
 
-@lru_cache(64)
-def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, by the name of their target."""
-    found: dict[str, list[Path]] = {}
-    with contextlib.suppress(OSError):
-        for one in os.scandir(folder):
-            match = _TEMPORARY.fullmatch(one.name)
-            if match and one.is_file(follow_symlinks=False):
-                with contextlib.suppress(OSError):
-                    if time.time() - one.stat(follow_symlinks=False).st_mtime > _LEFT_AFTER:
-                        found.setdefault(match[1], []).append(Path(one.path))
-    return found
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of runs that were killed while writing this file."""
-    for one in _leftovers(target.parent).pop(target.name, ()):
-        with contextlib.suppress(OSError):
-            one.unlink()
-
-
 def _check_writable(target: Path, shown: Path) -> None:
     """Raise FileError for a file without write permission, which a rename would replace."""
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("is read-only", file=str(shown))
-
-
-def _copy_owner(target: Path, number: int) -> None:
-    """Give the temporary file the target's mode and owner, or the default mode if it is new."""
-    try:
-        old = target.stat()
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        os.fchmod(number, 0o666 & ~mask)
-        return
-    made = os.fstat(number)
-    if (old.st_uid, old.st_gid) != (made.st_uid, made.st_gid):
-        with contextlib.suppress(PermissionError):
-            os.fchown(number, old.st_uid, old.st_gid)
-    os.fchmod(number, stat.S_IMODE(old.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -78,6 +78,7 @@ def references(
     """
     at = start
     unclosed = start  # there is no }} before this index
+    line_end = start - 1  # of the last reference: a line may have many
     pattern = REFERENCE if restclient else _COMMON
     while match := pattern.search(text, at, stop):
         at = match.end()
@@ -86,8 +87,9 @@ def references(
         elif match[0].endswith("{{"):
             if at < unclosed:
                 continue
-            newline = text.find("\n", at, stop)
-            line_end = stop if newline < 0 else newline
+            if at > line_end:
+                newline = text.find("\n", at, stop)
+                line_end = stop if newline < 0 else newline
             close = text.find("}}", at + 1, line_end)
             if close < 0:
                 unclosed = line_end

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -239,6 +241,37 @@ class TestSaving:
         assert done.returncode == -9
         assert (tmp_path / "a").read_bytes() == b"old\n"
 
+    def test_the_next_run_removes_what_a_killed_save_left(self, tmp_path: Path) -> None:
+        self.read(tmp_path / "a")
+        code = (
+            "import os; from pathlib import Path; from orgrest.files import *\n"
+            "Path.replace = lambda *_: os.kill(os.getpid(), 9)\n"
+            f"File.read(Path({str(tmp_path / 'a')!r})).save('new')"
+        )
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+        assert len(list(tmp_path.iterdir())) == 2
+        code = (
+            "from pathlib import Path; from orgrest.files import *\n"
+            f"File.read(Path({str(tmp_path / 'a')!r})).save('old\\n')"  # what it is already
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+        assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+    def test_attributes_and_access_control_lists_stay(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.org"
+        path.write_text("one\n")
+        # Version 2; the user rw-, user 65534 r--, the group r--, the mask r--, others ---.
+        entries = [(1, 6, -1), (2, 4, 65534), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
+        try:
+            os.setxattr(path, "user.note", b"kept")
+            os.setxattr(path, "system.posix_acl_access", acl)
+        except (AttributeError, OSError) as error:
+            pytest.skip(f"no extended attributes here: {error}")
+        assert File.read(path).save("two\n")
+        assert os.getxattr(path, "user.note") == b"kept"
+        assert os.getxattr(path, "system.posix_acl_access") == acl
+
     def test_a_file_with_several_names_keeps_them(self, tmp_path: Path) -> None:
         path, other = tmp_path / "a.org", tmp_path / "b.org"
         path.write_text("one\n")
@@ -262,9 +295,7 @@ class TestSaving:
         assert done.stdout in ("File too large\n", "No space left on device\n"), done.stderr
         assert path.read_text() == "one\n"
 
-    def test_what_a_killed_run_left_is_removed_when_it_is_old_and_nothing_else(
-        self, tmp_path: Path
-    ) -> None:
+    def test_what_a_killed_run_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "a.org"
         path.write_text("one\n")
         names = [".a.org.0123abcd", ".a.org.0123abc", ".a.org.swp", ".b.org.0123abcd", "a.org~"]
@@ -273,7 +304,9 @@ class TestSaving:
         (tmp_path / ".a.org.bbbbbbbb").mkdir()
         for name in (*names, ".a.org.bbbbbbbb"):
             os.utime(tmp_path / name, (0, 0))
-        assert File.read(path).save("two\n")
+        with (tmp_path / ".a.org.aaaaaaaa").open() as written:  # by another run, at this moment
+            fcntl.flock(written, fcntl.LOCK_EX)
+            assert File.read(path).save("two\n")
         kept = {one.name for one in tmp_path.iterdir()}
         assert kept == {"a.org", ".a.org.aaaaaaaa", ".a.org.bbbbbbbb", *names[1:]}
 
@@ -394,7 +427,7 @@ def test_three_runs_at_once_on_one_document_each_keep_their_result(tmp_path: Pat
     assert "result" in (tmp_path / "a.org").read_text()
 
 
-def test_what_a_killed_save_left_is_removed_by_the_next_that_finds_it_old(tmp_path: Path) -> None:
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
     old, new, other = (
         tmp_path / f".{one}" for one in ("a.json.0123abcd", "a.json.0123abce", "a.b")
     )
@@ -402,5 +435,7 @@ def test_what_a_killed_save_left_is_removed_by_the_next_that_finds_it_old(tmp_pa
         one.write_bytes(b"part")
     for one in (old, other):
         os.utime(one, (0, 0))
-    write(tmp_path / "a.json", b"{}")
+    with new.open() as written:  # by another run, at this moment
+        fcntl.flock(written, fcntl.LOCK_EX)
+        write(tmp_path / "a.json", b"{}")
     assert {one.name for one in tmp_path.iterdir()} == {"a.json", new.name, other.name}

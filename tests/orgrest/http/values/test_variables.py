@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.parsing.restclient import parse
-from orgrest.http.values import Context, Inputs, expand
+from orgrest.http.values import Context, Inputs, expand, references
 from orgrest.http.values.files import read_env_file
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
@@ -665,3 +665,29 @@ def test_a_literal_value_is_sent_as_it_is(value: str, other: str) -> None:
     scope = Context().block(literal={"v": value, "other": other})
     request = complete("POST http://h/\n\n{{v}}", scope)
     assert request.body == value.encode("utf-8", "surrogateescape")
+
+
+class Scanned(str):
+    """A text that counts the characters in which something is looked for."""
+
+    __slots__ = ("count",)
+
+    def find(self, wanted, start=0, stop=None):  # type: ignore[no-untyped-def]
+        found = super().find(wanted, start, len(self) if stop is None else stop)
+        self.count += (found if found >= 0 else len(self)) - start
+        return found
+
+
+@pytest.mark.parametrize("line", ["{{a}}", "{{ a }} {{", "{{$uuid}}x", r"\\{{a}}", ":a{{a}}"])
+@pytest.mark.parametrize("restclient", [True, False])
+def test_many_variables_in_one_line_take_time_in_proportion(line: str, restclient: bool) -> None:
+    counts = []
+    for times in (1000, 4000):
+        text = Scanned(line * times)
+        text.count = 0
+        found = list(
+            references.references(text, 0, len(text), (1,), lambda _: True, restclient=restclient)
+        )
+        assert found
+        counts.append(text.count)
+    assert counts[1] <= 5 * counts[0]

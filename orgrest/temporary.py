@@ -1,0 +1,97 @@
+"""The temporary files that documents are written to: what a killed run left of them is removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+from functools import lru_cache
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
+
+_RANDOM = 4  # bytes in the name of a temporary file
+_TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
+_LEFT_AFTER = 3600.0  # seconds, where files cannot be locked
+
+
+def create(target: Path) -> tuple[Path, int]:
+    """Create a temporary file beside a file; return it and its descriptor.
+
+    It is locked while this process writes it: one that is not is that of a killed run. Raises
+    OSError.
+    """
+    while True:
+        name = target.with_name(f".{target.name}.{os.urandom(_RANDOM).hex()}")
+        number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if fcntl is None:
+            return name, number
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(number, fcntl.LOCK_EX)
+        if os.fstat(number).st_nlink:
+            return name, number
+        os.close(number)  # another run removed it before it was locked
+
+
+@lru_cache(64)
+def _leftovers(folder: Path) -> dict[str, list[Path]]:
+    """Return the temporary files of killed runs in a folder, by the name of their target."""
+    found: dict[str, list[Path]] = {}
+    with contextlib.suppress(OSError):
+        for one in os.scandir(folder):
+            match = _TEMPORARY.fullmatch(one.name)
+            if match and one.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    if _is_left(Path(one.path)):
+                        found.setdefault(match[1], []).append(Path(one.path))
+    return found
+
+
+def _is_left(path: Path) -> bool:
+    """Return whether a temporary file is that of a killed run. Raises OSError."""
+    found = path.stat()
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        return False
+    if fcntl is None:
+        return time.time() - found.st_mtime > _LEFT_AFTER
+    with path.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return time.time() - found.st_mtime > _LEFT_AFTER
+    return True
+
+
+def remove_left(target: Path) -> None:
+    """Remove the temporary files of runs that were killed while writing this file."""
+    for one in _leftovers(target.parent).pop(target.name, ()):
+        with contextlib.suppress(OSError):
+            one.unlink()
+
+
+def copy_owner(target: Path, number: int) -> None:
+    """Give the temporary file the target's mode and owner, or the default mode if it is new."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(number, 0o666 & ~mask)
+        return
+    made = os.fstat(number)
+    if (old.st_uid, old.st_gid) != (made.st_uid, made.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(number, old.st_uid, old.st_gid)
+    os.fchmod(number, stat.S_IMODE(old.st_mode))
+    if hasattr(os, "listxattr"):  # Linux: also where access control lists are
+        with contextlib.suppress(OSError):  # a file system without attributes
+            for name in os.listxattr(target):
+                with contextlib.suppress(OSError):  # some are the system's alone
+                    os.setxattr(number, name, os.getxattr(target, name))
