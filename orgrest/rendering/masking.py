@@ -192,20 +192,22 @@ class _Spellings:
     """The spellings of secrets, the longest first."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        whole: set[str] = set()
-        inside: set[str] = set()
-        for secret in secrets:
-            if len(secret.strip()) < LEAST:
-                continue
-            lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
-            for text in {*_lined(secret), *lines}:
-                whole.update(_texts(text))
-            for data in _encoded(secret):
-                whole.update(_base64(data))
-                whole |= {data.hex(), data.hex().upper()}
-                inside.update(_inside_base64(data))
+        spelled = [_spelled(secret) for secret in secrets if len(secret.strip()) >= LEAST]
+        whole = frozenset().union(*(one for one, _ in spelled))
         self.whole = _ordered(text for text in whole if text.strip() and text.strip("*"))
-        self.inside_base64 = _ordered(inside)
+        self.inside_base64 = _ordered(frozenset().union(*(inside for _, inside in spelled)))
+
+
+@lru_cache(maxsize=4096)  # each request of a loop knows one secret more
+def _spelled(secret: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the spellings of a secret and its lines, and what is inside of longer base64."""
+    lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
+    whole = {one for text in {*_lined(secret), *lines} for one in _texts(text)}
+    inside: set[str] = set()
+    for data in _encoded(secret):
+        whole |= {*_base64(data), data.hex(), data.hex().upper()}
+        inside.update(_inside_base64(data))
+    return frozenset(whole), frozenset(inside)
 
 
 @lru_cache(maxsize=64)
