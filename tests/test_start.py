@@ -85,3 +85,24 @@ def test_a_run_loads_few_modules(arguments: list[str], most: int, tmp_path: Path
         loaded = loaded_by(f"sys.argv[1:] = {given!r}; {start}", check=False)
     assert "orgrest.commands.main" in loaded
     assert len(loaded) <= most
+
+
+def ours(modules: set[str]) -> set[str]:
+    """Return the modules of the two packages."""
+    return {name for name in modules if name.partition(".")[0] in ("orgrest", "scriptschema")}
+
+
+def test_scriptschemas_version_loads_nothing_but_the_command_line() -> None:
+    start = "sys.argv[1:] = ['--version']; from scriptschema.commands.main import main; main()"
+    found = loaded_by(start)
+    assert len(ours(found)) <= 4
+    assert len(found - loaded_by("import click")) <= 10
+
+
+def test_the_strategies_load_nothing_that_only_programs_need() -> None:
+    found = loaded_by("from scriptschema import strategies") - loaded_by("import hypothesis")
+    assert not {
+        n for n in found if n.startswith(("scriptschema.generation.programs", "scriptschema.luau"))
+    }
+    assert len(ours(found)) <= 25
+    assert len(found) <= 80

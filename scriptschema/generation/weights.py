@@ -6,7 +6,6 @@ look like programs.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -159,6 +158,8 @@ LENGTHS: Final = {
 
 def read_weights(path: Path) -> Weights:
     """Read a TOML file with a table of weights for each message: raises WeightsError, OSError."""
+    import tomllib  # here, because few read a file, and its patterns take time to compile
+
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)

@@ -1,0 +1,1 @@
+"""What `strategies` draws from Hypothesis: choices, programs by such choices, faults in bytes."""

@@ -1,0 +1,54 @@
+"""Programs that run, made by the choices that Hypothesis draws."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from scriptschema.drawing.choices import CHUNK_SIZE, DrawnChoices, span
+from scriptschema.generation.programs import make_program, maker_of
+from scriptschema.generation.programs.annotations import Types
+from scriptschema.generation.programs.grammar import Grammar
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Scope
+from scriptschema.messages import Expr, ModuleSet, Stat
+
+_MADE: Final = span("Made")
+
+
+class _DrawnMaker(Maker):
+    """Makes programs by draws, and draws statements and larger expressions apart."""
+
+    choices: DrawnChoices
+
+    def next_statement(self, size: int, room: int) -> list[Stat] | None:
+        make = super().next_statement
+        statements: list[Stat] | None = self.choices.apart(_MADE, lambda: make(size, room))
+        return statements
+
+    def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
+        make = super().expression
+        if size < CHUNK_SIZE:
+            return make(kind, size, room, risky=risky)
+        expression: Expr = self.choices.apart(_MADE, lambda: make(kind, size, room, risky=risky))
+        return expression
+
+
+@st.composite
+def drawn_programs(
+    draw: DrawFn,
+    grammar: Grammar,
+    types: Types,
+    swarm: bool,
+    size: int,
+    max_depth: int,
+    with_module: bool,
+) -> ModuleSet:
+    """Draw a program; the options are those of `strategies.programs`."""
+    choices = DrawnChoices(draw)
+    if swarm:
+        grammar = grammar.swarm(choices)
+    maker = maker_of(choices, grammar, types, Scope(), size, _DrawnMaker)
+    return make_program(maker, size, max_depth, with_module=with_module)
