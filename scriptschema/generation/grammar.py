@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate
 from math import inf
 from os import PathLike
@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import attrs
 
-from scriptschema.base import UNSET, FieldInfo, Message, short
+from scriptschema.base import UNSET, FieldInfo, Int64, Message, short
 from scriptschema.choices import Choices
 from scriptschema.generation.weights import (
     ITEMS,
@@ -105,8 +105,9 @@ class Step:
 
     Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
     one of the two may be empty. Lengths of lists are running sums of their weights; `longer` goes
-    on with twice the odds after each item. A value of kind `maybe` is mostly left out. `tables` is
-    what builders keep here: with `swarm` each tree has a grammar of its own, and needs few of them.
+    on with twice the odds after each item. `draw` makes the value of a field that holds no message,
+    and is None for others. `tables` is what builders keep here: with `swarm` each tree has a
+    grammar of its own, and needs few of them.
     """
 
     slot: str
@@ -118,27 +119,11 @@ class Step:
     wanted: int = 0
     lengths: tuple[int, ...] = ()
     longer: tuple[float, ...] = ()
-    members: tuple[Any, ...] = ()
+    draw: Callable[[Choices], Any] | None = None
     alternatives: tuple[Alternative, ...] = ()
     ends: Weighted = ((), ())
     growing: Weighted = ((), ())
     tables: dict[Any, Any] = attrs.field(factory=dict)
-
-
-def maybe(step: Step, choices: Choices) -> Any:
-    """Return a value for an optional field that holds no message, or None."""
-    if choices.below(4) < 3:
-        return None
-    kind = step.type
-    if kind is bool:
-        return True
-    if kind is str:
-        return choices.string()
-    if kind is float:
-        return choices.int32() / (1, 2, 10, 3)[choices.below(4)]
-    if step.members:
-        return step.members[choices.below(len(step.members))]
-    return choices.int32()
 
 
 class Grammar:
@@ -267,13 +252,9 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
     Grammars share these: with `swarm`, each tree has a grammar of its own.
     """
     field = cls.ALL_FIELDS[name]
-    members = tuple(field.type) if issubclass(field.type, IntEnum) else ()
-    kind = "enum" if members else field.rule if field.is_message else field.type_name
-    if field.since and not field.is_message:
-        kind = "maybe"
     return Step(
         name,
-        kind,
+        field.rule,
         field.type,
         cost,
         height,
@@ -281,8 +262,38 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
         cost if f"{cls.__name__}.{name}" in WANTED else 0,
         tuple(accumulate(_lengths(field))),
         _longer(_lengths(field)),
-        members,
+        None if field.is_message else _drawing(field),
     )
+
+
+def _drawing(field: FieldInfo) -> Callable[[Choices], Any]:
+    """Return what draws a field's value: mostly None for an extension's."""
+    if issubclass(field.type, IntEnum):
+        draw: Callable[[Choices], Any] = partial(_member, tuple(field.type))
+    else:
+        draw = _DRAWINGS[field.type] if not (field.since and field.type is bool) else _flag
+    return partial(_seldom, draw) if field.since else draw
+
+
+def _member(members: Sequence[IntEnum], choices: Choices) -> IntEnum:
+    return members[choices.below(len(members))]
+
+
+def _flag(_: Choices) -> bool:
+    return True
+
+
+def _seldom(draw: Callable[[Choices], Any], choices: Choices) -> Any:
+    return None if choices.below(4) < 3 else draw(choices)
+
+
+_DRAWINGS: Final[Mapping[type, Callable[[Choices], Any]]] = {
+    int: lambda choices: choices.int32(),
+    bool: lambda choices: choices.below(2) == 1,
+    str: lambda choices: choices.string(),
+    float: lambda choices: choices.int32() / (1, 2, 10, 3)[choices.below(4)],
+    Int64: lambda choices: choices.int32() << (0, 0, 1, 31)[choices.below(4)],
+}
 
 
 def _schema_name(field: FieldInfo | None) -> str:

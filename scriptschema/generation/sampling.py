@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices
-from scriptschema.generation.grammar import Alternative, Grammar, Step, maybe
+from scriptschema.generation.grammar import Alternative, Grammar, Step
 from scriptschema.messages import Expr, Stat, Type
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -79,18 +79,8 @@ class Sampler:
         for step in self.plans[cls]:
             kind = step.kind
             value: Any
-            if kind == "int32":
-                value = choices.int32()
-            elif kind == "bool":
-                value = choices.below(2) == 1
-            elif kind == "string":
-                value = choices.string()
-            elif kind == "enum":
-                value = step.members[choices.below(len(step.members))]
-            elif kind == "maybe":
-                value = maybe(step, choices)
-            elif kind == "int64":
-                value = choices.int32() << (0, 0, 1, 31)[choices.below(4)]
+            if step.draw is not None:
+                value = step.draw(choices)
             else:
                 part = hint - 1
                 if step.share and not self.narrow:

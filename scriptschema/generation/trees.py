@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar, overload
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices, RandomChoices
-from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of, maybe
+from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import ModuleSet
@@ -145,18 +145,8 @@ class Builder:
         for step in plan:
             kind = step.kind
             value: Any
-            if kind == "int32":
-                value = choices.int32()
-            elif kind == "bool":
-                value = choices.below(2) == 1
-            elif kind == "string":
-                value = choices.string()
-            elif kind == "enum":
-                value = step.members[choices.below(len(step.members))]
-            elif kind == "maybe":
-                value = maybe(step, choices)
-            elif kind == "int64":
-                value = choices.int32() << (0, 0, 1, 31)[choices.below(4)]
+            if step.draw is not None:
+                value = step.draw(choices)
             else:
                 part = 0
                 if step.share and spare > 0:
