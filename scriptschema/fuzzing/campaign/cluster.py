@@ -24,7 +24,6 @@ from collections import deque
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 import attrs
@@ -103,12 +102,7 @@ class Cluster:
         self.client.subscribe_topic(self._key, self._receive)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # it may be gone already
             self.client.run(_give_up, self._key, on_error="ignore")
         self._stack.close()

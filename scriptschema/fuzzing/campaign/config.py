@@ -62,7 +62,7 @@ class Config:
     targets: tuple[Description, ...]
     seed: int = 0
     engine: str = attrs.field(default="own", validator=attrs.validators.in_(ENGINES))
-    source: str = "program"
+    source: str = attrs.field(default="program", validator=attrs.validators.in_(SOURCES))
     size: int = 100
     mutants: float = 0.5
     broken: float = attrs.field(default=0.0, validator=_is_share)

@@ -8,7 +8,6 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 import attrs
@@ -63,12 +62,7 @@ class Campaign:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.close()  # releases the lock
 
     def probe(self) -> None:

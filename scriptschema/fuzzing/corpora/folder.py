@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from scriptschema import files
@@ -74,12 +73,7 @@ class Journal:
         self._held: list[bytes] = []
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with interrupts_later():
             self._flush()
             self._file.close()

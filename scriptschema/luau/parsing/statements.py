@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
-from scriptschema.luau.operators import COMPOUND
+from scriptschema.luau.parsing.assignments import (
+    COMPOUNDS,
+    as_assignable,
+    as_lvalue,
+    read_compound_assignment,
+)
 from scriptschema.luau.parsing.classes import read_class
 from scriptschema.luau.parsing.expressions import (
     SUFFIXES,
-    as_expr,
     as_prefix,
     read_attributes,
     read_expression,
@@ -29,15 +32,9 @@ from scriptschema.luau.parsing.type_annotations import (
     typename,
 )
 
-_COMPOUND: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema
 _BLOCK_ENDS: Final = frozenset({"end", "else", "elseif", "until", "eof"})
-_GO_ON_FROM_NAME: Final = SUFFIXES | {"=", ","} | _COMPOUND.keys()
+_GO_ON_FROM_NAME: Final = SUFFIXES | {"=", ","} | COMPOUNDS.keys()
 _MODULE: Final = re.compile(r"""["']\./module(0|-?[1-9][0-9]{0,9})["']""")
-_LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
-
-
-def _as_lvalue(node: Any) -> m.LValue:
-    return m.LValue(**{_LVALUE[type(node)]: node})
 
 
 def read_block(r: Reader) -> Reading:
@@ -242,7 +239,7 @@ def _read_function_statement(r: Reader, attributes: Sequence[m.ExprAttr] = ()) -
         node = m.ExprIndexName(expr=as_prefix(node), index=field)
         owner = None
     func = yield read_function_body(r, opening, [*attributes], method=method)
-    var = _as_lvalue(node)
+    var = as_lvalue(node)
     return m.Stat(function=m.StatFunction(var=var, func=func, self_=method))
 
 
@@ -358,15 +355,15 @@ def _read_other_statement(r: Reader) -> Reading:
     node = yield read_primary(r)
     if type(node) is m.ExprCall:
         return m.Stat(call=m.StatCall(expr=node))
-    if r.kind not in _COMPOUND and r.kind not in ("=", ","):
+    if r.kind not in COMPOUNDS and r.kind not in ("=", ","):
         r.fail("a call's arguments or an assignment")
-    target = _as_assignable(r, node, start)
-    if r.kind in _COMPOUND:
-        return (yield _read_compound_assignment(r, target))
+    target = as_assignable(r, node, start)
+    if r.kind in COMPOUNDS:
+        return (yield read_compound_assignment(r, target))
     targets = [target]
     while r.skip(","):
         start = r.index
-        targets.append(_as_assignable(r, (yield read_primary(r)), start))
+        targets.append(as_assignable(r, (yield read_primary(r)), start))
     r.expect("=", "and the values to assign")
     return m.Stat(assign=m.StatAssign(vars=targets, values=(yield read_expressions(r))))
 
@@ -396,65 +393,6 @@ def _next(r: Reader, count: int) -> Iterator[tuple[str, str]]:
 
 
 _NEWER: Final = frozenset({"export", "const", "class", "open"})
-
-
-def _as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
-    """What stands from token `start` to here, as what can be assigned to."""
-    kind = _LVALUE.get(type(node))
-    if kind is None:
-        r.fail("a variable or a field, which can be assigned to", start)
-    return m.LValue(**{kind: node})
-
-
-def _read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
-    sign = r.index
-    op = _COMPOUND[r.take()]
-    value = yield read_expression(r)
-    if op is not None:
-        return m.Stat(compound_assign=m.StatCompoundAssign(op=op, var=target, value=value))
-    if r.extended:
-        op = m.StatCompoundAssign.Op.Div
-        stat = m.StatCompoundAssign(op=op, var=target, value=value, floor=True)
-        return m.Stat(compound_assign=stat)
-    return _floor_division(r, target, value, sign)
-
-
-def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
-    """`target //= value`, for which the schema has no operator."""
-    how = "`x = x // y`"
-    before: list[m.Stat] = []
-    node: Any = target.alternative
-    if target.which in ("index_name", "index_expr"):
-        # What stands before the last field, and the key, must be evaluated once only.
-        node = target.alternative
-        prefix = node.expr
-        if prefix.which not in ("local", "global_"):
-            prefix = m.ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
-        if target.which == "index_name":
-            node = m.ExprIndexName(expr=prefix, index=node.index)
-        else:
-            key = node.index
-            if key.which not in ("local", "number", "string", "bool"):
-                key = m.Expr(local=_hold(r, before, "key", key))
-            node = m.ExprIndexExpr(expr=prefix, index=key)
-    again = as_expr(copy.deepcopy(node))
-    quotient = m.Expr(binary=m.ExprBinary(op=m.ExprBinary.Op.FloorDiv, left=again, right=value))
-    target = _as_lvalue(node)
-    assign = m.Stat(assign=m.StatAssign(vars=[target], values=[quotient]))
-    if before:
-        how += " with `x` held in local variables"
-        assign = m.Stat(block=m.StatBlock(body=[*before, assign]))
-    r.lose(sign, "`//=`", how)
-    return assign
-
-
-def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
-    """Add to `before` a new local variable that holds `value`; return its use."""
-    while name in r.identifiers:
-        name += "_"
-    index = r.names.local(name)
-    before.append(m.Stat(local=m.StatLocal(vars=[m.Local(name=index)], values=[value])))
-    return m.ExprLocal(var=m.Local(name=index))
 
 
 _STATEMENTS: Final[dict[str, Callable[[Reader], Reading]]] = {

@@ -58,6 +58,12 @@ def test_files_that_are_none_of_a_campaign_are_told(text: str, tmp_path: Path) -
         config.load(tmp_path)
 
 
+def test_a_source_of_programs_that_there_is_not_is_an_error_and_not_the_default() -> None:
+    found = CONFIG.as_json()
+    with pytest.raises(ValueError, match="'source' must be in"):
+        Config.from_json({**found, "source": "repair"})
+
+
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is not a find"):
         finds.load(tmp_path)

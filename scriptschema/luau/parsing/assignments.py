@@ -1,0 +1,78 @@
+"""What is assigned to, and compound assignments, also those that the schema lacks."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.luau.operators import COMPOUND
+from scriptschema.luau.parsing.expressions import as_expr, read_expression
+from scriptschema.luau.parsing.reader import Reader, Reading
+
+COMPOUNDS: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema
+_LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
+
+
+def as_lvalue(node: Any) -> m.LValue:
+    """Return a variable or a field as what is assigned to."""
+    return m.LValue(**{_LVALUE[type(node)]: node})
+
+
+def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
+    """What stands from token `start` to here, as what can be assigned to."""
+    if type(node) not in _LVALUE:
+        r.fail("a variable or a field, which can be assigned to", start)
+    return as_lvalue(node)
+
+
+def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
+    """Read an operator like `+=` and the value behind it."""
+    sign = r.index
+    op = COMPOUNDS[r.take()]
+    value = yield read_expression(r)
+    if op is not None:
+        return m.Stat(compound_assign=m.StatCompoundAssign(op=op, var=target, value=value))
+    if r.extended:
+        op = m.StatCompoundAssign.Op.Div
+        stat = m.StatCompoundAssign(op=op, var=target, value=value, floor=True)
+        return m.Stat(compound_assign=stat)
+    return _floor_division(r, target, value, sign)
+
+
+def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
+    """`target //= value`, for which the schema has no operator."""
+    how = "`x = x // y`"
+    before: list[m.Stat] = []
+    node: Any = target.alternative
+    if target.which in ("index_name", "index_expr"):
+        # What stands before the last field, and the key, must be evaluated once only.
+        node = target.alternative
+        prefix = node.expr
+        if prefix.which not in ("local", "global_"):
+            prefix = m.ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
+        if target.which == "index_name":
+            node = m.ExprIndexName(expr=prefix, index=node.index)
+        else:
+            key = node.index
+            if key.which not in ("local", "number", "string", "bool"):
+                key = m.Expr(local=_hold(r, before, "key", key))
+            node = m.ExprIndexExpr(expr=prefix, index=key)
+    again = as_expr(copy.deepcopy(node))
+    quotient = m.Expr(binary=m.ExprBinary(op=m.ExprBinary.Op.FloorDiv, left=again, right=value))
+    target = as_lvalue(node)
+    assign = m.Stat(assign=m.StatAssign(vars=[target], values=[quotient]))
+    if before:
+        how += " with `x` held in local variables"
+        assign = m.Stat(block=m.StatBlock(body=[*before, assign]))
+    r.lose(sign, "`//=`", how)
+    return assign
+
+
+def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
+    """Add to `before` a new local variable that holds `value`; return its use."""
+    while name in r.identifiers:
+        name += "_"
+    index = r.names.local(name)
+    before.append(m.Stat(local=m.StatLocal(vars=[m.Local(name=index)], values=[value])))
+    return m.ExprLocal(var=m.Local(name=index))
