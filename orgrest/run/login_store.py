@@ -10,9 +10,11 @@ and has one. Else nothing is kept: a file encrypted with a key that lies beside 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,8 @@ FORMAT = 1
 _SERVICE = "orgrest login"
 _NAME = re.compile(r"[0-9a-f]{32}\.json")
 _LARGEST = 2**20
+_PATIENCE = 60.0  # seconds for another process to refresh a login
+_PAUSE = 0.05
 
 
 class LoginStore:
@@ -89,6 +93,35 @@ class LoginStore:
         except Exception as error:  # whatever a keychain's module raises
             raise OrgrestError(f"the keychain refuses: {error}") from None
 
+    @contextlib.contextmanager
+    def locked(self, key: str) -> Iterator[None]:
+        """A context in which no other process refreshes a login.
+
+        Without locks (on Windows, and some file systems), and where another process holds it for
+        more than a minute, it goes on.
+        """
+        try:
+            import fcntl
+
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            number = os.open(self._folder / f"{key}.lock", flags, 0o600)
+        except (ImportError, OSError):
+            yield
+            return
+        try:
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+                except OSError:
+                    break
+            yield
+        finally:
+            os.close(number)
+
     def remove(self, key: str) -> None:
         """Forget a login. Raises OrgrestError if its token may still be there."""
         if self._keychain is not None:
@@ -98,7 +131,8 @@ class LoginStore:
             except Exception as error:
                 raise OrgrestError(f"the keychain refuses: {error}") from None
         try:
-            (self._folder / f"{key}.json").unlink(missing_ok=True)
+            for kind in ("json", "lock"):
+                (self._folder / f"{key}.{kind}").unlink(missing_ok=True)
         except OSError as error:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
 

@@ -11,6 +11,7 @@ refreshed; nothing else is.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -150,18 +151,19 @@ class Logins:
             return login.token
 
     def _refresh(self, grant: Grant, login: _Login, person: Person | None, steps: Steps) -> None:
-        """Refresh a token, or drop it if the server does not."""
+        """Refresh a token, or drop it if the server does not; one process does so at a time."""
         from orgrest.http.auth.tokens import refreshed
 
-        old = login.token
-        if self._changed(grant, login):
-            return
-        assert old is not None  # noqa: S101 - as its callers have seen
-        new = refreshed(steps, grant, old)
-        if new is not None:
-            self._take(grant, login, new, person)
-        elif not self._changed(grant, login):
-            login.token = None
+        store, old = self._store, login.token
+        with contextlib.nullcontext() if store is None else store.locked(_key(grant)):
+            if self._changed(grant, login):
+                return
+            assert old is not None  # noqa: S101 - as its callers have seen
+            new = refreshed(steps, grant, old)
+            if new is not None:
+                self._take(grant, login, new, person)
+            elif not self._changed(grant, login):
+                login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
         """Take a token that another process has got meanwhile; tell whether there is one."""

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -427,6 +429,21 @@ def test_two_runs_at_once_do_not_refresh_the_same_token_twice(
     documents.logins = second
     done(documents.run(key))
     assert provider.asked == ["authorization_code", "refresh_token", "refresh_token"]
+
+
+def test_many_processes_at_once_refresh_a_login_once(
+    documents: Documents, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORGREST_LOGINS", str(documents.kept))
+    provider.lifetime = 1
+    done(documents.run(someone=Someone()))
+    provider.lifetime = 3600
+    command = [sys.executable, "-m", "orgrest", "a.http"]
+    runs = [
+        subprocess.Popen(command, cwd=documents.folder, stdin=subprocess.DEVNULL) for _ in range(6)
+    ]
+    assert [run.wait(timeout=100) for run in runs] == [0] * len(runs)
+    assert provider.asked == ["authorization_code", "refresh_token"]
 
 
 # -------------------------------------------------------------------------- what is kept, and whose
