@@ -155,8 +155,8 @@ def folds_of(part: ParsedRegion, text: str) -> list[Span]:
         found.append(Span(block.start, block.end))
     named: syntax.Comment | None = None
     for item in part.parsed.items:
-        if isinstance(item, syntax.Comment) and item.name:
-            named = item
+        if isinstance(item, syntax.Comment) and item.text.startswith("###"):
+            named = item if item.name else None
             continue
         if isinstance(item, syntax.Definition):
             found.append(part.region.to_file_span(item.span))

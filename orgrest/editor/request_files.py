@@ -112,7 +112,7 @@ def _in_braces(
             return None if name.startswith(("$input", "$password", "$prompt")) else (found, span)
         return f"**{found[0].usage}**\n\n{found[0].description}", span
     request = referred(name, part.named)
-    found_at = analysis.request_named(request, span.start) if request is not None else None
+    found_at = analysis.request_named(request, part.region.to_file(span.start)) if request else None
     if found_at is None:
         return None
     one, place = found_at

@@ -95,11 +95,12 @@ _START = LineState()
 _URL = LineState("head", url=True)
 _HEAD = LineState("head")
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
+_HERE = re.compile(r"<<[ \t]*\w*[ \t\r]*$", re.MULTILINE)  # it may have comments in it
 
 
 def parts(text: str) -> list[int]:
     """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
-    if "<<" in text:
+    if _HERE.search(text):
         return [0]
     starts = (
         found.start()

@@ -38,6 +38,8 @@ HTTP = [
     "{{\nexports.z = 1\n}}\n",
     "{{\nexports.z = 1\n",
     "/* a\n",
+    "/* a */\n",
+    "Accept: */*\n",
     "*/\n",
 ]
 RESTCLIENT = [
@@ -56,6 +58,9 @@ RESTCLIENT = [
     "# ?? status == 200\n",
     "?? nothing\n",
     ":t = <<END\na\nEND\n",
+    "<<\n",
+    "A: <<x>>\n",
+    "#\n",
 ]
 ORG = [
     "* A\n",

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from orgrest.http.parsing.request_file import lines, request, scripts
 from orgrest.http.parsing.request_file.grammar import (
+    LONG_COMMENT,
     SEPARATORS,
     begins_request,
     is_jetbrains,
@@ -81,7 +82,8 @@ def read_above(text: str) -> LineState:
 
 def parts(text: str) -> list[int]:
     """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
-    starts = () if "/*" in text else (one.start() for one in SEPARATORS.finditer(text))
+    across = LONG_COMMENT.search(text)
+    starts = () if across else (one.start() for one in SEPARATORS.finditer(text))
     return sorted({0, *starts})
 
 

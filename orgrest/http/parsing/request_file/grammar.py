@@ -43,6 +43,8 @@ NEXT_REQUEST = re.compile(
 BARE = re.compile(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = re.compile(r"#{3,}(?P<name>.*)")
 SEPARATORS = re.compile(rf"^[ \t]*{SEPARATOR.pattern}", re.MULTILINE)
+# A comment of several lines, which may have separators in it.
+LONG_COMMENT = re.compile(r"^[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
 DIRECTIVE = re.compile(r"(?:#+|//+)[ \t]*@(?P<name>[A-Za-z][\w-]*)(?:[ \t:=]+(?P<value>.*))?")
 DEFINITION = re.compile(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"

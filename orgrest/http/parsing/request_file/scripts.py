@@ -65,9 +65,9 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
     pieces = [(match["text"], line.start + match.start("text"))]
     opened = line
     while reader.at < len(reader.lines):
-        line = reader.lines[reader.at]
-        if SEPARATOR.fullmatch(line.text):
+        if SEPARATOR.fullmatch(reader.lines[reader.at].text):
             break
+        line = reader.lines[reader.at]
         reader.at += 1
         before, end, behind = line.raw.partition("%}")
         pieces.append((before, line.offset))
@@ -90,9 +90,9 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     opened, pieces = line, []
     closed = False
     while reader.at < len(reader.lines) and not closed:
-        line = reader.lines[reader.at]
-        if SEPARATOR.fullmatch(line.text):
+        if SEPARATOR.fullmatch(reader.lines[reader.at].text):
             break
+        line = reader.lines[reader.at]
         reader.at += 1
         closed = line.text == "}}"
         if not closed:
