@@ -27,7 +27,7 @@ that has no meaning in its place is a problem, too, and never becomes part of th
 
 Sources: the tools' documentation; where that is unclear, this follows httpyac's parser.
 
-The modules: `marks` has the patterns, `region` the state of parsing one request, `reader` the pass
+The modules: `grammar` has the patterns, `region` the state of parsing a request, `reader` the pass
 over the lines, and `lines`, `request` and `scripts` its steps.
 """
 
