@@ -10,7 +10,9 @@ The first line describes the run (`{"format": 2, ...}`), the last one is its sum
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import threading
 from operator import itemgetter
@@ -41,9 +43,7 @@ class Spool:
         self._path = path
         self._end = 0
         try:
-            self._stream = (
-                _temporary() if path is None or self._told else path.open("w+b", buffering=0)
-            )
+            self._stream = _temporary() if path is None or self._told else _alone(path)
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
         try:
@@ -83,6 +83,25 @@ class Spool:
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))
+
+
+def _alone(path: Path) -> IO[bytes]:
+    """Open a file that no other run is writing, and empty it. Raises FileError, OSError."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    stream = os.fdopen(number, "r+b", buffering=0)
+    try:
+        with contextlib.suppress(ImportError):  # Windows has no fcntl
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.close()
+        raise FileError("another run is writing this file", file=str(path)) from None
+    except OSError:  # not every file system has locks
+        pass
+    with contextlib.suppress(OSError):  # a device or a pipe
+        stream.truncate(0)
+    return stream
 
 
 def _temporary() -> IO[bytes]:

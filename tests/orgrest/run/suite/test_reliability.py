@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from servers import RawServer, by_path, closing, reset, response, silent, stalling
+from waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,3 +172,34 @@ class TestReport:
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "orgrest", "report", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_reports_and_history_stay_whole_whoever_writes_and_is_killed(
+    folder: Path, server: RawServer, monkeypatch: pytest.MonkeyPatch, long_mode: bool
+) -> None:
+    kept = folder / "history"
+    monkeypatch.setenv("ORGREST_HISTORY", str(kept))
+    (folder / "a.http").write_text(f"GET {server.url}/json\n\n###\n" * 30)
+    command = [sys.executable, "-m", "orgrest", "test", "a.http", "-q", "--report-json", "r.json"]
+    command += ["--jsonl", "r.jsonl"]
+    chance = random.Random(7)
+    for _ in range(20 if long_mode else 2):
+        runs = [
+            subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+            for _ in range(5)
+        ]
+        wait_until(lambda: len(server.requests) > 20)
+        for one in runs[:2]:
+            time.sleep(chance.random() / 10)
+            one.kill()
+        told = [one.communicate(timeout=100)[1] for one in runs]
+        server.requests.clear()
+        for one, said in zip(runs, told, strict=True):
+            assert one.returncode in (0, -9) or "another run is writing this file" in said
+        if (folder / "r.json").exists():
+            assert len(json.loads((folder / "r.json").read_text())["requests"]) == 30
+        heads = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()[:-1]]
+        assert [bool("format" in one) for one in heads] == [True, *[False] * (len(heads) - 1)]
+    for file in kept.iterdir():
+        lines = file.read_bytes().split(b"\n")
+        assert [json.loads(line) for line in lines[:-1]]
