@@ -216,7 +216,7 @@ def _spellings(secrets: frozenset[str]) -> _Spellings:
 
 
 def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
+    return tuple(sorted(sorted(texts), key=len, reverse=True))
 
 
 def _encoded(text: str) -> set[bytes]:
