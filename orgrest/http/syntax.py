@@ -224,7 +224,8 @@ class ParsedRequest:
     """One request as it is written; `source` is the text that contains it.
 
     For a verb request, `above` are those of the parent headings, from the top; its method may be
-    missing (empty) and its URL partial. In the other languages, `above` is None.
+    missing (empty) and its URL partial. In the other languages, `above` is None. `graphql` means
+    that the body is sent as GraphQL, as httpyac tells from its text.
     """
 
     method: str
@@ -247,6 +248,7 @@ class ParsedRequest:
     region: Span | None = attrs.field(default=None, eq=False)
     shared_scripts: list[Script] = attrs.field(factory=list, eq=False, repr=False)
     above: tuple[ParsedRequest, ...] | None = None
+    graphql: bool = False
 
     @property
     def title(self) -> str:

@@ -313,7 +313,8 @@ def _graphql(
     """Return the JSON body of a GraphQL request; others are returned unchanged."""
     where = parsed.body
     marked = [value for name, value in headers if name.lower() == "x-request-type"]
-    is_marked = method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked)
+    is_marked = method == "GRAPHQL" or parsed.graphql
+    is_marked |= any(value.lower() == "graphql" for value in marked)
     names = [one.operation for one in where.files if one.operation is not None] if where else []
     if not (is_marked or names):
         return method, headers, body

@@ -180,6 +180,8 @@ class OrgFile:
             try:
                 return self._read(block, run, given)
             except Exception as error:
-                return failed(block.line + 1, block.name, error, self._file)
+                outcome = failed(block.line + 1, block.name, error, self._file)
+                title = self.reader.title(block, self.editor.document)
+                return attrs.evolve(outcome, title=title)
 
         return run.send(self.editor.id_of(block), read, apart=bool(given))

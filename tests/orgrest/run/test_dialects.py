@@ -171,6 +171,22 @@ class TestHttpyac:
         assert one.state == "failed"
         assert not sent
 
+    def test_graphql_is_told_from_its_text_in_its_files_only(self, ask: Ask) -> None:
+        query = "query Q($a: Int) { b }"
+        body = f'{query}\n\n{{"a": 1}}'
+        _, sent = ask(
+            f"POST HOST\n\n{body}\n?? status == 200\n###\n# @no-gql-parsing\nPOST HOST\n\n{body}\n"
+        )
+        given, raw = (one.partition("\r\n\r\n")[2] for one in sent)
+        assert json.loads(given) == {"query": query, "operationName": "Q", "variables": {"a": 1}}
+        assert "Content-Type: application/json\r\n" in sent[0]
+        assert raw == body
+
+    def test_graphql_in_other_files_is_sent_as_it_is_written(self, ask: Ask) -> None:
+        (one,), (sent,) = ask("POST HOST\n\nquery { b }\n")
+        assert sent.endswith("\r\n\r\nquery { b }")
+        assert "looks like GraphQL" in one.notes[0]
+
     def test_the_name_of_a_request_above_is_its_response(self, ask: Ask) -> None:
         text = "# @name child\nGET HOST/c\n###\n# @ref child\nPOST HOST/p\n\n{{child}}\n"
         _, sent = ask(text)

@@ -1,8 +1,9 @@
 """Random documents against a server that counts: what is told is what happened.
 
 A document is made as a model first: requests with names that repeat, that need each other, capture
-values, have scripts, stand in loops, in other files, before and after the rest, are redirected or
-challenged, hold or do not, or cannot be sent. The model says by its own few rules what goes over
+values, have scripts, stand in loops, in other files, before and after the rest, are redirected (in
+circles, too) or challenged, get no response, are disabled or misspelt, hold or do not, or cannot be
+sent. The model says by its own few rules what goes over
 the wire, in which order, and what each request comes to. All that orgrest tells of a run (records,
 HAR, JUnit, HTML, TAP, a dry run, the lenses of editors) is compared with that and with what the
 server got.
@@ -16,7 +17,7 @@ import socket
 import tempfile
 from collections import Counter
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -29,9 +30,11 @@ from servers import RawServer, response
 
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
+from orgrest.files import File
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.reports import har, html, junit, tap
+from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
@@ -126,7 +129,7 @@ def _requests(kind: str) -> st.SearchStrategy[Request]:
         again=st.booleans() if kind == "http" else st.just(False),
         turns=st.none() if plain else st.sampled_from([None, None, None, 0, 1, 3]),
         holds=st.sampled_from([None, True, False]),
-        trouble=st.sampled_from([None, None, None, None, "undefined", "refused", "disabled"]),
+        trouble=st.sampled_from([*[None] * 6, *TROUBLE[kind]]),
         part=st.just("request")
         if kind == "lib"
         else st.sampled_from(["request", "request", "request", "setup", "teardown"]),
@@ -139,9 +142,17 @@ def _requests(kind: str) -> st.SearchStrategy[Request]:
     ).map(partial(_possible, kind))
 
 
+MISSPELT = {"assertion": "?? statsu == 200", "comment": "# ?? staus == 200"}
+"""Lines that look like assertions, which nobody checks."""
+TROUBLE = {
+    "http": ["undefined", "refused", "disabled", "disabled", *MISSPELT],
+    "lib": ["undefined", "refused", "disabled", *MISSPELT],
+    "org": ["undefined", "refused", "disabled", "language", *MISSPELT],
+    "verb": ["undefined", "refused"],
+}
 VIA = {
-    "http": ["", "", "/busy", "/moved", "/digest"],
-    "org": ["", "", "/moved"],
+    "http": ["", "", "", "/busy", "/moved", "/digest", "/dropped", "/loop"],
+    "org": ["", "", "", "/moved", "/dropped", "/loop"],
     "verb": ["", "", "/moved"],
     "lib": ["", "", "/moved"],
 }
@@ -150,8 +161,9 @@ VIA = {
 def _possible(kind: str, one: Request) -> Request:
     """Return a request without what its language, or what it has besides, does not allow."""
     if kind == "verb":
-        disabled = one.trouble == "disabled"
-        return attrs.evolve(one, holds=None, trouble=None if disabled else one.trouble)
+        return attrs.evolve(one, holds=None)
+    if one.trouble == "language":
+        return attrs.evolve(one, name=None, captures=None, part="request")
     # a block that captures answers with JSON, which others do not use as it is
     return attrs.evolve(one, name=None) if one.captures else one
 
@@ -189,6 +201,7 @@ def _in_file(one: Request, url: str) -> str:
     lines += (
         [f"?? body path {'==' if one.holds else '!='} {one.path}"] if one.holds is not None else []
     )
+    lines += [MISSPELT[one.trouble]] if one.trouble in MISSPELT else []
     return "\n".join([*lines, "", ""])
 
 
@@ -197,7 +210,8 @@ def _block(one: Request, url: str) -> str:
     lines += [f"#+name: {one.name}"] if one.name else []
     arguments = "".join(f" :var u{at}={name}" for at, name in enumerate(one.uses))
     arguments += " :eval no" * (one.trouble == "disabled")
-    lines += [f"#+begin_src http{arguments} {one.arguments}".rstrip()]
+    language = "httpp" if one.trouble == "language" else "http"
+    lines += [f"#+begin_src {language}{arguments} {one.arguments}".rstrip()]
     uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(one.uses)))
     uses += f"&{{{{{one.captured}}}}}" if one.captured else ""
     lines += [f"GET {_target(one, url)}?q{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
@@ -205,6 +219,7 @@ def _block(one: Request, url: str) -> str:
     if one.holds is not None:
         start = "# ?? body path" if one.captures else "?? body"  # restclient's captures
         lines += ["", f"{start} {'==' if one.holds else '!='} {one.path}"]
+    lines += ["", MISSPELT[one.trouble]] if one.trouble in MISSPELT else []
     return "\n".join([*lines, "#+end_src", ""])
 
 
@@ -249,6 +264,9 @@ class Model:
             parts[one.part].append(one)
         if not parts["request"]:
             return []
+        for one in [one for one in parts["request"] if one.trouble == "language"]:
+            parts["request"].remove(one)
+            done.append((one, ["error"]))
         ready = True
         begun = False
         for one in (*parts["setup"], *parts["request"]):
@@ -290,27 +308,34 @@ class Model:
     def _turn(self, one: Request) -> str:
         if one.need:
             other = self._meant(one.need, one)
-            if other is None or "error" in self.send(other, again=one.again):
+            if other is None or self._is_disabled(other):
+                return "error"
+            if "error" in self.send(other, again=one.again):
                 return "error"
         if one.before == "throws":
             return "error"
         used = ""
         for name in one.uses:
             other = self._meant(name, one)
-            if other is None or "error" in (self.send(other) or ["error"]):
+            if other is None or self._is_disabled(other):
+                return "error"
+            if "error" in (self.send(other) or ["error"]):
                 return "error"
             used += f"&{other.path}"
         if one.captured:
             if one.captured not in self.captured:
                 return "error"
             used += f"&{self.captured[one.captured]}"
-        if one.trouble in ("undefined", "refused"):
+        if one.trouble in ("undefined", "refused", *MISSPELT):
             return "error"
         used += "&by-script" * (one.before == "sets")
         target = f"{one.via}{one.path}?q{used}"
         if one.via == "/busy" and one.path not in self._busy:
             self._busy.add(one.path)
             self.log.append(target)
+        if one.via in ("/dropped", "/loop"):
+            self.log.append(target)  # each as often as it is tried
+            return "error"
         if one.via in ("/moved", "/digest"):
             self.log.append(target)
         self.log.append(target.removeprefix("/moved"))
@@ -319,6 +344,10 @@ class Model:
         if one.captures:
             self.captured[one.captures] = one.path
         return "failed" if one.holds is False or one.after == "fails" else "passed"
+
+    def _is_disabled(self, other: Request) -> bool:
+        """Return whether a request is not sent for another one either; Org's blocks are."""
+        return other.trouble == "disabled" and self.document.kind == "http"
 
     def _meant(self, name: str, using: Request) -> Request | None:
         """Return the request that a name means in another one."""
@@ -354,6 +383,13 @@ def counting() -> RawServer:
         if path.startswith("/busy") and path not in seen:
             seen.add(path)
             connection.sendall(response(b"", "Retry-After: 0", status="503 Service Unavailable"))
+            return
+        if path.startswith("/dropped"):
+            connection.shutdown(socket.SHUT_RDWR)
+            return
+        if path.startswith("/loop"):
+            place = target.decode()
+            connection.sendall(response(b"again", f"Location: {place}", status="302 Found"))
             return
         if path.startswith("/moved"):
             place = target.decode().removeprefix("/moved")
@@ -410,9 +446,9 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
 def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return all that went over the wire for a request."""
     return [
-        one
+        {**one, **(one["sent"] or {})}
         for last in record["exchanges"]
-        for one in (*last["earlier"], {**last, **(last["sent"] or {})})
+        for one in (*last["earlier"], last)
     ]
 
 
@@ -432,12 +468,22 @@ def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None
 
         model = Model(document)
         expected = model.run()
-        assert log == model.log
-        thrown = {one.path for one in (*document.requests, *document.library) if one.after}
+        assert _tried(log) == model.log
+        every = (*document.requests, *document.library)
+        thrown = {one.path for one in every if one.after or one.via == "/loop"}
         _check_records(records, expected, model, str(path), thrown)
         _check_exchanges(records, log, server.url)
         _check_reports(records, log, server.url)
         _check_plans(path, text, records, document)
+
+
+def _tried(log: list[str]) -> list[str]:
+    """Return a log with what is tried again and again once."""
+    return [
+        one
+        for before, one in pairwise(["", *log])
+        if one != before or not one.startswith(("/dropped", "/loop"))
+    ]
 
 
 def _check_records(
@@ -461,7 +507,8 @@ def _check_records(
             assert sent
         else:
             assert not sent or path in thrown
-            assert record["reason"] or record["outcome"] == "skipped"
+            assert record["reason"]
+            assert record["title"] or "not a language" in record["reason"]
         if record["outcome"] == "failed":
             assert not all(one["passed"] for one in record["assertions"])
         if record["outcome"] == "passed":
@@ -492,8 +539,9 @@ def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) ->
     every = [one for record in records for one in attempts(record)]
     every.sort(key=lambda one: one["number"])
     assert [one["number"] for one in every] == list(range(1, len(every) + 1))
-    answered = [one for one in every if one["response"] is not None]
-    assert [one["request"]["url"].removeprefix(url) for one in answered] == log
+    dropped = f"{url}/dropped"
+    got = [one for one in every if one["response"] or one["request"]["url"].startswith(dropped)]
+    assert [one["request"]["url"].removeprefix(url) for one in got] == log
     for record in records:
         paths = {one["request"]["url"].partition("?")[0] for one in attempts(record)}
         assert len({one.replace("/moved/", "/") for one in paths}) <= 1
@@ -512,7 +560,9 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
         return
     entries = json.loads(b"".join(har.pieces(run, records)))["log"]["entries"]
     answered = [one for one in entries if one["response"]["status"]]
-    assert [one["request"]["url"].removeprefix(url) for one in answered] == log
+    assert [one["request"]["url"].removeprefix(url) for one in answered] == [
+        one for one in log if not one.startswith("/dropped")
+    ]
     suites = ElementTree.fromstring(b"".join(junit.pieces(run, records)))
     cases = suites.findall(".//testcase")
     assert len(cases) == len(records)
@@ -537,6 +587,7 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
     done = [(one.line, one.name) for one in evaluated(path, text)]
     by_line = _by_line(str(path))
     disabled = {one.path for one in document.requests if one.trouble == "disabled"}
+    misspelt = [one.path for one in document.requests if one.trouble == "language"]
     # of a disabled one a dry run does not know whether another needs it, in all its turns
     turns = {path: len([1 for line, _ in dry if by_line[line] == path]) for path in disabled}
     assert [one for one in dry if by_line[one[0]] not in disabled] == [
@@ -546,13 +597,13 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
     assert set(turns.values()) <= {1}
     if records:
         own = [(one["line"], one["name"]) for one in records if one["file"] == str(path)]
-        assert set(own) <= set(dry)
+        assert {one for one in own if by_line[one[0]] not in misspelt} <= set(dry)
     kind: Any = "org" if path.suffix == ".org" else "http"
     analysis = Analysis(text, kind, lambda: Inputs(directory=path.parent))
     lines = [text.count("\n", 0, one.span.start) + 1 for one in outline.lenses(analysis)]
     steps = [line for line, _ in groupby(line for line, _ in dry)]
     assert lines == steps
-    assert len(lines) == len(document.requests)
+    assert len(lines) == len(document.requests) - len(misspelt)
 
 
 def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
@@ -606,3 +657,122 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
         ("b", "skipped" if bail else "passed"),
         ("login", "passed"),
     ]
+
+
+@attrs.frozen
+class Placed:
+    """A request for tests of positions: `above` and `below` are blank lines around its text."""
+
+    above: int
+    below: int
+    blank: str
+    body: bool
+
+
+PLACED = st.lists(
+    st.builds(
+        Placed,
+        above=st.integers(0, 3),
+        below=st.integers(0, 4),
+        blank=st.sampled_from(["", "  ", "\t"]),
+        body=st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@EXAMPLES
+@given(PLACED, st.sampled_from(["http", "org"]), st.sampled_from(["\n", "\r\n"]))
+def test_the_request_at_a_line_is_the_one_above_it_up_to_the_next_separator(
+    placed: list[Placed], kind: str, end: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, counting() as server:
+        lines: list[str] = []
+        owners: list[int | None] = []
+        for number, one in enumerate(placed):
+            begin = "###" if kind == "http" else "#+begin_src http"
+            text = [f"{'POST' if one.body else 'GET'} {server.url}/r{number}"]
+            text += ["X: y", "", "a body"] if one.body else []
+            blanks = [one.blank] * one.below
+            own = [begin, *[one.blank] * one.above, *text, *blanks]
+            own += ["#+end_src"] if kind == "org" else []
+            lines += own
+            owners += [number] * len(own)
+            if kind == "org":
+                lines += ["", "prose"]
+                owners += [None, None]
+        path = Path(folder) / f"d.{kind}"
+        path.write_bytes(end.join([*lines, ""]).encode())
+        for line, owner in enumerate(owners, 1):
+            server.requests.clear()
+            states = _sent_at(path, line)
+            if owner is None:
+                assert states == ["no request block here"]
+                assert not server.requests
+            else:
+                assert states == ["done"]
+                assert [one.split(b" ", 2)[1].decode() for one in server.requests] == [f"/r{owner}"]
+
+
+def _sent_at(path: Path, line: int) -> list[str]:
+    """Send the request at a line; return the states of the outcomes, or why there is none."""
+    try:
+        return [one.state for one in evaluated(path, File.read(path).text, lines=(line,))]
+    except EvaluationError as error:
+        return [error.reason]
+
+
+@EXAMPLES
+@given(
+    st.lists(st.sampled_from([True, True, True, False, None]), min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+)
+def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardowns(
+    held: list[bool | None], rows: int, setup: bool, teardown: bool
+) -> None:
+    """`held` tells of each request whether its assertion holds, None for one that is an error."""
+    with tempfile.TemporaryDirectory() as folder, counting() as server:
+        path = Path(folder) / "a.http"
+        texts = [
+            f"###\nGET {server.url}/r{number}?{{{{row}}}}{'{{nowhere}}' * (one is None)}\n"
+            f"?? body path {'!=' if one is False else '=='} /r{number}\n"
+            for number, one in enumerate(held)
+        ]
+        texts += [f"### setup\nGET {server.url}/s?{{{{row}}}}\n"] if setup else []
+        texts += [f"### teardown\nGET {server.url}/t?{{{{row}}}}\n"] if teardown else []
+        path.write_text("\n".join(texts))
+        records = _with_rows(path, rows)
+        log = [one.split(b" ", 2)[1].decode() for one in server.requests]
+    first = next((at for at, one in enumerate(held) if not one), None)
+    last = rows if first is None else 1
+    expected: list[str] = []
+    for row in range(1, last + 1):
+        expected += [f"/s?{row}"] if setup else []
+        sent = held if first is None else held[: first + (held[first] is False)]
+        expected += [f"/r{number}?{row}" for number, _ in enumerate(sent)]
+        expected += [f"/t?{row}"] if teardown else []
+    assert log == expected
+    for record in records:
+        assert (record["outcome"] == "skipped") == (not record["exchanges"]) or record["reason"]
+        if record["outcome"] == "skipped":
+            assert record["reason"] == "a request failed before (--bail)"
+    words = Counter(one["outcome"] for one in records)
+    assert words["failed"] + words["error"] == (first is not None)
+    assert {one["row"] for one in records} == set(range(1, rows + 1))
+
+
+def _with_rows(path: Path, rows: int) -> list[dict[str, Any]]:
+    """Run a document for several rows of data with --bail; return the records in order."""
+    records: list[dict[str, Any]] = []
+    control = Control(Client)
+    try:
+        for row in range(1, rows + 1):
+            one = unit.Unit(row, str(path), row=row, data={"row": str(row)})
+            services = Services(client=control.client)
+            unit.run(one, Settings(bail=True), services, control, records.append)
+    finally:
+        control.close()
+    return sorted(records, key=lambda one: one["order"])

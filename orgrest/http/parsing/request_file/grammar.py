@@ -116,6 +116,11 @@ def is_jetbrains(text: str) -> bool:
     return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None
 
 
+def is_httpyac(text: str) -> bool:
+    """Return whether a request file has syntax of httpyac's only, and none of JetBrains'."""
+    return _HTTPYAC.search(text) is not None and _JETBRAINS.search(text) is None
+
+
 def is_restclient(text: str) -> bool | None:
     """Tell whether a text's syntax is restclient's; None if it is ambiguous.
 

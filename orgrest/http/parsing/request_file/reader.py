@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 
 from orgrest.http.parsing.lines import target_of
-from orgrest.http.parsing.request_file.grammar import VERSION
+from orgrest.http.parsing.request_file.grammar import VERSION, is_httpyac
 from orgrest.http.parsing.request_file.region import Line, Region, body_of, lines_of
 from orgrest.http.syntax import (
     Comment,
@@ -143,7 +143,9 @@ class Reader:
         name = named.value.text if named is not None else region.title
         assert region.method_span is not None  # noqa: S101  # begun
         body = body_of(region)
-        if body is not None and region.is_unmarked_graphql(body.template.text):
+        unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
+        graphql = unmarked and is_httpyac(self.source.text)
+        if body is not None and unmarked and not graphql:
             reason = (
                 "this looks like GraphQL and is sent as it is written: a request that begins with "
                 "GRAPHQL sends it as JSON (# @no-gql-parsing, where it is meant)"
@@ -172,6 +174,7 @@ class Reader:
             savings=tuple(region.savings),
             region=Span(region.start, end),
             shared_scripts=self.scripts,
+            graphql=graphql,
         )
 
     def _captures(self, region: Region) -> Iterator[Capture]:
