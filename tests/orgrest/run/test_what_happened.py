@@ -314,7 +314,7 @@ class Model:
                 return "error"
             if "error" in self.send(other, again=one.again):
                 return "error"
-        if one.before == "throws":
+        if one.before == "throws" or (self.document.kind == "http" and one.trouble in MISSPELT):
             return "error"
         used = ""
         for name in one.uses:
