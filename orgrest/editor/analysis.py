@@ -35,6 +35,7 @@ from orgrest.run.documents.imports import Imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from pathlib import Path
 
     from orgrest.editor.parsed_regions import Parsed
     from orgrest.editor.used_files import Location
@@ -225,7 +226,7 @@ class Analysis:
         inherited = header.Inherited(document)
         parts: list[ParsedRegion] = []
         for index, region in enumerate(regions.of_document(document, line_maps=self._line_maps)):
-            read = partial(self._settings_of, region, document, inherited)
+            read = partial(_settings_of, self._settings, self._folder, region, document, inherited)
             parts.append(ParsedRegion(region, index, captured, read, self._parsed))
         return parts
 
@@ -237,19 +238,6 @@ class Analysis:
             ParsedRegion(region, index, self._captured, BlockSettings, self._parsed)
             for index, region in enumerate(found)
         ]
-
-    def _settings_of(
-        self, region: regions.Region, document: org.Document, inherited: header.Inherited
-    ) -> BlockSettings:
-        """Return the settings of a block: those from an earlier text, if they are the same."""
-        read = partial(settings_of, region, document, inherited, self._folder)
-        block, heading = region.kept, region.heading
-        if block is None or heading is None:
-            return read()
-        general = inherited.pairs(heading, block.language)
-        key = (block.arguments, block.headers, block.kind, block.language, general, self._folder)
-        found = self._settings.get(key, read)
-        return read() if found.refers else found
 
     def _current_stamps(self) -> list[Hashable]:
         files = self.imports.files[1:] if self.imports else ()
@@ -374,6 +362,27 @@ class Analysis:
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)
+
+
+def _settings_of(
+    known: VersionCache[Hashable, BlockSettings],
+    folder: Path,
+    region: regions.Region,
+    document: org.Document,
+    inherited: header.Inherited,
+) -> BlockSettings:
+    """Return the settings of a block: those from an earlier text, if they are the same.
+
+    The parts of an analysis do not refer to it, so that it is freed with its last user.
+    """
+    read = partial(settings_of, region, document, inherited, folder)
+    block, heading = region.kept, region.heading
+    if block is None or heading is None:
+        return read()
+    general = inherited.pairs(heading, block.language)
+    key = (block.arguments, block.headers, block.kind, block.language, general, folder)
+    found = known.get(key, read)
+    return read() if found.refers else found
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -132,3 +135,21 @@ def test_after_any_edits_an_editor_shows_what_it_shows_of_a_text_that_it_opens(
         names, report = Names(analysis, names), Report(analysis, report)
         fresh = Analysis(text, kind, divided=False)
         assert _shown(analysis, names, report) == _shown(fresh, Names(fresh), Report(fresh))
+
+
+@pytest.mark.parametrize("kind", ["org", "http"])
+def test_what_was_known_of_earlier_texts_is_freed_while_a_user_types(kind: Kind) -> None:
+    block = "#+begin_src http :var x=1\nGET http://:x/\n#+end_src\n"
+    text = block if kind == "org" else "### a\nGET x\n"
+    analysis: Analysis | None = None
+    report: Report | None = None
+    earlier: list[weakref.ref[Analysis]] = []
+    gc.disable()  # which is rare in a server
+    try:
+        for number in range(4):
+            analysis = Analysis(f"{text}{text}# {number}\n", kind, before=analysis)
+            report = Report(analysis, report)
+            earlier.append(weakref.ref(analysis))
+    finally:
+        gc.enable()
+    assert [one() is None for one in earlier] == [True, True, True, False]
