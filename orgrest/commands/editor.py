@@ -98,12 +98,12 @@ def babel(serve: bool) -> None:
 
 def _evaluated(call: dict[str, Any]) -> dict[str, Any]:
     """Evaluate what a call of Babel's describes; return what is printed."""
+    from orgrest.editor import babel as evaluation
     from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs
     from orgrest.model import OrgrestError
     from orgrest.org import arguments as header
     from orgrest.org import data
-    from orgrest.run import babel as evaluation
     from orgrest.run import writable_files
 
     arguments = header.Arguments(

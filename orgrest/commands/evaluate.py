@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ from orgrest.commands.console import (
     require_files,
 )
 from orgrest.commands.options import (
-    budget_of,
     client_of,
     inputs_of,
     settings_of,
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from orgrest.commands.watch import Watched
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
-    from orgrest.run.logins import Logins
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
@@ -91,11 +88,11 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     require_files(paths, may_come=asked.watch)
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
-    @cache
-    def known_logins() -> Logins:  # of all turns with --watch
+    logins = None  # of all turns with --watch
+    if not asked.dry_run:
         from orgrest.run.logins import Logins
 
-        return Logins()
+        logins = Logins()
 
     def once(watched: Watched | None = None) -> int:
         from orgrest.commands.run import Shown
@@ -121,17 +118,17 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             if not asked.dry_run:
                 from orgrest.run.history import History
 
-                services.client = client_of(RUN, given)(budget=budget_of(RUN, given))
+                client, budget = client_of(RUN, given)
+                services.client = client(budget=budget)
                 services.history = History(complain)
         except OrgrestError as error:
             complain(str(error))
             return 2
-        if not asked.dry_run:
+        services.logins = logins
+        if logins is not None and asking and not os.environ.get("CI"):
             from orgrest.run.logins import Person
 
-            services.logins = known_logins()
-            if asking and not os.environ.get("CI"):
-                services.person = Person(_ask, complain, open_page)
+            services.person = Person(_ask, complain, open_page)
         if not (modes or asked.dry_run):
             from orgrest.run.writable_files import write
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from orgrest.http.transport.client import Client
+    from orgrest.http.transport.limits import Budget
     from orgrest.http.values import Inputs
-    from orgrest.options import Option
     from orgrest.run.settings import Settings
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
@@ -93,18 +93,17 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 
     def decorate(function: _Command) -> _Command:
         for row in reversed(options_of(command)):
-            function = _decorator(row)(function)
+            how: dict[str, Any] = {"is_flag": True}
+            if row.kind != "flag":
+                how = {"type": KINDS[row.kind], "metavar": row.metavar, "multiple": row.many}
+                how |= {} if row.default is None else {"default": row.default}
+            words = (*row.flags.split(), row.name)
+            function = click.option(
+                *words, cls=program.Option, section=row.section, help=row.help, **how
+            )(function)
         return function
 
     return decorate
-
-
-def _decorator(row: Option) -> Callable[[_Command], _Command]:
-    option = partial(program.section(row.section), *row.flags.split(), row.name, help=row.help)
-    if row.kind == "flag":
-        return option(is_flag=True)
-    default = {} if row.default is None else {"default": row.default}
-    return option(type=KINDS[row.kind], metavar=row.metavar, multiple=row.many, **default)
 
 
 def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -137,8 +136,7 @@ def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: A
 def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Settings:
     """Return the settings of a run, by a command's options."""
     from orgrest.run.plan import Choice
-    from orgrest.run.retry_policy import RetryPolicy
-    from orgrest.run.settings import Settings
+    from orgrest.run.settings import RetryPolicy, Settings
 
     parts = _parts(command, given)
     proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
@@ -153,15 +151,10 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
     )
 
 
-def client_of(command: str, given: Mapping[str, Any]) -> partial[Client]:
-    """Return a function that makes clients, by a command's options."""
+def client_of(command: str, given: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
+    """Return a function that makes clients, and the budget of a run, by a command's options."""
     from orgrest.http.transport.client import Client
-
-    return partial(Client, **_parts(command, given)["client"])
-
-
-def budget_of(command: str, given: Mapping[str, Any]) -> Any:
-    """Return the budget of a run, by a command's options."""
     from orgrest.http.transport.limits import Budget
 
-    return Budget(**_parts(command, given)["budget"])
+    parts = _parts(command, given)
+    return partial(Client, **parts["client"]), Budget(**parts["budget"])

@@ -133,7 +133,7 @@ def _evaluate(
     )
     failed = False
     try:
-        for outcome in _with_progress(run.outcomes(), len(plan), shown):
+        for outcome in _with_progress(run.outcomes(), len(plan.steps), shown):
             try:
                 for one in (*outcome.needed, outcome):
                     failed |= _report(one, source, settings, shown)
@@ -160,11 +160,8 @@ def _evaluate(
 
 def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -> bool:
     """Report the outcome of a block or request, and return whether it is a failure."""
-    failed = outcome.state == "failed"
+    failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
-    if settings.fail:
-        failed |= any(one.unexpected_status is not None for one in outcome.exchanges)
-        failed |= not all(test.held for test in outcome.tests)
     if shown.json:
         for line in report.json_lines(
             name, outcome, failed, with_text=source.plain, explained=shown.explain

@@ -111,7 +111,7 @@ class Saved(Results):
         """Save the document if it is due."""
         if self.file is None or outcome.change is None:
             return
-        if self.encoding.lacks(outcome.change[1]):
+        if self.encoding.codec != "utf-8" and self.encoding.lacks(outcome.change[1]):
             complain(
                 f"{self.name}:{outcome.line}: the file is in {self.encoding.codec}, which lacks "
                 "some characters of the response: they are written as \\uXXXX"

@@ -22,7 +22,6 @@ from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, globals_in, require_environments
 from orgrest.commands.options import (
-    budget_of,
     client_of,
     inputs_of,
     settings_of,
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from orgrest.http.values import Inputs
+    from orgrest.run.control import Control
     from orgrest.run.history import History
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
-    from orgrest.run.suite.control import Control
     from orgrest.run.suite.jobs import SuiteRun
     from orgrest.run.suite.summary import Brief
     from orgrest.run.suite.unit import Unit
@@ -78,8 +77,8 @@ def test(**given: Any) -> None:
 def _test(asked: SimpleNamespace) -> int:
     from orgrest.files import FileError
     from orgrest.model import OrgrestError
+    from orgrest.run.control import Control
     from orgrest.run.history import History
-    from orgrest.run.suite.control import Control
     from orgrest.run.suite.waiting import wait_for
 
     plan = _plan(asked)
@@ -87,7 +86,7 @@ def _test(asked: SimpleNamespace) -> int:
     settings = _settings(asked)
     services = _services(asked, settings.inputs, history)
 
-    client = client_of(TEST, asked.given)
+    client, budget = client_of(TEST, asked.given)
     with client() as waiting:
         for warning in waiting.warnings:
             complain(f"warning: {warning}")
@@ -99,7 +98,7 @@ def _test(asked: SimpleNamespace) -> int:
             return 1
         except KeyboardInterrupt:
             return 130
-    control = Control(client, budget_of(TEST, asked.given))
+    control = Control(client, budget)
     try:
         services.client = control.client
         return _run(asked, plan, settings, services, control)

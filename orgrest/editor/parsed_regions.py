@@ -19,7 +19,7 @@ from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
 from orgrest.org import arguments as header
 from orgrest.org.results import element_named
-from orgrest.run.expect import expected_status
+from orgrest.run.documents.expect import expected_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator

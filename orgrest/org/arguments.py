@@ -82,19 +82,11 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
                         f"header argument :results holds Emacs Lisp, which is not run: {given.text}"
                     )
                 for word in (given or "").split():
-                    _displace(results, word)
+                    others = next((group for group in GROUPS if word in group), (word,))
+                    results = [*(one for one in results if one not in others), word]
             elif name.startswith(":"):
                 values[name[1:]] = given
     return Arguments(values, tuple(results), variables)
-
-
-def _displace(words: list[str], word: str) -> None:
-    for group in GROUPS:
-        if word in group:
-            words[:] = [other for other in words if other not in group]
-    if word in words:
-        words.remove(word)
-    words.append(word)
 
 
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
@@ -150,23 +142,18 @@ class Inherited:
 
     def _lookup(self, heading: Heading, key: str) -> Pairs:
         at = (heading.line if self._has_drawers else 0, key)
-        if at not in self._known:
-            self._known[at] = parse(self._text(heading, key))
-        return self._known[at]
-
-    def _text(self, heading: Heading, key: str) -> str:
-        parts: list[str] = []
-        for here in heading.path():
-            more = here.properties.get(key + "+")
-            if more is not None:
-                parts.insert(0, more)
-            base = here.properties.get(key)
-            if base is not None:
-                parts.insert(0, base)
-                return " ".join(parts)
-        if key in self._global:
-            parts.insert(0, self._global[key])
-        return " ".join(parts)
+        known = self._known.get(at)
+        if known is None:
+            parts: list[str | None] = []  # the strongest first
+            for here in heading.path():
+                parts += (here.properties.get(key + "+"), here.properties.get(key))
+                if parts[-1] is not None:
+                    break
+            else:
+                parts.append(self._global.get(key))
+            text = " ".join(part for part in reversed(parts) if part is not None)
+            known = self._known[at] = parse(text)
+        return known
 
 
 def arguments_of(document: Document, inherited: Inherited, block: Block) -> Arguments:

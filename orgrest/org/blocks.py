@@ -124,11 +124,6 @@ class Block:
             None if self.result is None else self.result + lines,
         )
 
-    @property
-    def commented(self) -> bool:
-        """Whether a heading above is a COMMENT."""
-        return self.heading.comment
-
 
 @attrs.frozen
 class Body:

@@ -180,6 +180,8 @@ class Document(Elements):
     @cached_property
     def verb(self) -> list[Block]:
         """The verb requests below headings, in document order."""
+        if VERB not in self.text:
+            return []
         headings = (one.heading for one in self.sections if one.heading.level)
         return verb.requests(self, headings, self.keywords)
 

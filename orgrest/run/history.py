@@ -82,16 +82,19 @@ class History:
             if self._ended:
                 return
             try:
+                from orgrest.run.record import encoded, of_outcome
+
                 if self._number is None:
                     self._number = self._create()
                     if self._number is None:
                         return
                 self._count += 1
-                line = _line(_record(outcome, self._count, document))
-                if self._size + len(line) > MOST_OF_RUN:
-                    line = _line({"more": True})
+                place = {"order": [0, self._count], "document": document, "file": document}
+                line = encoded(of_outcome(outcome, place, fail=False))
+                if self._size + len(line) >= MOST_OF_RUN:
+                    line = encoded({"more": True})
                     self._ended = True
-                self._write(line)
+                self._write(line + b"\n", self._number)
             except OSError as error:
                 self._fail(error.strerror or str(error))
             except Exception as error:
@@ -106,6 +109,10 @@ class History:
                 self._number = None
 
     def _create(self) -> int | None:
+        from datetime import UTC, datetime
+
+        from orgrest.run.record import encoded
+
         place = folder()
         if place is None:
             self._ended = True
@@ -116,16 +123,14 @@ class History:
         path = place / f"{stamp}-{os.urandom(2).hex()}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         number = os.open(path, flags, 0o600)
-        head = {"history": FORMAT, "started": _time(now), "directory": str(Path.cwd())}
-        self._write(_line(head), number)
+        started = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")
+        head = {"history": FORMAT, "started": started, "directory": str(Path.cwd())}
+        self._write(encoded(head) + b"\n", number)
         _prune(place, path.name)
         return number
 
-    def _write(self, line: bytes, number: int | None = None) -> None:
+    def _write(self, line: bytes, number: int) -> None:
         """Append a line; of one that does not fit on the disk nothing is left."""
-        number = self._number if number is None else number
-        if number is None:
-            return
         try:
             written = os.write(number, line)
             if written < len(line):
@@ -139,24 +144,6 @@ class History:
     def _fail(self, why: str) -> None:
         self._ended = True
         self._notify(f"the history of this run is not kept: {why} ({VARIABLE}=off turns it off)")
-
-
-def _line(value: Record) -> bytes:
-    from orgrest.run.record import encoded
-
-    return encoded(value) + b"\n"
-
-
-def _record(outcome: Outcome, number: int, document: str) -> Record:
-    from orgrest.run.record import by_itself
-
-    return by_itself(outcome, {"order": [0, number], "document": document, "file": document})
-
-
-def _time(seconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def _files(place: Path) -> list[tuple[str, int]]:

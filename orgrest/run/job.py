@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import attrs
 
 from orgrest.run.outcomes import EvaluationError, Outcome, failed, located
-from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from orgrest.http.auth.flows import Token
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values import Context, Values
-    from orgrest.model import OrgrestError, Request, Response, Secret, Source, Verdict
+    from orgrest.http.values.context import TokenNeededError
+    from orgrest.model import Bound, OrgrestError, Request, Response, Secret, Source, Verdict
     from orgrest.rendering.results import Rendered
-    from orgrest.run.outcomes import Exchange, Resolved, Task
+    from orgrest.run.outcomes import Exchange, Task
     from orgrest.run.results import RequestResults
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
+    from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
 """How many seconds a document may make a run without a time limit wait."""
@@ -47,7 +50,8 @@ class Logged:
 class Work:
     """What the jobs of one run share.
 
-    `client` is None where nothing is sent, `file` is what messages call the document. `sent_at` has
+    `client` is None where nothing is sent, `file` is what messages call the document. `tokens` were
+    asked for with requests that the last of `asked` lists: that of the job under way. `sent_at` has
     the times of requests by slot of `@ratelimit`; `ran` is what came of the scripts that run once,
     of which `pending` is to be reported with the next request.
     """
@@ -57,9 +61,10 @@ class Work:
     client: Client | None
     cookies: Cookies | None
     results: RequestResults
-    tokens: TokenRequests
     file: str
-    numbers: Iterator[int]
+    numbers: Iterator[int] = attrs.field(factory=partial(itertools.count, 1))
+    tokens: TokenRequests | None = None
+    asked: list[list[Exchange]] = attrs.field(factory=lambda: [[]])
     sent_at: dict[str, list[float]] = attrs.field(factory=dict)
     ran: dict[tuple[Source, int], OrgrestError | bool] = attrs.field(factory=dict)
     pending: list[Logged] = attrs.field(factory=list)
@@ -70,14 +75,26 @@ class Work:
         cls, settings: Settings, services: Services, results: RequestResults, file: str
     ) -> Self:
         """Begin a run over the document called `file`."""
-        client, cookies, numbers = services.client, services.cookies, itertools.count(1)
+        client, cookies = services.client, services.cookies
         if cookies is None and client is not None:
             from orgrest.http.transport.cookies import Cookies
 
             cookies = Cookies()
-        document = identity(settings.inputs.directory, file)
-        tokens = TokenRequests(numbers, services.person, services.logins, document)
-        return cls(settings, services, client, cookies, results, tokens, file, numbers)
+        return cls(settings, services, client, cookies, results, file)
+
+    def get_token(self, needed: TokenNeededError) -> tuple[Token, Bound | None]:
+        """Return the token that a request needs. Raises OrgrestError if there is none."""
+        if self.tokens is None:
+            from orgrest.run.token_requests import TokenRequests, identity
+
+            self.tokens = TokenRequests(
+                self.numbers,
+                self.services.person,
+                self.services.logins,
+                identity(self.settings.inputs.directory, self.file),
+                self.asked,
+            )
+        return self.tokens.get(needed.grant, self.sending, needed.secrets, needed.url)
 
     @property
     def sending(self) -> Client:
@@ -110,16 +127,19 @@ class Job:
     its variables, `defined` those of definitions that its scripts saw, `held` the secrets in
     the parts that scripts made. `attempts` are those of the request being sent, `asked` the
     requests of tokens and of scripts that no exchange has yet. Its tests begin at `tested`.
-    `resolved` computes what it refers to. `features` are those of the request that stages are for;
-    one that is `declined` is not sent. `unsent` has the reasons of those that were declined.
+    `features` are those of the request that stages are for; one that is `declined` is not sent.
+    `unsent` has the reasons of those that were declined.
     """
 
     work: Work
     task: Task
-    asked: list[Exchange]
-    resolved: Resolved
-    context: Context
-    parsed: ParsedRequest
+    parsed: ParsedRequest = attrs.field(
+        init=False, default=attrs.Factory(lambda self: self.task.parsed[0], takes_self=True)
+    )
+    context: Context = attrs.field(
+        init=False, default=attrs.Factory(lambda self: self.task.context, takes_self=True)
+    )
+    asked: list[Exchange] = attrs.field(factory=list)
     values: Values | None = None
     request: Request | None = None
     response: Response | None = None
@@ -142,24 +162,19 @@ class Job:
         self.declined = False
         self.cancel()
         self.held = set()
-        self.features = {name for name, has in self._features() if has} | {""}
-
-    def _features(self) -> Iterator[tuple[str, object]]:
-        """Yield the names of the features that stages are for, and whether the request has them."""
-        parsed, arguments = self.parsed, self.task.arguments
-        yield "captures", parsed.captures
-        yield "directives", parsed.directives
-        yield "scripts", parsed.scripts or parsed.shared_scripts
-        yield "savings", parsed.savings
-        yield "elements", not parsed.restclient and "$." in parsed.source.text
-        yield (
-            "judged",
-            (
-                parsed.assertions
-                or "expect" in arguments
-                or self.work.services.descriptions.concern(parsed, arguments)
-            ),
-        )
+        arguments, descriptions = self.task.arguments, self.work.services.descriptions
+        features = {
+            "": True,
+            "captures": parsed.captures,
+            "directives": parsed.directives,
+            "scripts": parsed.scripts or parsed.shared_scripts,
+            "savings": parsed.savings,
+            "elements": not parsed.restclient and "$." in parsed.source.text,
+            "judged": parsed.assertions
+            or "expect" in arguments
+            or descriptions.concern(parsed, arguments),
+        }
+        self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
         """Note that the request is not sent, and why."""

@@ -5,8 +5,9 @@ Data shared by the modules of this package, the command line and the editors.
 
 from __future__ import annotations
 
+import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -21,23 +22,14 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport.client import Hop
     from orgrest.http.values import Context, Origin
+    from orgrest.http.values.context import RequestNeededError
     from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
     from orgrest.run.comparison import Volatile
-    from orgrest.run.plan import StepId
-
-
-_Value = TypeVar("_Value")
-
-
-class Resolved(Protocol):
-    """How a run computes what requests refer to: what that needs is sent before."""
-
-    def __call__(self, compute: Callable[[], _Value], /) -> _Value:
-        """Return what `compute` returns. Raises what it raises."""
+    from orgrest.run.plan import Step, StepId
 
 
 class EvaluationError(OrgrestError):
@@ -152,7 +144,9 @@ class Outcome:
     all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is the
     imported file that contains it, None for the document itself. `needed` are requests that were
     sent for it and are reported only here. `title` is its method and URL as they are written, where
-    these are known. `secrets` must be masked in whatever is shown of this.
+    these are known. `secrets` must be masked in whatever is shown of this. `task` is what was to be
+    sent, for a `step` of the plan; None for what is none of its. It `began` at a Unix time, and
+    took `duration` seconds.
     """
 
     line: int
@@ -171,6 +165,10 @@ class Outcome:
     needed: tuple[Outcome, ...] = ()
     title: str = ""
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    task: Task | None = attrs.field(default=None, eq=False, repr=False)
+    step: Step | None = attrs.field(default=None, eq=False, repr=False)
+    began: float = attrs.field(factory=time.time, eq=False)
+    duration: float = attrs.field(default=0.0, eq=False)
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
@@ -180,6 +178,17 @@ class Outcome:
         if not any(one.response is not None for one in self.exchanges):
             return "skipped"  # as in a dry run
         return "passed" if all(test.held for test in self.tests) else "failed"
+
+    @property
+    def unexpected(self) -> list[int]:
+        """The statuses of 400 and above that no test is about."""
+        return [one.unexpected_status for one in self.exchanges if one.unexpected_status]
+
+    def fails(self, *, strictly: bool) -> bool:
+        """Return whether it is an error or, `strictly`, a failed assertion or such a status."""
+        if not strictly:
+            return self.state == "failed"
+        return self.verdict in ("error", "failed") or bool(self.unexpected)
 
     def with_test(self, verdict: Verdict) -> Outcome:
         """Return the outcome with one more verdict, about the last of the exchanges."""
@@ -194,23 +203,24 @@ class Outcome:
 class Task:
     """A block, or a request of a request file, parsed and ready to be sent.
 
-    `id` tells it from all others, None if a result brought it. A `block` is the one of the text
-    that was to be evaluated. `file` is the one that it stands in, None for the document's own.
-    `needed` are requests that are sent before, each a function that does so.
+    `id` tells it from all others. A `block` is the one of the text that was to be evaluated. `file`
+    is the one that it stands in, None for the document's own. `needed` are requests that are sent
+    before, or why there is none. With `turns`, it stands for those of a loop, or of a condition.
     """
 
+    id: StepId
     line: int
     name: str | None
     parsed: tuple[ParsedRequest, ...]
     context: Context
     arguments: Arguments = attrs.field(factory=Arguments)
     block: Block | None = None
-    id: StepId | None = None
     file: str | None = None
     language: str = ""
     digest: str | None = None
     notes: tuple[str, ...] = ()
-    needed: tuple[Callable[[], None], ...] = ()
+    needed: tuple[RequestNeededError | EvaluationError, ...] = ()
+    turns: bool = False
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable
 
     from orgrest.model import OrgrestError
 
@@ -42,6 +42,22 @@ class StepId:
 
     def __str__(self) -> str:
         return self.name or f"{self.file}:{self.start}"
+
+
+@attrs.frozen
+class Call(StepId):
+    """The identity of a request that is sent anew for one reference, as with `:var x=get(id=1)`.
+
+    `by` is whoever refers to it, `number` counts the references there.
+    """
+
+    by: Hashable = None
+    number: int = 0
+
+    @property
+    def request(self) -> StepId:
+        """The request itself, which any number of references may call."""
+        return StepId(self.file, self.start, name=self.name)
 
 
 @attrs.frozen(eq=False)
@@ -105,13 +121,7 @@ class Plan:
         """The notices and suspects, for a run that sends the rest of the document."""
         return (*self.notices, *(f"line {one.line}: {one.reason}" for one in self.suspects))
 
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def of(self, part: Part, choice: Choice) -> list[Step]:
+    def of(self, part: Part, choice: Choice = Choice()) -> list[Step]:
         """Return the chosen steps of a part of the run."""
         return [step for step in self.steps if step.part == part and choice.takes(step)]
 

@@ -11,7 +11,6 @@ import codecs
 import contextlib
 import hashlib
 import json
-import time
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import partial
@@ -26,7 +25,7 @@ from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.model import Headers, Request, Response, Timing, Verdict
+    from orgrest.model import Headers, Request, Response, Verdict
     from orgrest.run.outcomes import Exchange, Outcome
     from orgrest.run.plan import Step
 
@@ -36,31 +35,24 @@ BODY = 64 * 1024
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
-def of_outcome(
-    outcome: Outcome,
-    step: Step | None,
-    place: Record,
-    started: float,
-    duration: float,
-    *,
-    fail: bool,
-) -> Record:
-    """Return the record of the outcome of a step, or (None) of what is none of the plan's.
+def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
+    """Return the record of an outcome.
 
-    `place` is its position in the run: the file, the turn, the row of data. `started` is in seconds
-    since 1970. With `fail`, a status of 400 and above is a failure unless a test is about the
-    status.
+    `place` is its position in the run: the file, the turn, the row of data. With `fail`, a status
+    of 400 and above is a failure unless a test is about the status.
     """
+    step, started, duration = outcome.step, outcome.began, outcome.duration
     hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     if outcome.file is not None:
         place = {**place, "file": outcome.file}
-    bad = [
-        str(one.unexpected_status) for one in outcome.exchanges if one.unexpected_status and fail
-    ]
+    if step is None:  # it was needed by another one
+        started = min((one.started for one in exchanges), default=started)
+        duration = sum(one.response.duration for one in exchanges if one.response is not None)
+    bad = outcome.unexpected if fail else []
     reason = None
     if bad:
-        reason = f"the status is {', '.join(bad)}, and no assertion expects it"
+        reason = f"the status is {', '.join(map(str, bad))}, and no assertion expects it"
     if outcome.reason is not None:
         reason = hide(outcome.reason.reason)
     return {
@@ -78,14 +70,6 @@ def of_outcome(
         "exchanges": [_of_exchange(one, outcome.secrets) for one in exchanges],
         "notes": [hide(note) for note in outcome.notes],
     }
-
-
-def by_itself(outcome: Outcome, place: Record) -> Record:
-    """Return the record of an outcome outside a run of tests; its exchanges tell when it was."""
-    every = [one for one in (*outcome.exchanges, outcome.broken) if one is not None]
-    took = sum(one.response.duration for one in every if one.response is not None)
-    started = min((one.started for one in every), default=time.time())
-    return of_outcome(outcome, None, place, started, took, fail=False)
 
 
 def encoded(value: Record) -> bytes:
@@ -168,10 +152,14 @@ def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
 
 
 def _of_time(response: Response | None) -> Record:
-    return {
-        "duration": None if response is None else round(response.duration, 6),
-        "timing": None if response is None else _of_timing(response.timing),
-    }
+    if response is None:
+        return {"duration": None, "timing": None}
+    timing = None
+    if response.timing is not None:
+        names = ("resolve", "connect", "tls", "wait", "download")
+        parts = {name: getattr(response.timing, name) for name in names}
+        timing = {name: None if one is None else round(one, 6) for name, one in parts.items()}
+    return {"duration": round(response.duration, 6), "timing": timing}
 
 
 def _of_request(request: Request, secrets: frozenset[str]) -> Record:
@@ -247,16 +235,3 @@ def _request_body(request: Request, shown: Request, secrets: frozenset[str]) -> 
         text = codecs.getincrementaldecoder("utf-8")().decode(shown.body)
     kind = request.header("Content-Type") or ""
     return _of_body(request.body, shown.body, text, kind, secrets)
-
-
-def _of_timing(timing: Timing | None) -> Record | None:
-    if timing is None:
-        return None
-    parts = {
-        "resolve": timing.resolve,
-        "connect": timing.connect,
-        "tls": timing.tls,
-        "wait": timing.wait,
-        "download": timing.download,
-    }
-    return {name: None if one is None else round(one, 6) for name, one in parts.items()}

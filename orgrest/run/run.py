@@ -4,6 +4,9 @@ A `Run` does the steps of a document's plan: the request blocks, calls and inlin
 text from top to bottom, or the requests of a request file. It yields an `Outcome` for each; its
 `text` is the document with all results so far. A request file has no results to place.
 
+What is being done yields what it needs (`NeededError`): the response of another request, which is
+then done first, as a step of its own, or a token. So nothing but this loop sends.
+
 Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
 that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
 are results themselves, are not evaluated.
@@ -15,26 +18,32 @@ before the links to them are inserted; a result whose file cannot be written fai
 from __future__ import annotations
 
 import os
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import attrs
 
+from orgrest.http.sandbox import children
 from orgrest.http.values import Context
-from orgrest.http.values.context import RequestNeededError, TokenNeededError
+from orgrest.http.values.context import NeededError, RequestNeededError, TokenNeededError
 from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Work
-from orgrest.run.outcomes import Outcome, Task, failed, located
-from orgrest.run.results import RequestResults
+from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
+from orgrest.run.plan import Part
+from orgrest.run.results import RequestResults, resolved
 from orgrest.run.services import Services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from orgrest.http.transport.client import Client
-    from orgrest.run.document import Document
+    from orgrest.run.control import Control
+    from orgrest.run.documents.org_file import OrgFile
+    from orgrest.run.documents.request_file import RequestFile
     from orgrest.run.plan import Plan, Step, StepId
+    from orgrest.run.results import Needing
     from orgrest.run.settings import Settings
 
 
@@ -61,56 +70,25 @@ class Run:
         self._name = file
         self._settings = settings
         self._services = services = services or Services()
-        self.document = _read(text, file, settings, services, plain=plain)
         self.context = Context(
             settings.inputs,
-            self.document.names,
-            services,
+            helpers=services,
             placeholders=settings.dry_run and not settings.complete,
             computes=True,
         )
         self.results = RequestResults(self.context.answers)
         self._work = Work.of_run(settings, services, self.results, file)
         self._needed: list[Outcome] = []  # for the step being finished
+        self._reported: set[StepId] = set()  # the steps whose outcomes were yielded
+        self.document: OrgFile | RequestFile
+        if plain:
+            from orgrest.run.documents.request_file import RequestFile
 
-    def resolved(self, compute: Callable[[], _Value]) -> _Value:
-        """Compute what requests refer to; what that needs is sent before.
+            self.document = RequestFile(text, file, settings, services, self.context)
+        else:
+            from orgrest.run.documents.org_file import OrgFile
 
-        Raises what `compute` raises, for instance since a request that it needs failed.
-        """
-        answers = self.context.answers
-        unmet: dict[Hashable, OrgrestError] = {}
-        while True:
-            try:
-                answers.unmet.update(unmet)
-                return compute()
-            except RequestNeededError as needed:
-                unmet |= self._answer(needed.key)
-            except TokenNeededError as needed:
-                self._get_token(needed)
-            finally:
-                for key in unmet:
-                    answers.unmet.pop(key, None)
-
-    def _answer(self, key: Any) -> dict[Hashable, OrgrestError]:
-        """Send a request that another one needs; return why it has no response, by its key."""
-        try:
-            self.document.need(key, self)
-        except Exception as error:
-            return {key: explained(error)}
-        if key in self.context.answers.exchanges:
-            return {}
-        return {key: OrgrestError(f"the request {key} got no response", code="no-response")}
-
-    def _get_token(self, needed: TokenNeededError) -> None:
-        found: Any
-        try:
-            found = self._work.tokens.get(
-                needed.grant, self._work.sending, needed.secrets, needed.url
-            )
-        except OrgrestError as error:
-            found = error
-        self.context.tokens[needed.grant, needed.url] = found
+            self.document = OrgFile(text, file, settings, services, self.context, self.results)
 
     # ------------------------------------------------------------------------ for who has it run
 
@@ -124,28 +102,48 @@ class Run:
         """What is evaluated. Raises EvaluationError if nothing has a chosen name or line."""
         return self.document.plan()
 
-    @cached_property
-    def _planned(self) -> set[StepId]:
-        """The steps whose outcomes are not yet yielded."""
-        return {step.id for step in self.plan if self._settings.choice.takes(step)}
+    def outcomes(self, control: Control | None = None) -> Generator[Outcome, None, None]:
+        """Do all steps of the plan, in order; yield an outcome for each request or block.
 
-    def outcomes(self) -> Iterator[Outcome]:
-        """Do all steps of the plan, in order; yield an outcome for each request or block."""
+        In a run of tests, which has a `control`: do those chosen, the setup before, the teardown
+        after them, whatever happens once the setup has begun. What is not done is skipped.
+        """
+        steps, teardown, why, begun = list(self.plan.steps), [], "", False
+        if control is not None:
+            parts = {part: self.plan.of(part, self._settings.choice) for part in get_args(Part)}
+            steps, teardown = [*parts["setup"], *parts["request"]], parts["teardown"]
+            if not parts["request"]:
+                steps, teardown = [], []  # setup and teardown alone are not sent
         try:
-            yield from self.problems()
-            for step in self.plan:
-                yield from self.evaluate(step)
+            yield from self.problems(tests=control is not None)
+            for step in steps:
+                why = (control.why if control else "") or why
+                if why:
+                    yield from self._skipped(step, why)
+                    continue
+                begun = True
+                for outcome in self.evaluate(step):
+                    yield outcome
+                    if control is not None:
+                        if step.part == "setup" and outcome.fails(strictly=True):
+                            why = "the setup failed"
+                        if control.why:  # for the rest of its loop, or of the files that it runs
+                            break
+        except GeneratorExit:
+            teardown = []
+            raise
         finally:
+            for step in teardown:
+                if control is not None and begun:
+                    with children.allowed():
+                        yield from self.evaluate(step, control.teardown_client())
+                elif control is not None:
+                    yield from self._skipped(step, control.why or "nothing was sent")
             self.close()
 
-    @cached_property
-    def _path(self) -> str:
-        folder = self._settings.inputs.directory.resolve()
-        return str(folder / os.path.basename(self._name))  # noqa: PTH119 - of "", too
-
-    def problems(self) -> Iterator[Outcome]:
-        """Return the failures that concern the whole document."""
-        for error in self.plan.problems:
+    def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
+        """Yield the failures of the whole document; in a run of `tests`, its suspects, too."""
+        for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
 
     def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
@@ -154,16 +152,26 @@ class Run:
         A `client` that is given is used from now on. Call `close` at the end.
         """
         self._work.client = client or self._work.client
+        began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step):
-            self._planned.discard(step.id)
+            self._reported.add(step.id)
             needed, self._needed = tuple(self._needed), []
-            title = outcome.title or self.document.title(step)
-            yield self.told(attrs.evolve(outcome, needed=needed, title=title))
+            yield self.told(
+                attrs.evolve(
+                    outcome,
+                    needed=needed,
+                    title=outcome.title or self.document.title(step),
+                    step=step,
+                    began=began,
+                    duration=time.monotonic() - start,
+                )
+            )
+            began, start = time.time(), time.monotonic()
 
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
         """Do one of the plan's steps; whatever is raised is its failure."""
         try:
-            for what in self.document.tasks(step, self):
+            for what in self._tasks(step.id, partial(self.document.tasks, step)):
                 yield self._placed(what) if isinstance(what, Task) else what
         except Exception as error:
             yield failed(step.line, step.name, error, self._name)
@@ -173,98 +181,127 @@ class Run:
         needed = tuple(map(self.told, outcome.needed))
         told = attrs.evolve(outcome, needed=needed, secrets=self.context.secrets.texts)
         if self._services.history is not None:
-            self._services.history.keep(told, self._path)
+            folder = self._settings.inputs.directory.resolve()
+            name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
+            self._services.history.keep(told, str(folder / name))
         return told
 
-    def was_sent(self, step: Step) -> bool:
-        """Tell whether a step, or a turn of its loop, was already sent for another one.
-
-        If not, it is reported as not sent: it may still be sent later for another step.
-        """
-        sent = self.results.has(step.id)
-        if not sent:
-            self._planned.discard(step.id)
-        return sent
+    def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
+        """Yield a step as skipped, or its outcomes if it was sent for another one."""
+        if self.results.has(step.id):
+            yield from self.evaluate(step)
+        else:
+            self._reported.add(step.id)  # it may still be sent later for another one
+            title, reason = self.document.title(step), OrgrestError(why)
+            yield Outcome(step.line, step.name, "skipped", reason=reason, title=title, step=step)
 
     def close(self) -> None:
         """End the engine of the scripts, if one was started."""
         self.context.close()
 
-    def _placed(self, task: Task) -> Outcome:
+    # ------------------------------------------------------------------------------ how it is done
+
+    def _tasks(
+        self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
+    ) -> Iterator[Task | Outcome]:
+        """Yield what a step consists of; what it takes to know that is done before."""
+        with self.results.needing(step):
+            found = self._done(resolved(self.context, find))
+        for what in found:
+            if isinstance(what, Task) and what.turns:
+                from orgrest.run.stages.turns import tasks
+
+                turns = tasks(Job(self._work, attrs.evolve(what, turns=False)))
+                while True:
+                    try:
+                        with self.results.needing(step):
+                            turn: Task | Outcome = self._next(turns)
+                    except StopIteration:
+                        break
+                    yield turn
+            else:
+                yield what
+
+    def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
+        """Return what some work yields next, having done what it needs. Raises StopIteration."""
+        found = work.send(None)
+        while isinstance(found, NeededError):
+            found = work.send(self._failure(found))
+        return found
+
+    def _done(self, work: Needing[_Value]) -> _Value:
+        """Return what comes of some work, having done what it needs."""
+        try:
+            self._next(work)
+        except StopIteration as end:
+            value: _Value = end.value
+            return value
+        raise AssertionError  # it yields nothing else
+
+    def _failure(self, needed: NeededError) -> OrgrestError | None:
+        """Do what is needed; return why that failed, if it did."""
+        try:
+            if isinstance(needed, TokenNeededError):
+                self._get_token(needed)
+            elif isinstance(needed, RequestNeededError):
+                self._send_needed(needed)
+        except Exception as error:
+            return explained(error)
+        return None
+
+    def _get_token(self, needed: TokenNeededError) -> None:
+        tokens, asked = self.context.tokens, (needed.grant, needed.url)
+        try:
+            tokens[asked] = self._work.get_token(needed)
+        except OrgrestError as error:
+            tokens[asked] = error
+
+    def _send_needed(self, needed: RequestNeededError) -> None:
+        """Send a request, in all its turns, unless it was sent. Raises its first failure."""
+        failures: list[Exception] = []
+        for what in self._tasks(needed.key, partial(self.document.needed, needed)):
+            try:
+                outcome = what
+                if isinstance(outcome, Task):
+                    outcome = self.send(outcome, again=needed.again, needed=True)
+                elif outcome.state == "failed":
+                    self._add_needed(needed.key, outcome)
+                elif outcome.reason is not None and outcome.reason.code == "disabled":
+                    raise EvaluationError(f"not sent: depends on {needed.key}, which is disabled")
+                if outcome.state == "failed" and outcome.reason is not None:
+                    raise outcome.reason.with_traceback(None)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    def send(self, task: Task, *, again: bool = False, needed: bool = False) -> Outcome:
+        """Return the outcome of a task, sending it unless that was done, or once more (`again`)."""
         with self.results.needing(task.id):
-            outcome = self._sent(task.id, lambda: task)
+            outcome = self.results.known(task.id)
+            if outcome is not None and not again:
+                return outcome
+            sent = self._done(stages.do(Job(self._work, task)))
+        if outcome is None:
+            self.results.keep(task.id, sent)
+        if needed:
+            self._add_needed(None if outcome is not None else task.id, sent)
+        return sent
+
+    def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
+        """Report an outcome with the step that needs it, unless it will be with its own."""
+        own = None
+        if step is not None and step == step.request and step not in self._reported:
+            own = next((one for one in self.plan.steps if one.id == step), None)
+        if own is None or not self._settings.choice.takes(own):
+            self._needed.append(outcome)
+
+    def _placed(self, task: Task) -> Outcome:
+        outcome = attrs.evolve(self.send(task), task=task)
         if self._settings.dry_run or outcome.state == "failed":
             return outcome
         try:
-            return self.document.place(task, outcome, self)
+            return self._done(resolved(self.context, lambda: self.document.place(task, outcome)))
         except Exception as error:
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
-
-    def prepare(self, task: Task) -> None:
-        """Run the scripts of a request's file that run once. Raises OrgrestError.
-
-        In a dry run, its request tells why one failed.
-        """
-        from orgrest.run.stages.scripts import prepare
-
-        try:
-            prepare(self._job(task))
-        except OrgrestError:
-            if not self.context.placeholders:
-                raise
-
-    def _job(self, task: Task) -> Job:
-        return Job(self._work, task, [], self.resolved, task.context, task.parsed[0])
-
-    def _done(self, what: Task | Outcome) -> Outcome:
-        return stages.do(self._job(what)) if isinstance(what, Task) else what
-
-    def _sent(self, step: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
-        """Return the outcome of a step, sending it unless it was sent before."""
-        outcome = self.results.known(step)
-        if outcome is None:
-            outcome = self._done(read())
-            self.results.keep(step, outcome)
-        return outcome
-
-    def send(
-        self,
-        step: StepId | None,
-        read: Callable[[], Task | Outcome],
-        *,
-        again: bool = False,
-        apart: bool = False,
-    ) -> Outcome:
-        """Return the outcome of a step that is needed now, sending it unless it was sent before.
-
-        With `again`, it is sent once more in any case. With `apart`, it is a request of its own,
-        distinct from the step's. Raises the error with which it failed.
-        """
-        sent = self.results.known(step) is not None
-        anew = apart or (again and sent)
-        with self.results.needing(step):
-            outcome = self._done(read()) if anew else self._sent(step, read)
-        if anew or not (sent or (step is not None and step.request in self._planned)):
-            self._needed.append(outcome)
-        if outcome.state == "failed" and outcome.reason is not None:
-            raise outcome.reason.with_traceback(None)
-        return outcome
-
-
-def _read(
-    text: str,
-    file: str,
-    settings: Settings,
-    services: Services,
-    *,
-    plain: bool,
-) -> Document:
-    """Read a document of either kind; a further one would be a further file and line here."""
-    if plain:
-        from orgrest.run.documents.request_file import RequestFile
-
-        return RequestFile(text, file=file, settings=settings, services=services)
-    from orgrest.run.documents.org_file import OrgFile
-
-    return OrgFile(text, file=file, settings=settings, services=services)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,11 +30,13 @@ class TokenRequests:
         person: Person | None,
         logins: Logins | None,
         document: tuple[str, bool],
+        asked: list[list[Exchange]],
     ) -> None:
         """Begin without tokens; `numbers` are those of the run's requests.
 
         `person` can sign in, None if nobody is there; what they have done is in `logins`, None if
         nothing is to be kept beyond the run. `document` is its path, and whether it is a file.
+        What is sent goes into the last list of `asked`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -48,9 +49,8 @@ class TokenRequests:
         self._given: dict[str, Grant] = {}  # by the token
         self._renewed: dict[str, Token] = {}  # by the token that was refused
         self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # logins are tried once
-        self._asked: list[Exchange] = []  # by the task under way
+        self._asked = asked
         self._hidden: frozenset[str] = frozenset()  # secrets of the answers
-        self._under_way = 0
 
     def get(
         self, grant: Grant, client: Client, secrets: frozenset[Secret], url: str | None
@@ -132,20 +132,6 @@ class TokenRequests:
         self._renewed[old] = new
         return old, new
 
-    @contextmanager
-    def of_task(self, asked: list[Exchange]) -> Iterator[None]:
-        """A context in which a task is sent: `asked` gets what is sent for its tokens."""
-        outer = self._asked if self._under_way else []
-        if not self._under_way:
-            asked += self._asked
-        self._asked = asked
-        self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            self._asked = outer
-
     # ------------------------------------------------------------------------- how steps are done
 
     def _performed(self) -> Steps:
@@ -209,7 +195,7 @@ class TokenRequests:
             for hop in hops:
                 if hop.response is not None:
                     self._hidden |= secrets_in(hop.response)
-                self._asked.append(
+                self._asked[-1].append(
                     Exchange(
                         attrs.evolve(hop.request, secrets=self._hidden),
                         hop.response,

@@ -67,19 +67,14 @@ class _Document:
         services = Services.of_user()
         run = Run(self.text, file=self.file, settings=settings, services=services, plain=self.plain)
         items: dict[tuple[str, int], _Item] = {}
-        failed = [str(one) for one in run.plan.problems]
-        try:
-            for step in run.plan:
-                tasks = list(run.document.tasks(step, run))
-                for what, outcome in zip(tasks, run.evaluate(step), strict=True):
-                    if isinstance(what, Task):
-                        for one in self._items(what, outcome):
-                            number = sum(place == one.place for place, _ in items)
-                            items[one.place, number] = one
-                    elif outcome.reason is not None:
-                        failed.append(str(outcome.reason))
-        finally:
-            run.close()
+        failed: list[str] = []
+        for outcome in run.outcomes():
+            if outcome.task is not None:
+                for one in self._items(outcome.task, outcome):
+                    number = sum(place == one.place for place, _ in items)
+                    items[one.place, number] = one
+            elif outcome.reason is not None:
+                failed.append(str(outcome.reason))
         return items, failed, run.context.secrets.texts
 
     def _items(self, task: Task, outcome: Outcome) -> Iterator[_Item]:

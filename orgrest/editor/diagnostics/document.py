@@ -50,7 +50,7 @@ def _calls(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
     """Report calls that name no block."""
     names = [one.name for one in document.blocks if one.name and one.kind == "block"]
     for block in document.blocks:
-        if block.call is None or block.commented or document.block_named(block.call.name):
+        if block.call is None or block.heading.comment or document.block_named(block.call.name):
             continue
         at = arguments.called_at(analysis.text, block)
         span = Span(at, at + len(block.call.name))
@@ -87,7 +87,7 @@ def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Find
         first = document.block_named(block.name) if block.name else None
         if first is None or first is block or block.kind != "block" or block.name is None:
             continue
-        if not {first.language, block.language} & analysis.languages or block.commented:
+        if not {first.language, block.language} & analysis.languages or block.heading.comment:
             continue
         span = arguments.name_span(document, block)
         if span is not None:

@@ -86,7 +86,9 @@ async def responses(
 
 
 def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Record:
-    found = record.by_itself(outcome, {"document": document.name, "file": document.name})
+    found = record.of_outcome(
+        outcome, {"document": document.name, "file": document.name}, fail=False
+    )
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     for data, exchange in zip(found["exchanges"], exchanges, strict=True):
         if exchange.response is not None:

@@ -19,7 +19,7 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 4. `@name = value` in the file: the last one above the end of the request, else the first below,
    also for what stands in other values; in its own value a name means what it would without it;
 5. `:var name=value` of an Org block;
-6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.elements`);
+6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.turns`);
    `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
 8. a variable of an imported file;

@@ -96,16 +96,21 @@ class Inputs:
         )
 
 
-class NeededError(Exception):
-    """A value that the run has yet to get."""
+class NeededError(BaseException):
+    """A value that the run has yet to get: no error, so nothing that reports these catches it."""
 
 
 class RequestNeededError(NeededError):
-    """A request that has to be sent before; `key` is its identity."""
+    """A request that has to be sent before; `key` is its identity.
 
-    def __init__(self, key: Hashable) -> None:
+    `given` are variables that it is sent with. With `again`, it is sent once more in any case.
+    """
+
+    def __init__(
+        self, key: Any, given: Mapping[str, str] | None = None, *, again: bool = False
+    ) -> None:
         super().__init__(key)
-        self.key = key
+        self.key, self.given, self.again = key, given or {}, again
 
 
 class TokenNeededError(NeededError):

@@ -401,7 +401,9 @@ def _answer(key: Hashable, context: Context) -> tuple[Request, Response] | None:
     if context.placeholders:
         return None
     answers = context.answers
-    failure = answers.failures.get(key) or answers.unmet.get(key)
+    failure = answers.failures.get(key)
+    if failure is None and key not in answers.exchanges:
+        failure = answers.unmet.get(key)
     if failure is not None:  # also after its response
         raise failure.with_traceback(None)
     if key not in answers.exchanges:

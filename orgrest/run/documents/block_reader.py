@@ -12,9 +12,9 @@ from orgrest.org import arguments as header
 from orgrest.org import lisp
 from orgrest.org.argument_syntax import value
 from orgrest.org.blocks import VERB
+from orgrest.run.documents.expect import expected_status, expects_same
 from orgrest.run.documents.noweb import Noweb
 from orgrest.run.documents.verb import VerbTree, part_asked
-from orgrest.run.expect import expected_status, expects_same
 from orgrest.run.outcomes import EvaluationError, Task
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document as OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
+    from orgrest.run.plan import StepId
 
     Resolve: TypeAlias = Callable[[Value, Arguments], str]
 
@@ -55,6 +56,7 @@ class BlockReader:
     def read(
         self,
         block: Block,
+        step: StepId,
         arguments: Arguments,
         context: Context,
         resolve: Resolve,
@@ -72,7 +74,7 @@ class BlockReader:
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
             text, places = self._current_noweb().expand(text, places, resolve)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
-        return self.task(block, arguments, text, places, values, literal, context, digest)
+        return self.task(block, step, arguments, text, places, values, literal, context, digest)
 
     def title(self, block: Block, document: OrgDocument) -> str:
         """Return the method and URL of the first request in a block of a document, as written."""
@@ -88,6 +90,7 @@ class BlockReader:
     def task(
         self,
         block: Block,
+        step: StepId,
         arguments: Arguments,
         text: str,
         places: list[tuple[int, int]],
@@ -101,7 +104,8 @@ class BlockReader:
         `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
         variables, as in `Context.block`; `digest` is its hash. Raises OrgrestError.
         """
-        text, places = _between(arguments, text, places, (block.line + 1, 0))
+        if "prologue" in arguments or "epilogue" in arguments:
+            text, places = _between(arguments, text, places, (block.line + 1, 0))
         source = Source(text, file=self._file, places=places)
         target = header.target_of(self._editor.document, block)
         language = target.language
@@ -111,9 +115,10 @@ class BlockReader:
             part_asked(arguments)  # before anything is sent
             parsed = tuple(self.verb.complete(one, target) for one in parsed)
             literal = self.verb.variables(target, context) | dict(literal)
-        expected_status(arguments, self._file, block.line + 1)  # before anything is sent
-        if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
-            raise EvaluationError(":expect same is for a result that replaces the old one")
+        if "expect" in arguments:  # before anything is sent
+            expected_status(arguments, self._file, block.line + 1)
+            if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
+                raise EvaluationError(":expect same is for a result that replaces the old one")
         directory = context.directory
         if arguments.get("dir"):
             try:
@@ -121,13 +126,13 @@ class BlockReader:
             except RuntimeError as error:  # a ~user without a home
                 raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
         return Task(
+            step,
             block.line + 1,
             block.name,
             parsed,
             context.block(values=values, literal=literal, directory=directory),
             arguments,
             block,
-            id=self._editor.id_of(block),
             language=language,
             digest=digest,
             notes=notes,

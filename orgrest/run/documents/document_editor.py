@@ -42,7 +42,7 @@ class DocumentEditor:
         `write` writes the files of results, before their links are inserted.
         """
         self.document = Document(text)
-        self._file = file
+        self.file = file
         self._origins = {start: start for start in self._starts()}
         self.inherited = header.Inherited(self.document)
         self._write = write or (lambda _path, _content: None)
@@ -63,7 +63,17 @@ class DocumentEditor:
     def id_of(self, block: Block) -> StepId | None:
         """Return the identity of a block of `document`, None if it is part of a new result."""
         start = self._origins.get(block.start)
-        return None if start is None else id_of(block, self._file, start)
+        return None if start is None else id_of(block, self.file, start)
+
+    def block_of(self, step: StepId) -> Block:
+        """Return the block of a step, or of a call; one of a new result has a negative start."""
+        begins = step.start
+
+        def is_it(block: Block) -> bool:
+            start = self._origins.get(block.start)
+            return (-1 - block.start if start is None else start) == begins
+
+        return next(one for one in (*self.document.blocks, *self.document.verb) if is_it(one))
 
     def as_placed(self, name: str) -> Document:
         """Return the document including a result inserted under a name, if there is one."""
@@ -93,10 +103,10 @@ class DocumentEditor:
         exists, as `Placing.edit` does, or if `write` fails; the document is then unchanged.
         """
         placing = Placing(block.start, block.kind, block.name, make)
-        edit = placing.edit(self.document, self._found(block))
-        if not self._is_free(edit):
+        edit = placing.edit(self.document, self._present(block))
+        if self._edits and not self._is_free(edit):
             self._read_again()
-            edit = placing.edit(self.document, self._found(block))
+            edit = placing.edit(self.document, self._present(block))
         if judge is not None:
             old = self.document.text[edit.start : edit.end]
             verdict = judge(old, edit.text)
@@ -115,7 +125,7 @@ class DocumentEditor:
         change = (self.document.text[edit.start : edit.end], edit.text)
         return attrs.evolve(outcome, change=change, placing=placing)
 
-    def _found(self, block: Block) -> Block:
+    def _present(self, block: Block) -> Block:
         found = self.now(block)
         if found is None:
             raise EvaluationError("a result that was put in before took this block's place")

@@ -11,15 +11,16 @@ from orgrest.org.arguments import Arguments
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named
 from orgrest.run.outcomes import EvaluationError
+from orgrest.run.plan import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Hashable, Mapping
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Outcome
-    from orgrest.run.settings import Settings
+    from orgrest.run.results import RequestResults
 
 EMACS_LISP = ("emacs-lisp", "elisp")
 
@@ -30,18 +31,26 @@ class References:
     def __init__(
         self,
         editor: DocumentEditor,
-        settings: Settings,
-        send: Callable[[Block, Mapping[str, str]], Outcome],
+        results: RequestResults,
+        by: Hashable,
+        *,
+        complete: bool,
     ) -> None:
-        """Find data in `editor`; `send` evaluates a block with given variables."""
+        """Find data in `editor`, and what other blocks got in `results`.
+
+        `by` identifies who refers to them. With `complete`, an answer is needed in a dry run, too.
+        """
         self._editor = editor
-        self._complete = settings.complete
-        self._send = send
+        self._results = results
+        self._by = by
+        self._calls = 0
+        self._complete = complete
 
     def resolve(self, given: Value, arguments: Arguments) -> str:
         """Return the text of a value in a block with these header arguments.
 
-        Lists and tables are given as JSON. Raises OrgrestError where there is no such value.
+        Lists and tables are given as JSON. Raises OrgrestError where there is no such value, and
+        RequestNeededError until a request that it names was sent.
         """
         if isinstance(given, Lisp):
             return lisp.understand(given.text, {})
@@ -53,6 +62,19 @@ class References:
                 return self._result_of(block, given)
             return data.to_text(self._data(block, given, arguments))
         return data.to_text(given)
+
+    def outcome(self, block: Block, given: Mapping[str, str]) -> Outcome:
+        """Return the outcome of a request block; with `given` variables it is always sent anew.
+
+        Raises RequestNeededError until that is done, and the error with which it failed.
+        """
+        step = self._editor.id_of(block)
+        if given or step is None:
+            self._calls += 1
+            at, name = -1 - block.start if step is None else step.start, block.name or ""
+            file = self._editor.file
+            step = Call(file, at, name=name, by=self._by, number=self._calls)
+        return self._results.needed(step, given)
 
     def argument(self, text: str) -> tuple[str, str]:
         """Read an argument of a call, ``name=value``. Raises OrgrestError."""
@@ -84,7 +106,9 @@ class References:
                 given = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._editor.document.body(block).text, given)
             raise EvaluationError(f"{name} is a block in {block.language}, which is not run here")
-        outcome = self._send(block, dict(map(self.argument, call_arguments(text))))
+        outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
+        if not outcome.exchanges:
+            raise EvaluationError(f"{name} was not sent, and so has no response")
         rendered = outcome.exchanges[-1].rendered
         if rendered is None and self._complete:
             raise EvaluationError(

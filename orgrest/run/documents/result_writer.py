@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,13 +11,13 @@ from orgrest.org import lisp, placing
 from orgrest.org.argument_syntax import Reference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
+from orgrest.run.documents.expect import expects_same
 from orgrest.run.documents.references import EMACS_LISP
 from orgrest.run.documents.verb import part_asked
-from orgrest.run.expect import expects_same
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from orgrest.model import Verdict
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from orgrest.run.documents.file_results import FileResults
     from orgrest.run.documents.references import References
     from orgrest.run.outcomes import Outcome, Task
+    from orgrest.run.settings import Settings
 
 
 @attrs.define
@@ -48,25 +49,22 @@ class ResultWriter:
     """Puts results into a document editor."""
 
     def __init__(
-        self,
-        editor: DocumentEditor,
-        files: FileResults,
-        references: References,
-        evaluate: Callable[[Block, Mapping[str, str]], Outcome],
-        file: str,
+        self, editor: DocumentEditor, settings: Settings, languages: frozenset[str]
     ) -> None:
-        """Place results in the document called `file`.
-
-        Results of ``:post`` come from `evaluate`, which sends a block, given some variables.
-        """
+        """Place results in the document of an editor, whose requests are in some languages."""
         self._editor = editor
-        self._files = files
-        self._references = references
-        self._evaluate = evaluate
-        self._file = file
+        self._settings = settings
+        self._languages = languages
 
-    def place(self, block: Block, task: Task, outcome: Outcome) -> Outcome:
-        """Place the result of a task below its block.
+    @cached_property
+    def _files(self) -> FileResults:
+        from orgrest.run.documents.file_results import FileResults
+
+        folder, allowed = self._settings.inputs.directory, self._settings.allow_write
+        return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
+
+    def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
+        """Place the result of a task below its block; `references` finds what ``:post`` names.
 
         Returns the outcome with that change. Raises OrgrestError.
         """
@@ -92,7 +90,9 @@ class ResultWriter:
         if written.links:
             shown = layout.Shown("".join(written.blocks))
         else:
-            values = self._post(arguments, written.values)
+            values = written.values
+            if "post" in arguments:
+                values = self._post(arguments, values, references)
             shown = layout.show(arguments, values, written.blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         return self._editor.put(
@@ -109,9 +109,9 @@ class ResultWriter:
     ) -> Verdict:
         """Tell whether a result equals the one in the document."""
         from orgrest.run.comparison import Volatile
-        from orgrest.run.expect import judge_same
+        from orgrest.run.documents.expect import judge_same
 
-        place = (self._file, task.line)
+        place = (self._editor.file, task.line)
         return judge_same(old, new, files, Volatile.of(task.arguments), place)
 
     def written(
@@ -144,7 +144,7 @@ class ResultWriter:
             written.texts.append(one.text)
         return written
 
-    def _post(self, arguments: Arguments, values: list[str]) -> list[str]:
+    def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
         """Hand the result to the block that ``:post`` names."""
         post = arguments.get("post")
         if not post:
@@ -161,9 +161,9 @@ class ResultWriter:
             if text.strip() == "*this*":
                 given[name.strip()] = "".join(values)
             else:
-                given.update([self._references.argument(part)])
+                given.update([references.argument(part)])
         if block.language in ALL_LANGUAGES:
-            outcome = self._evaluate(block, given)
+            outcome = references.outcome(block, given)
             shown = (one.rendered for one in outcome.exchanges if one.rendered is not None)
             return [one.value for one in shown if one.uncut()]
         if block.language not in EMACS_LISP:

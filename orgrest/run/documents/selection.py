@@ -76,7 +76,7 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
                 id_of(block, file, block.start),
                 block.line + 1,
                 block.name,
-                _tags(document, block) | tags - {""},
+                _tags(document.text[block.start : block.end], block) | tags - {""},
                 block,
             )
             for block in found
@@ -105,7 +105,11 @@ def _requests(
     ]
     inside: list[tuple[int, int]] = []
     missing = document.unclosed_requests() or _nameless(document)
-    if missing or any(map(_may_be_in_result, found)):
+    # only a paragraph, a list or a container is a result that may hold one of these
+    if missing or any(
+        block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
+        for block in found
+    ):
         inside = result_spans(document, inherited, found)
         found = [block for block in found if not within(inside, block.start)]
     return found, inside
@@ -121,15 +125,15 @@ def _nameless(document: Document) -> list[Block]:
 
 
 def _sent(
-    document: Document, blocks: Iterable[Block], file: str, notices: list[str]
+    document: Document, blocks: Sequence[Block], file: str, notices: list[str]
 ) -> Iterator[Block]:
     """Yield those of `blocks` that a run of the whole document evaluates."""
-    tree = VerbTree(document, file)
+    tree = VerbTree(document, file) if any(one.language == VERB for one in blocks) else None
     for block in blocks:
         if (
-            not block.commented
-            and not _is_answer(block, notices)
-            and _is_sent(block, tree, notices)
+            not block.heading.comment
+            and not (block.kind == "block" and block.result is not None and _noted(block, notices))
+            and (tree is None or _is_sent(block, tree, notices))
         ):
             yield block
 
@@ -160,7 +164,9 @@ def _misspelt_languages(
     """Yield line and reason for each block with a request whose language is nearly one of ours."""
     for block in document.blocks:
         language = block.language
-        if block.kind != "block" or language in ALL_LANGUAGES or within(inside, block.start):
+        if block.kind != "block" or language in ALL_LANGUAGES:
+            continue
+        if inside and within(inside, block.start):
             continue
         if meant := _similar(language, ALL_LANGUAGES, 0.8):
             body = document.text[block.start : block.end].splitlines()[1:]
@@ -190,12 +196,6 @@ def _similar(word: str, known: Iterable[str], least: float) -> str | None:
     return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
 
 
-def _may_be_in_result(block: Block) -> bool:
-    """Tell whether a block may be a part of a result: of a paragraph, a list, a container."""
-    region = block.region
-    return block.kind not in ("block", "heading") or bool(region.inside) or region.item >= 0
-
-
 def _wanted(
     document: Document, found: Sequence[Block], settings: Settings, file: str
 ) -> list[Block]:
@@ -209,16 +209,13 @@ def _wanted(
     return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
 
 
-def _tags(document: Document, block: Block) -> frozenset[str]:
-    text = document.text[block.start : block.end]
+def _tags(text: str, block: Block) -> frozenset[str]:
     lines = _TAG.finditer(text) if "@tag" in text else ()
     return block.heading.tags.union(*(split_tags(one[1]) for one in lines))
 
 
-def _is_answer(block: Block, notices: list[str]) -> bool:
-    """Tell whether a block is in the place of a result, and so may come from a server."""
-    if block.kind != "block" or block.result is None:
-        return False
+def _noted(block: Block, notices: list[str]) -> bool:
+    """Note that a block is in the place of a result, and so may come from a server."""
     line = block.line + 1
     notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
     notices.append(f"{notice} (--line {line} sends it)")

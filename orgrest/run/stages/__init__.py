@@ -1,8 +1,8 @@
 """The stages through which each request of a task goes, in order: functions of a `Job`.
 
-Each row names a feature and a function. Only requests with that feature pass through the stage
-(`Job.features`; "" is each request), and only then is its module loaded. A stage that declines the
-request, or a directive in it, ends its way.
+Each row names a feature and a function; one that needs other requests yields them. Only requests
+with that feature pass through the stage (`Job.features`; "" is each request), and only then is its
+module loaded. A stage that declines the request, or a directive in it, ends its way.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from orgrest.run.outcomes import EvaluationError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orgrest.run.job import Job
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.results import Needing
 
 BEFORE: Final[tuple[tuple[str, str], ...]] = (
     ("directives", ".stages.allow.check"),
@@ -40,43 +43,56 @@ PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview")
 """What a dry run does instead of `SENT`."""
 
 
-def do(job: Job) -> Outcome:
-    """Send the requests of a job's task in order; failures are in the outcome, not raised."""
+def do(job: Job) -> Needing[Outcome]:
+    """Send the requests of a job's task in order; failures are in the outcome, not raised.
+
+    Yields what has to be done before.
+    """
     task = job.task
-    with job.work.tokens.of_task(job.asked):
-        task.context.tokens.clear()  # each request asks whether they are still valid
-        try:
-            for need in task.needed:
-                need()
-            for parsed in task.parsed:
-                job.begin(parsed)
-                if _through(BEFORE, job):
-                    _send_each(job)
-        except Exception as error:
-            return job.failed(error)
+    asked = job.work.asked
+    if len(asked) == 1:  # what was asked for before belongs to the first request that is sent
+        job.asked += asked[0]
+        asked[0].clear()
+    asked.append(job.asked)
+    task.context.tokens.clear()  # each request asks whether they are still valid
+    try:
+        for need in task.needed:
+            error = need if isinstance(need, EvaluationError) else (yield need)
+            if error is not None:
+                raise error
+        for parsed in task.parsed:
+            job.begin(parsed)
+            if (yield from _through(BEFORE, job)):
+                yield from _send_each(job)
+    except Exception as error:
+        return job.failed(error)
+    finally:
+        asked.pop()
     return job.outcome()
 
 
-def _send_each(job: Job) -> None:
+def _send_each(job: Job) -> Needing[None]:
     """Send a request once, or for each of the elements that it refers to."""
     contexts = [job.context]
     if "elements" in job.features:
-        from orgrest.run.stages.elements import turns
+        from orgrest.run.stages.turns import of_elements
 
-        contexts = turns(job)
+        contexts = yield from of_elements(job)
     for context in contexts:
         job.turn(context)
         last = PREVIEWED if job.work.settings.dry_run else SENT
-        if not _through((*COMPLETED, *last), job):
+        if not (yield from _through((*COMPLETED, *last), job)):
             return
 
 
-def _through(stages: Iterable[tuple[str, str]], job: Job) -> bool:
-    """Do these stages; tell whether the request is still to be sent."""
+def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
+    """Do these stages; return whether the request is still to be sent."""
     for feature, stage in stages:
         if job.declined:
             return False
         if feature in job.features or (feature == "secrets" and job.context.secrets.bound):
             module, _, name = stage.rpartition(".")
-            getattr(import_module(module, "orgrest.run"), name)(job)
+            waits = getattr(import_module(module, "orgrest.run"), name)(job)
+            if waits is not None:
+                yield from waits
     return not job.declined

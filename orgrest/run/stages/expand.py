@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http import values
+from orgrest.run.results import resolved
 
 if TYPE_CHECKING:
     from orgrest.model import Request
     from orgrest.run.job import Job
+    from orgrest.run.results import Needing
 
 
-def expand(job: Job) -> None:
-    """Complete the job's request. Raises ExpansionError."""
+def expand(job: Job) -> Needing[None]:
+    """Complete the job's request; yield those that it refers to. Raises ExpansionError."""
     found = job.values = values.Values(job.parsed, job.context, defined=job.defined)
 
     def attempt() -> Request:
@@ -25,6 +27,6 @@ def expand(job: Job) -> None:
 
         return verb.expand(job.parsed, job.context)
 
-    request = job.resolved(attempt)
+    request = yield from resolved(job.context, attempt)
     job.request = attrs.evolve(request, held=request.held | job.held) if job.held else request
     job.notes += (str(warning) for warning in job.request.notices)

@@ -17,7 +17,8 @@ import attrs
 from orgrest.http import patterns
 from orgrest.http.values import Values
 from orgrest.model import OrgrestError
-from orgrest.run.expect import expected_status
+from orgrest.run.documents.expect import expected_status
+from orgrest.run.results import resolved
 from orgrest.run.stages.bind import without_secrets
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context
     from orgrest.model import Request, Response, Verdict
     from orgrest.run.job import Job
+    from orgrest.run.results import Needing
 
 MOST_SCHEMAS = 100
 """The maximum number of files that a JSON Schema may refer to."""
 
 
-def judge(job: Job) -> None:
+def judge(job: Job) -> Needing[None]:
     """Add the verdicts on a response to the job's: of its assertions, and of a description."""
     arguments, tests = job.task.arguments, job.scripts.tests
     if "expect" in arguments:
@@ -45,7 +47,8 @@ def judge(job: Job) -> None:
 
             verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
             tests.append(attrs.evolve(verdict, file=file, line=line))
-    tests += verdicts(job, job.parsed.assertions, job.sent)
+    if job.parsed.assertions:
+        tests += yield from verdicts(job, job.parsed.assertions, job.sent[1])
     described, unchecked = job.work.services.descriptions.verdict(
         job.parsed, job.context, arguments, job.sent
     )
@@ -54,23 +57,24 @@ def judge(job: Job) -> None:
 
 
 def verdicts(
-    job: Job, assertions: tuple[Assertion, ...], exchange: tuple[Request, Response]
-) -> Iterator[Verdict]:
+    job: Job, assertions: tuple[Assertion, ...], response: Response
+) -> Needing[list[Verdict]]:
     """Evaluate assertions of the job's request on a response."""
-    if not assertions:
-        return
+    assert job.request is not None  # noqa: S101 - the order of the stages
     from orgrest.http.assertions import judge as judged
     from orgrest.http.assertions.judging import unjudged
 
     source = job.parsed.source
-    values, tools = Values(job.parsed, job.context), _tools(job.context, exchange)
+    values, tools = Values(job.parsed, job.context), _tools(job.context, (job.request, response))
+    found: list[Verdict] = []
     for assertion in assertions:
         try:
-            wanted = job.resolved(partial(values.text, assertion.expected))
+            wanted = yield from resolved(job.context, partial(values.text, assertion.expected))
         except OrgrestError as error:
-            yield attrs.evolve(unjudged(assertion, source), reason=error.reason)
-            continue
-        yield judged(assertion, wanted, exchange[1], tools, source)
+            found.append(attrs.evolve(unjudged(assertion, source), reason=error.reason))
+        else:
+            found.append(judged(assertion, wanted, response, tools, source))
+    return found
 
 
 def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:

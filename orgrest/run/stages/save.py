@@ -6,18 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest.http.values import Values
+from orgrest.run.results import resolved
 
 if TYPE_CHECKING:
     from orgrest.run.job import Job
+    from orgrest.run.results import Needing
 
 
-def save(job: Job) -> None:
+def save(job: Job) -> Needing[None]:
     """Add the files to write to the job's. Raises OrgrestError where none may be written."""
     from orgrest.run.writable_files import saved
 
     values, work = Values(job.parsed, job.context), job.work
     for saving in job.parsed.savings:
-        path = job.resolved(partial(values.text, saving.path))
+        path = yield from resolved(job.context, partial(values.text, saving.path))
         file = job.parsed.source.file or work.file
         allowed = work.settings.allow_write
         job.files.append((saved(saving, path, job.context, file, allowed), job.sent[1].body))

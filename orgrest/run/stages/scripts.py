@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from orgrest.http.values.secrets import in_made_part
 from orgrest.model import OrgrestError, Request, TransportError, possible, to_bytes
 from orgrest.run.job import Logged
 from orgrest.run.outcomes import EvaluationError, Exchange
+from orgrest.run.results import resolved
 from orgrest.run.stages.bind import bound, without_secrets
 
 if TYPE_CHECKING:
@@ -31,12 +33,13 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context
     from orgrest.model import Response, Secret
     from orgrest.run.job import Job
+    from orgrest.run.results import Needing
 
 
 _PARTS = ("method", "url", "body")
 
 
-def before(job: Job) -> None:
+def before(job: Job) -> Needing[None]:
     """Run the scripts above a request, which may change it; in a dry run as far as possible.
 
     Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
@@ -45,28 +48,29 @@ def before(job: Job) -> None:
     with _previewed(job):
         for script in _of(job.parsed, "before"):
             if script.runs == "once":
-                job.scripts.cancelled |= _once(job, script)
+                cancels = yield from _once(job, script)
+                job.scripts.cancelled |= cancels
                 for one in job.work.pending:
                     job.scripts.take(one)
                 job.work.pending.clear()
             else:
-                _change(job, script)
+                yield from _change(job, script)
             if job.scripts.cancelled:
                 break
     job.cancel()
 
 
-def prepare(job: Job) -> None:
+def prepare(job: Job) -> Needing[None]:
     """Run the scripts of a request's document that run once. Raises what they fail with.
 
     What they log and test is reported with the first request.
     """
     for script in _of(job.parsed, "before"):
         if script.runs == "once":
-            _once(job, script)
+            yield from _once(job, script)
 
 
-def completed(job: Job) -> None:
+def completed(job: Job) -> Needing[None]:
     """Run the scripts for a completed request, which may change it; in a dry run as `before`.
 
     Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
@@ -76,7 +80,7 @@ def completed(job: Job) -> None:
             request = job.request
             if job.scripts.cancelled or request is None:
                 break
-            _, result, made = _run(job, script, request, None)
+            _, result, made = yield from _run(job, script, request, None)
             if result.request is not None:
                 from orgrest.run.stages.script_changes import resent
 
@@ -87,13 +91,13 @@ def completed(job: Job) -> None:
     job.cancel()
 
 
-def after(job: Job) -> None:
+def after(job: Job) -> Needing[None]:
     """Run the scripts below a request, with access to its response. Raises ScriptError."""
     for script in _of(job.parsed, "response", "after", "end"):
-        _run(job, script, *job.sent)
+        yield from _run(job, script, *job.sent)
 
 
-def _once(job: Job, script: Script) -> bool:
+def _once(job: Job, script: Script) -> Needing[bool]:
     """Run a script that belongs to no request, unless it ran; its failure is everyone's.
 
     Returns whether it cancels all requests.
@@ -101,8 +105,9 @@ def _once(job: Job, script: Script) -> bool:
     ran, key = job.work.ran, (job.parsed.source, script.span.start)
     if key not in ran:
         try:
-            apart = attrs.evolve(job, scripts=Logged())
-            _run(apart, script, Request("", ""), None, sends=False)
+            apart = copy(job)
+            apart.scripts = Logged()
+            yield from _run(apart, script, Request("", ""), None, sends=False)
             job.work.pending.append(apart.scripts)
             ran[key] = apart.scripts.cancelled
         except OrgrestError as error:
@@ -113,12 +118,12 @@ def _once(job: Job, script: Script) -> bool:
     return found
 
 
-def _change(job: Job, script: Script) -> None:
+def _change(job: Job, script: Script) -> Needing[None]:
     """Run a script above a request, which may change it."""
     from orgrest.run.stages.script_changes import as_written, rewritten
 
     before = as_written(job.parsed)
-    code, result, made = _run(job, script, before, None)
+    code, result, made = yield from _run(job, script, before, None)
     if result.request is not None:
         with _located(script, job.parsed):
             job.parsed = rewritten(job.parsed, script, code, result.request)
@@ -145,14 +150,15 @@ def _previewed(job: Job) -> Iterator[None]:
 
 def _run(
     job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
-) -> tuple[str, Result, frozenset[Secret]]:
+) -> Needing[tuple[str, Result, frozenset[Secret]]]:
     """Run a script, and record its results; return its code, what it did, the secrets in that."""
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
     code, offset = _code(script, context)
     values, secrets = Values(parsed, context, defined=job.defined), context.secrets
-    variables, responses, read = job.resolved(lambda: for_script(code, values, script.span.start))
+    found = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
+    variables, responses, read = found
     job.defined.update(values.defined)
     sent = frozenset(one for _, one in request.held)
     if response is None:

@@ -3,66 +3,78 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.limits import BrokenOffError
 from orgrest.model import TransportError
 from orgrest.run.directives import seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
-from orgrest.run.retry_policy import until
 from orgrest.run.stages.allow import proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.syntax import Assertion, ParsedRequest
     from orgrest.http.transport.client import Hop
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
     from orgrest.run.job import Job
+    from orgrest.run.results import Needing
     from orgrest.run.settings import Settings
+    from orgrest.run.token_requests import TokenRequests
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""The interval in seconds between two checks whether an assertion has become true."""
 
 
-def send(job: Job) -> None:
+def send(job: Job) -> Needing[None]:
     """Get the first response for which all `eventually` assertions hold.
 
     When the time for that is over, it is the last one. Raises OrgrestError if there is none.
     """
-    job.response = _settled(job)
+    waited = tuple(one for one in job.parsed.assertions if one.within is not None)
+    job.response = (yield from _settled(job, waited)) if waited else _retried(job)
     job.work.results.answered(job.task.id, *job.sent)
 
 
-def _settled(job: Job) -> Response:
-    waited = tuple(one for one in job.parsed.assertions if one.within is not None)
-    if not waited:
-        return _retried(job)
-    from orgrest.run.stages.judge import verdicts
+def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
+    """Send until all assertions hold, or the time of one that does not is over.
 
-    def pending(response: Response) -> list[float]:
-        """Return the time limits of the assertions that do not hold yet."""
-        assert job.request is not None  # noqa: S101 - the order of the stages
-        found = verdicts(job, waited, (job.request, response))
-        return [
-            one.within or 0.0
-            for one, verdict in zip(waited, found, strict=True)
-            if not verdict.held
-        ]
+    A request without an answer is repeated for the shortest of these times.
+    """
+    from orgrest.run.stages.judge import verdicts
 
     limits = [one.within or 0.0 for one in waited]
     job.work.check_wait("?? eventually", max(limits))
-    budget = job.work.sending.budget
-    return until(budget, lambda: _retried(job), pending, min(limits))
+    start, pause = time.monotonic(), FIRST_PAUSE
+    while True:
+        try:
+            response = _retried(job)
+            held = [one.held for one in (yield from verdicts(job, waited, response))]
+            end = min((end for end, ok in zip(limits, held, strict=True) if not ok), default=0.0)
+            left = end - (time.monotonic() - start)
+            if left <= 0:
+                return response
+        except BrokenOffError:
+            raise
+        except TransportError:
+            left = min(limits) - (time.monotonic() - start)
+            if left <= 0:
+                raise
+        job.work.sending.budget.wait(min(pause, left))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
 def _retried(job: Job) -> Response:
     """Return the response to a request, which is retried if that may help."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
-    request = tokens.current(job.request)
+    request = job.request if tokens is None else tokens.current(job.request)
     for attempt in itertools.count(1):
         one = _once(job, request)
-        if one.response is not None and one.response.status == 401:
-            renewed = _renewed(job, request)
+        if tokens is not None and one.response is not None and one.response.status == 401:
+            renewed = _renewed(job, request, tokens)
             if renewed is not None:
                 request = renewed
                 one = _once(job, request)
@@ -78,16 +90,16 @@ def _retried(job: Job) -> Response:
     raise AssertionError  # the count never ends
 
 
-def _renewed(job: Job, request: Request) -> Request | None:
+def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
     """Return a request whose token was refused with a new one, None if nobody gives one."""
-    found, secrets = job.work.tokens.renewed(request), job.context.secrets
+    found, secrets = tokens.renewed(request), job.context.secrets
     if found is None:
         return None
     old, new = found
     bound = next((one.bound for one in secrets.bound if one.text == old), None)
     for secret in new.secrets:
         secrets.add(secret, bound)
-    return job.work.tokens.current(request)
+    return tokens.current(request)
 
 
 def _once(job: Job, request: Request) -> Exchange:

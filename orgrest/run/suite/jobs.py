@@ -19,12 +19,12 @@ from orgrest.run.suite import unit as units
 from orgrest.run.suite.summary import Brief, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from orgrest.run.control import Control
     from orgrest.run.record import Record
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
-    from orgrest.run.suite.control import Control
     from orgrest.run.suite.spool import Spool
     from orgrest.run.suite.unit import Opened, Unit
 
@@ -129,7 +129,7 @@ class SuiteRun:
                 return
             try:
                 begin = partial(self._begun.__setitem__, unit.number)
-                keep = self._keeper(unit)
+                keep = partial(self._keep, unit)
                 unreadable = units.run(
                     unit, self._settings, self._services, self._control, keep, begin
                 )
@@ -137,16 +137,6 @@ class SuiteRun:
                 self._queue.put(_Told(unit.number, error=error))
                 return
             self._queue.put(_Told(unit.number, done=True, unreadable=unreadable))
-
-    def _keeper(self, unit: Unit) -> Callable[[Record], None]:
-        """Return a function that records a request for a job, unless the run was abandoned."""
-
-        def keep(record: Record) -> None:
-            with self._control.telling:
-                if not self._control.abandoned:
-                    self._keep(unit, record)
-
-        return keep
 
     def _keep(self, unit: Unit, record: Record) -> None:
         if self._spool is not None:

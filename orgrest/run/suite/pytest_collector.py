@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from orgrest.files import File, is_request_file
 from orgrest.model import explained
 from orgrest.options import pair
 from orgrest.run.logins import Logins
+from orgrest.run.record import of_outcome
+from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
-from orgrest.run.suite.control import Control
 from orgrest.run.suite.summary import reasons
-from orgrest.run.suite.unit import Opened, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from orgrest.http.transport.client import Client
     from orgrest.run.plan import Step
     from orgrest.run.record import Record
 
@@ -34,19 +36,18 @@ class RequestFailedError(Exception):
 class Document(pytest.File):
     """A document with requests."""
 
-    _opened: Opened | None = None
-    _control: Control | None = None
+    _run: Run | None = None
+    _client: Client | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the requests except for setup and teardown."""
-        opened = self._open()
+        run = self._open()
         try:
-            problems = list(opened.problems())
-            if problems:
-                where = f"{self.path}:{problems[0]['line']}"
-                raise self.CollectError(f"{where}: {problems[0]['reason']}")
+            for one in run.problems(tests=True):
+                reason = "" if one.reason is None else one.reason.reason
+                raise self.CollectError(f"{self.path}:{one.line}: {reason}")
             taken: dict[str, int] = {}
-            for step in opened.steps("request"):
+            for step in run.plan.of("request"):
                 name = step.name or f"line {step.line}"
                 taken[name] = taken.get(name, 0) + 1
                 if taken[name] > 1:
@@ -57,20 +58,20 @@ class Document(pytest.File):
 
     def setup(self) -> None:
         """Send the requests named or tagged setup."""
-        self._opened = opened = self._open()
-        for step in opened.steps("setup"):
-            _send(opened, step)
+        self._run = run = self._open()
+        for step in run.plan.of("setup"):
+            self._send(run, step)
 
     def teardown(self) -> None:
         """Send all requests named or tagged teardown, then raise the first failure."""
-        opened = self._opened
-        if opened is None:  # reading the document failed
+        run = self._run
+        if run is None:  # reading the document failed
             return
         failures = []
         try:
-            for step in opened.steps("teardown"):
+            for step in run.plan.of("teardown"):
                 try:
-                    _send(opened, step)
+                    self._send(run, step)
                 except RequestFailedError as error:
                     failures.append(error)
         finally:
@@ -80,12 +81,21 @@ class Document(pytest.File):
 
     def send(self, line: int) -> list[Record]:
         """Send the request at a line; return its records. Raises RequestFailedError."""
-        opened = self._opened
-        assert opened is not None  # noqa: S101 - pytest sets a collector up before its items
-        step = next(one for one in opened.steps("request") if one.line == line)
-        return _send(opened, step)
+        run = self._run
+        assert run is not None  # noqa: S101 - pytest sets a collector up before its items
+        step = next(one for one in run.plan.of("request") if one.line == line)
+        return self._send(run, step)
 
-    def _open(self) -> Opened:
+    def _send(self, run: Run, step: Step) -> list[Record]:
+        place = {"file": str(self.path)}
+        outcomes = [one for each in run.evaluate(step) for one in (*each.needed, each)]
+        records = [of_outcome(one, place, fail=True) for one in outcomes]
+        failures = [one for one in records if one["outcome"] in ("failed", "error")]
+        if failures:
+            raise RequestFailedError("\n\n".join(map(_shown, failures)))
+        return records
+
+    def _open(self) -> Run:
         from orgrest.http.transport.client import Client
         from orgrest.http.values import Inputs
 
@@ -96,21 +106,25 @@ class Document(pytest.File):
             raise pytest.UsageError(f"--orgrest-var: {error}") from None
         folder = self.path.parent
         inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
-        self._control = Control(Client)
+        self._client = client = Client()
         try:
-            services = Services.of_user(client=self._control.client, logins=Logins())
-            unit = Unit(0, str(self.path))
-            return Opened(unit, Settings(inputs), services, self._control)
+            services = Services.of_user(client=client, logins=Logins())
+            text, plain = File.read(self.path).text, is_request_file(self.path)
+            run = Run(
+                text, file=str(self.path), settings=Settings(inputs), services=services, plain=plain
+            )
+            _ = run.plan
         except Exception as error:
             self._end()
             raise self.CollectError(str(explained(error))) from None
+        return run
 
     def _end(self) -> None:
-        if self._opened is not None:
-            self._opened.run.close()
-        if self._control is not None:
-            self._control.close()
-        self._opened = self._control = None
+        if self._run is not None:
+            self._run.close()
+        if self._client is not None:
+            self._client.close()
+        self._run = self._client = None
 
 
 class RequestItem(pytest.Item):
@@ -141,14 +155,6 @@ class RequestItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the position of the request."""
         return self.path, self._line - 1, self.name
-
-
-def _send(opened: Opened, step: Step) -> list[Record]:
-    records = list(opened.send(step))
-    failures = [one for one in records if one["outcome"] in ("failed", "error")]
-    if failures:
-        raise RequestFailedError("\n\n".join(map(_shown, failures)))
-    return records
 
 
 def _shown(record: Record) -> str:

@@ -1,31 +1,28 @@
-"""One run of a document, for one turn and row of data: setup, requests, teardown."""
+"""One run of a document, for one turn and row of data, and its records."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import attrs
 
 from orgrest.files import File, FileError, is_request_file
-from orgrest.http.sandbox import children
 from orgrest.model import explained
 from orgrest.run import record
-from orgrest.run.plan import Part
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
-    from orgrest.http.transport.client import Client
+    from orgrest.run.control import Control
     from orgrest.run.outcomes import Outcome
-    from orgrest.run.plan import Plan, Step
+    from orgrest.run.plan import Step
     from orgrest.run.record import Record
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
-    from orgrest.run.suite.control import Control
 
 
 @attrs.frozen
@@ -49,89 +46,48 @@ class Unit:
 
 
 class Opened:
-    """A document that was read and planned, whose steps are done one by one."""
+    """A document that was read and planned, and what was recorded of it."""
 
-    def __init__(
-        self, unit: Unit, settings: Settings, services: Services, control: Control
-    ) -> None:
+    def __init__(self, unit: Unit, settings: Settings, services: Services) -> None:
         """Read and plan the document. Raises OrgrestError if either fails."""
         self._unit = unit
-        self._settings = settings
-        self._control = control
         self._count = 0
         path = Path(unit.file)
         self._file = File.read(path)
-        self._plain = is_request_file(path)
-        if settings.write and not self._plain:
+        plain = is_request_file(path)
+        self._saves = settings.write and not plain
+        if self._saves:
             self._file.check_writable()
         self.run = Run(
             self._file.text,
             file=unit.file,
             settings=settings.of_document(path.resolve().parent, unit.data),
             services=services,
-            plain=self._plain,
+            plain=plain,
         )
-        self._plan: Plan = self.run.plan
-        self._notes = self._plan.notices
-        chosen = (step for part in get_args(Part) for step in self.steps(part))
-        self._untold = {step.id: step for step in chosen}
+        plan = self.run.plan
+        self._notes = plan.notices
+        self._untold = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
-    def steps(self, part: Part) -> list[Step]:
-        """Return the steps that are done in a part of the run."""
-        return self._plan.of(part, self._settings.choice)
-
-    def problems(self) -> Iterator[Record]:
-        """Return the failures that concern the whole document."""
-        for outcome in self.run.problems():
-            if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
-                continue
-            yield self._record(outcome, None, time.time(), 0.0)
-        for error in self._plan.suspects:
-            yield record.without_request(self._numbered(), "error", error.reason, error.line)
-
-    def send(self, step: Step) -> Iterator[Record]:
-        """Do a step; yield the record of each request that was sent for it."""
-        if step.part == "teardown":
-            with children.allowed():
-                yield from self._sent(step, self._control.teardown_client())
-        else:
-            yield from self._sent(step, None)
-
-    def _sent(self, step: Step, client: Client | None) -> Iterator[Record]:
-        outcomes = self.run.evaluate(step, client)
-        while True:
-            began, start = time.time(), time.monotonic()
-            outcome = next(outcomes, None)
-            if outcome is None:
-                return
-            over = step.part != "teardown" and self._control.why
-            took = time.monotonic() - start
-            for needed in outcome.needed:
-                yield self._record(needed, None, *_time_of(needed, began))
-            yield self._record(outcome, step, began, took)
-            if over:  # skip the other requests of its loop or of the files that it runs
-                return
-
-    def skip(self, step: Step, why: str) -> Iterator[Record]:
-        """Yield a step's record as skipped, or its records if it was sent for another one."""
-        if self.run.was_sent(step):
-            yield from self.send(step)
-        else:
-            yield self._undone(step, "skipped", why)
-
-    def _undone(self, step: Step | None, outcome: str, reason: str) -> Record:
-        title = "" if step is None else self.run.document.title(step)
-        return record.without_request(self._numbered(), outcome, reason, step=step, title=title)
-
-    def told(self, step: Step | None) -> None:
-        """Note that a step has a record."""
-        if step is not None:
-            self._untold.pop(step.id, None)
+    def records(self, outcome: Outcome) -> Iterator[Record]:
+        """Yield the record of each request that was sent for an outcome, its own as the last."""
+        for one in (*outcome.needed, outcome):
+            place = self._place
+            try:
+                found = record.of_outcome(one, place, fail=True)
+            except Exception as error:
+                why = explained(error)
+                found = record.without_request(place, "error", why.reason, one.line, one.step)
+            found["notes"] = [*self._notes, *found["notes"]]
+            self._notes = ()  # those of the whole document are reported once
+            yield found
+        if outcome.step is not None:
+            self._untold.pop(outcome.step.id, None)
 
     def abandon(self, why: str) -> Iterator[Record]:
         """Yield a record of each request under way, and of each step that has none yet."""
-        steps = {step.id: step for step in self._plan}
-        under_way = self.run.results.under_way
+        steps = {step.id: step for step in self.run.plan.steps}
+        under_way = tuple(self.run.results.under_way)
         for one in under_way:
             step, reason = steps.get(one), f"under way when the run ended: {why}"
             found = self._undone(step, "error", reason)
@@ -142,33 +98,19 @@ class Opened:
             if step.id not in under_way:
                 yield self._undone(step, "skipped", why)
 
-    def close(self) -> None:
-        """Close the evaluation, and save the results if requested. Raises FileError."""
-        self.run.close()
-        if self._settings.write and not self._plain:
+    def _undone(self, step: Step | None, outcome: str, reason: str) -> Record:
+        title = "" if step is None else self.run.document.title(step)
+        return record.without_request(self._place, outcome, reason, step=step, title=title)
+
+    def save(self) -> None:
+        """Save the results if requested. Raises FileError."""
+        if self._saves:
             self._file.save(self.run.text)
 
-    def _record(self, outcome: Outcome, step: Step | None, began: float, took: float) -> Record:
-        place = self._numbered()
-        try:
-            found = record.of_outcome(outcome, step, place, began, took, fail=True)
-        except Exception as error:
-            why = explained(error)
-            found = record.without_request(place, "error", why.reason, outcome.line, step)
-        found["notes"] = [*self._notes, *found["notes"]]
-        self._notes = ()  # those of the whole document are reported once
-        return found
-
-    def _numbered(self) -> Record:
+    @property
+    def _place(self) -> Record:
         self._count += 1
         return {"order": [self._unit.number, self._count], **self._unit.place}
-
-
-def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
-    """Return the start and the duration of an outcome's exchanges."""
-    every = [one for one in (*outcome.exchanges, outcome.broken) if one is not None]
-    took = [one.response.duration for one in every if one.response is not None]
-    return min((one.started for one in every), default=began), sum(took)
 
 
 def run(
@@ -181,69 +123,50 @@ def run(
 ) -> str | None:
     """Run a document; pass each request's record to `keep`; return why it cannot be read, or None.
 
-    Once its setup has begun, its teardown is sent however the run ends. `begin` gets the document
-    that was read.
+    `begin` gets the document that was read. Nothing is kept of a run that was abandoned.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.why:
         keep(record.without_request(place, "skipped", control.why))
         return None
     try:
-        opened = Opened(unit, settings, services, control)
+        opened = Opened(unit, settings, services)
     except Exception as error:
         why = explained(error)
         keep(record.without_request(place, "error", why.reason, why.line))
         return str(why)
     begin(opened)
+
+    def kept(outcome: Outcome) -> None:
+        if unit.found and outcome.reason is not None and outcome.reason.code == "no-request":
+            return
+        with control.telling:
+            for found in () if control.abandoned else opened.records(outcome):
+                keep(found)
+        if settings.bail and any(one.fails(strictly=True) for one in (*outcome.needed, outcome)):
+            control.stop("a request failed before (--bail)")
+
     late = {"order": [unit.number, 10**9], **unit.place}
+    outcomes = opened.run.outcomes(control)
     try:
-        _send_all(opened, settings, control, keep)
-    except FileError:  # of the records: nothing can be reported any more
-        raise
-    except Exception as error:
+        for outcome in outcomes:
+            kept(outcome)
+    except Exception as error:  # of whoever records it: the teardown is sent nevertheless
+        for outcome in _torn_down(outcomes, error):
+            kept(outcome)
+        if isinstance(error, FileError):  # nothing can be reported any more
+            raise
         keep(record.without_request(late, "error", explained(error).reason))
     finally:
         try:
-            opened.close()
+            opened.save()
         except Exception as error:
             keep(record.without_request(late, "error", explained(error).reason))
     return None
 
 
-def _send_all(
-    opened: Opened, settings: Settings, control: Control, keep: Callable[[Record], None]
-) -> None:
-    def kept(found: Record, step: Step | None = None) -> bool:
-        with control.telling:
-            if control.abandoned:
-                return False
-            keep(found)
-            opened.told(step)
-        failed = found["outcome"] in ("failed", "error")
-        if failed and settings.bail:
-            control.stop("a request failed before (--bail)")
-        return not failed
-
-    for found in opened.problems():
-        kept(found)
-    requests = opened.steps("request")
-    if not requests:
-        return  # setup and teardown alone are not sent
-    ready, begun = True, False
-    try:
-        for step in (*opened.steps("setup"), *requests):
-            if not ready or control.why:
-                for found in opened.skip(step, control.why or "the setup failed"):
-                    kept(found, step)
-                continue
-            begun = True
-            held = [kept(found, step) for found in opened.send(step)]
-            ready = step.part != "setup" or all(held)
-    finally:
-        for step in opened.steps("teardown"):
-            if not begun:
-                for found in opened.skip(step, control.why or "nothing was sent"):
-                    kept(found, step)
-                continue
-            for found in opened.send(step):
-                kept(found, step)
+def _torn_down(outcomes: Generator[Outcome, None, None], error: Exception) -> Iterator[Outcome]:
+    """End a run with an error; yield the outcomes of its teardown."""
+    with contextlib.suppress(type(error), StopIteration):
+        yield outcomes.throw(error)
+        yield from outcomes

@@ -17,8 +17,7 @@ from orgrest.http.transport.limits import Budget
 from orgrest.http.values import Inputs
 from orgrest.options import EXPORT, OPTIONS, REPORT, RUN, TEST, Option, options_of
 from orgrest.run.plan import Choice
-from orgrest.run.retry_policy import RetryPolicy
-from orgrest.run.settings import Settings
+from orgrest.run.settings import RetryPolicy, Settings
 
 PARTS = {
     "": {one.name for one in attrs.fields(Settings)},

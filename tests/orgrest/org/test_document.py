@@ -88,11 +88,11 @@ class TestBlocksThatRun:
 
     def test_a_comment_tree_is_told(self) -> None:
         text = f"* TODO [#A] COMMENT a\n** b\n{BLOCK}* c COMMENT\n{BLOCK}"
-        assert [block.commented for block in Document(text).blocks] == [True, False]
+        assert [block.heading.comment for block in Document(text).blocks] == [True, False]
 
     def test_the_documents_own_keywords_for_to_do_are_known(self) -> None:
         text = f"#+TODO: WAIT(w) | GONE\n* WAIT COMMENT a\n{BLOCK}"
-        assert Document(text).blocks[0].commented
+        assert Document(text).blocks[0].heading.comment
 
 
 class TestKeywordsAbove:

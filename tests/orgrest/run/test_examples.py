@@ -24,7 +24,7 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
         file=name,
         settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),
     )
-    assert len(evaluation.plan) >= 5
+    assert len(evaluation.plan.steps) >= 5
     outcomes = list(evaluation.outcomes())
     assert [str(one.reason) for one in outcomes if one.state == "failed"] == []
     sent = [exchange.request.url for outcome in outcomes for exchange in outcome.exchanges]

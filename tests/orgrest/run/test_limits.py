@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, by_path, response
 
+from orgrest.editor import babel
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.document import Document
-from orgrest.run import babel
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services

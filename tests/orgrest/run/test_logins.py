@@ -195,13 +195,13 @@ def until(chromium: Any, condition: str) -> None:
 def test_nothing_that_is_shown_or_kept_in_records_has_a_code_a_verifier_or_a_token(
     documents: Documents, provider: Provider
 ) -> None:
-    from orgrest.run.record import by_itself, encoded
+    from orgrest.run.record import encoded, of_outcome
 
     [outcome] = documents.run(someone=Someone())
     [exchange] = outcome.exchanges
     [asked] = exchange.earlier
     place = {"order": [0, 1], "document": "a.http", "file": "a.http"}
-    record = encoded(by_itself(outcome, place)).decode()
+    record = encoded(of_outcome(outcome, place, fail=False)).decode()
     token = provider.tokens[0]
     for secret in (token["access_token"], token["refresh_token"]):
         assert secret in outcome.secrets

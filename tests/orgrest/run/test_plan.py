@@ -59,7 +59,7 @@ def test_nothing_in_an_old_result_is_planned(text: str) -> None:
     requests = [one for one in requests if one.kind == "heading" or not within(texts, one.start)]
     old = result_spans(document, inherited, requests)
     plan = plan_of(document, inherited, Settings(languages=ALL_LANGUAGES), "x.org")
-    assert not [step for step in plan if within(old, step.id.start)]
+    assert not [step for step in plan.steps if within(old, step.id.start)]
 
 
 @given(ORG, HTTP)
@@ -67,9 +67,9 @@ def test_each_step_has_an_identity_and_an_order(org: str, http: str) -> None:
     for text, plain in ((org, False), (http, True)):
         settings = Settings(languages=ALL_LANGUAGES, dry_run=True)
         plan = Run(text, file="x", settings=settings, plain=plain).plan
-        starts = [step.id.start for step in plan]
+        starts = [step.id.start for step in plan.steps]
         assert starts == sorted(set(starts))
-        assert [step.line for step in plan] == [text.count("\n", 0, at) + 1 for at in starts]
+        assert [step.line for step in plan.steps] == [text.count("\n", 0, at) + 1 for at in starts]
 
 
 @given(ORG, HTTP)
@@ -77,6 +77,6 @@ def test_a_lens_stands_at_nothing_but_a_step(org: str, http: str) -> None:
     for text, kind in ((org, "org"), (http, "http")):
         settings = Settings(languages=ALL_LANGUAGES, dry_run=True)
         run = Run(text, file="x", settings=settings, plain=kind == "http")
-        starts = {step.id.start for step in run.plan}
+        starts = {step.id.start for step in run.plan.steps}
         lenses = outline.lenses(Analysis(text, kind))  # type: ignore[arg-type]  # one of two
         assert {one.span.start for one in lenses} <= starts

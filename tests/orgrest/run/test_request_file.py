@@ -57,7 +57,7 @@ class Evaluated:
                 services=Services(client=client, ask=ask),
                 plain=True,
             )
-            self.count = len(evaluation.plan)
+            self.count = len(evaluation.plan.steps)
             self.notices = evaluation.plan.notices
             self.outcomes: list[Outcome] = list(evaluation.outcomes())
         self.sent = [request.split(b" ", 2)[1].decode() for request in server.requests]

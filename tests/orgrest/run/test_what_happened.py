@@ -34,14 +34,13 @@ from orgrest.files import File
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.reports import har, html, junit, tap
+from orgrest.run.control import Control
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Choice
-from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
 from orgrest.run.services import Services
-from orgrest.run.settings import Settings
+from orgrest.run.settings import RetryPolicy, Settings
 from orgrest.run.suite import unit
-from orgrest.run.suite.control import Control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

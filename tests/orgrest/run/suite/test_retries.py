@@ -10,7 +10,7 @@ import pytest
 from servers import RawServer, closing, response
 
 from orgrest.model import Response
-from orgrest.run.retry_policy import MOST_DELAY, retry_after
+from orgrest.run.settings import MOST_DELAY, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,7 @@ from orgrest.rendering.masking import mask
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
+from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Outcome, located
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -69,8 +70,10 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
         task = _task(document, block, call, run.context)
-        outcome = run.send(task.id, lambda: task)
-        reply = _reply(document, document.result_writer(run), block, task, outcome)
+        outcome = run.send(task)
+        if outcome.state == "failed" and outcome.reason is not None:
+            raise outcome.reason.with_traceback(None)
+        reply = _reply(document, document.results, block, task, outcome)
         return attrs.evolve(reply, outcome=run.told(reply.outcome))
     except Exception as error:
         told = located(error, file, call.line)
@@ -87,8 +90,9 @@ def _task(document: OrgFile, block: Block, call: Call, context: Context) -> Task
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
+    step = id_of(block, document.editor.file, block.start)
     task = document.reader.task(
-        block, call.arguments, call.text, places, call.values, call.literal, context
+        block, step, call.arguments, call.text, places, call.values, call.literal, context
     )
     return attrs.evolve(task, line=call.line)
 
