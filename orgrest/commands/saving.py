@@ -77,7 +77,8 @@ class Checked(Results):
 
     def keep(self, outcome: Outcome, run: Run) -> None:
         """Compare a result with the old one."""
-        from orgrest.run import comparison, expect
+        from orgrest.run import comparison
+        from orgrest.run.documents import expect
 
         del run
         allowed = outcome.volatile or comparison.Volatile()
