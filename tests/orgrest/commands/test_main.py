@@ -339,7 +339,7 @@ class TestCheck:
         assert f"the file {tmp_path / 'notes-out.json'} would change" in done.err
 
     def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
-        from orgrest.run.snapshot import without_volatile
+        from orgrest.run.comparison import without_volatile
 
         assert without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
 
