@@ -125,7 +125,8 @@ class Run:
                 for outcome in self.evaluate(step):
                     yield outcome
                     if control is not None:
-                        if step.part == "setup" and outcome.fails(strictly=True):
+                        every = (*outcome.needed, outcome)
+                        if step.part == "setup" and any(one.fails(strictly=True) for one in every):
                             why = "the setup failed"
                         if control.why:  # for the rest of its loop, or of the files that it runs
                             break
