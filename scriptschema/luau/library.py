@@ -90,6 +90,7 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {
         "at": Role("a position, from 1, or from the end if negative", lambda n, _: (0, n, -n)),
         "end": Role("the last of a range", lambda n, before: (before, n, -1)),
+        "first": Role("the first that is visited", lambda n, _: (0, n, -n), is_looped=True),
         "last": Role("the last that is visited", lambda n, before: (before, n), is_looped=True),
         "count": Role("how many", lambda n, _: (0, n)),
         "base": Role("a base", lambda *_: (2, 10, 36)),

@@ -156,8 +156,8 @@ _TABLE: Final = {
         insert(row, 1..7@at, number)
         isfrozen(array) -> boolean
         maxn(array) -> number
-        move(row, 1..3@at, 2..5@last, 1..4@at) -> array
-        move(array, 1..1@at, 1..1@last, 1..1@at, row) -> array
+        move(row, 1..3@first, 2..5@last, 1..4@at) -> array
+        move(array, 1..1@first, 1..1@last, 1..1@at, row) -> array
         pack(...scalar) -> any ! untyped
         pack(...number) -> any
         remove(row, 1..6@at?) -> optional

@@ -14,7 +14,15 @@ from real_luau import RealLuau
 
 from scriptschema import strategies
 from scriptschema.choices import BytesChoices, RandomChoices
-from scriptschema.generation.programs import boundaries, calls, grammar_of, maker_of, nodes, program
+from scriptschema.generation.programs import (
+    Counts,
+    calls,
+    combinations,
+    grammar_of,
+    maker_of,
+    nodes,
+    program,
+)
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.library import SIGNATURES
@@ -80,6 +88,16 @@ def test_a_program_prints_the_same_in_every_run(luau: RealLuau) -> None:
         assert run(luau, tree) == run(luau, tree)
 
 
+def test_programs_that_combine_compile_and_run_to_their_end_the_same_each_time(
+    luau: RealLuau,
+) -> None:
+    counts = Counts()
+    trees = [program(seed=seed, counts=counts) for seed in range(60)]
+    answers = [run(luau, tree) for tree in trees]
+    assert sum(1 for answer in answers if answer.error) <= 6
+    assert answers == [run(luau, tree) for tree in trees]
+
+
 def test_large_programs_end_in_time_and_print_little(luau: RealLuau) -> None:
     for seed in range(3):
         answer = run(luau, program(seed=seed, size=20_000))
@@ -87,20 +105,17 @@ def test_large_programs_end_in_time_and_print_little(luau: RealLuau) -> None:
         assert len(answer.output) < 1_000_000
 
 
-def test_calls_at_limits_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau) -> None:
+def test_combinations_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau) -> None:
     grammar = grammar_of(None, luau=luau.version)
-    outputs = Counter[str]()
-    for signature in SIGNATURES:
-        if not boundaries.takes_limits(signature) or not has(luau.version, signature.span):
-            continue
-        body = []
-        for seed in range(6):
-            maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 40, Maker)
-            body.append(boundaries.call_at_limits(maker, signature, 60))
+    counts, outputs = Counts(), Counter[str]()
+    for seed in range(400):
+        maker = maker_of(RandomChoices(seed), grammar, "random", Scope(), 200, Maker, counts)
+        body = combinations.statement(maker, 60, 60)
         answer = run(luau, ModuleSet(program=StatBlock(body=body)))
-        assert answer.error is None, (str(signature), answer.error)
+        assert answer.error is None, (answer.error, render(body[0]))
         outputs.update(line.partition("\t")[0] for line in answer.output.splitlines())
-    assert outputs["true"] > outputs["false"] > 50
+    assert outputs["true"] > 100
+    assert outputs["false"] > 50
 
 
 FAIL = {"error", "coroutine.yield"}

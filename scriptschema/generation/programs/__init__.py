@@ -23,8 +23,9 @@ from typing import Final, TypedDict, TypeVar, cast
 
 from scriptschema import messages as m
 from scriptschema.choices import Choices, RandomChoices
-from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs import combinations, nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
+from scriptschema.generation.programs.counts import Counts
 from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports, idiom_of, module
 from scriptschema.generation.programs.idioms import IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
@@ -40,7 +41,7 @@ from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.validation.constants import returns
 from scriptschema.versions import Version, has
 
-__all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
+__all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "statements"]
 
 WRONG: Final = 0.05
 """The share of what is wrong on purpose, unless something else is said or types are sound."""
@@ -52,6 +53,10 @@ STEPS: Final = 5_000
 
 _MODULE_SIZE: Final = 60
 """Programs of this size or more may have a module."""
+
+_COMBINING_SIZE: Final = 100
+_COMBINED: Final = 0.5
+"""The share of programs of this size or more that is for combinations, where they are counted."""
 
 _LARGE_SIZE: Final = 100
 """Programs of this size or more may begin with a piece of hundreds of nodes more."""
@@ -86,6 +91,7 @@ def program(
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
     luau: str | Version | None = None,
+    counts: Counts | None = None,
 ) -> m.ModuleSet:
     """Return a random program, which compiles and in most cases runs to its end.
 
@@ -115,7 +121,9 @@ def program(
     grammar = grammar_of(weights, wrong, deterministic, types, luau)
     if swarm:
         grammar = grammar.swarm(source)
-    return make_program(maker_of(source, grammar, types, Scope(), size, Maker), size, max_depth)
+    return make_program(
+        maker_of(source, grammar, types, Scope(), size, Maker, counts), size, max_depth
+    )
 
 
 def check_options(size: int, max_depth: int, types: str) -> None:
@@ -154,6 +162,8 @@ def make_program(
         before = maker.made
         body += maker.large(size, room)
         maker.made = before
+    if maker.combines and maker.grammar.combines and size >= _COMBINING_SIZE:
+        body += combinations.statements(maker, round(size * _COMBINED), room)
     if room > LEAF + 4:
         body += maker.statements(size - for_module - maker.made, room)
     if _exporting(maker, body, room):
@@ -290,9 +300,10 @@ def maker_of(
     scope: Scope,
     size: int,
     cls: type[MakerT],
+    counts: Counts | None = None,
 ) -> MakerT:
-    """Return a maker of class `cls`, which is to spend `size` nodes."""
-    return cls(choices, grammar, ANNOTATIONS[types], scope, STEPS + size)
+    """Return a maker of class `cls`, which is to spend `size` nodes; see `program` for `counts`."""
+    return cls(choices, grammar, ANNOTATIONS[types], scope, STEPS + size, counts)
 
 
 def _check_depth(max_depth: int, least: int) -> None:

@@ -9,28 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.axes import TEXTS
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau.library import Parameter
 from scriptschema.messages import Expr, ExprPrefix
 
 Argument = Callable[[Maker, int, int], list[Expr]]
 """Makes the arguments for one parameter: mostly one."""
-
-CONSTANTS: Final[Mapping[str, Sequence[str]]] = {
-    "short": (",", "", "a", "ab", "-", ", ", "%", "x1", "[", "é"),
-    "eight": ("abcdefgh", "12345678", "\0\x01\x02\x03\x7f\n\t ", "ABCD\0EFG"),
-    "text": ("0123456789abcdef", "\0\x01\x02\x03\x04\x05\x06\x07zyxwvutsrqponm"),
-    "utf8": ("abc", "é中\U0001f600", "e\u0301x", "\u07ff\u0800\uffff", "a\U0010ffff"),
-    "numeral": ("10", "0x1F", "0b101", " 7 ", "1e2", "-3.25", "1_000", ".5", "1e-310", "0x.8p1"),
-    "digits": ("1", "10", "101", "0110"),
-    "pattern": (
-        *("a", ".", "%a+", "%d", "(%w+)=(%w+)", "^%s*(.-)%s*$", "%s", "[aeiou]", "[^%w]+", "()"),
-        *("%b()", "%f[%w]%w+", "(.)%1", "[a-c]*", "x?y-z", "%x%x", "%u%l+", "()%p()", "%g", "%c"),
-        *("^a", "c$", "[%]%-]", "%.", "[%a_][%w_]*", "(%a)(%a)(%a)", "%A", "%S+", "l+", "", "o."),
-    ),
-    "time": ("!%Y-%m-%d", "!%H:%M:%S", "!%A %B %j", "!%c", "!%x %X %p", "!%y%%%U %w %a %b %d %I"),
-    "inquiry": ("s", "l", "n", "a", "f", "sl", "na", "slnaf"),
-}
 
 _FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
     (text, Parameter(kind, bounds=bounds))
@@ -173,7 +158,7 @@ _PACKED: Final = 2 * nodes.CONSTANT + nodes.size(nodes.call(_packing(), []))
 _DATE: Final = nodes.size(nodes.table((), dict.fromkeys("ymd", nodes.number(0))))
 
 MAKERS: Final[Mapping[str, Argument]] = {
-    **{kind: _constant(texts) for kind, texts in CONSTANTS.items()},
+    **{kind: _constant(texts) for kind, texts in TEXTS.items()},
     "row": _row,
     "format": _format,
     "pack": _pack,

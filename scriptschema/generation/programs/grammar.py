@@ -8,14 +8,15 @@ where the scope does not have what they need.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from scriptschema import messages as m
 from scriptschema.choices import Choices
-from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
+from scriptschema.generation.programs import arguments, axes, calls, expressions, templates
+from scriptschema.generation.programs.axes import TEXTS
 from scriptschema.generation.programs.idioms import (
     EXPORTS,
     IDIOMS,
@@ -112,7 +113,15 @@ class Grammar(Tables):
         self.callbacks = _callbacks(typed)
         self.simplest = _simplest(typed)
         self.calls = {kind: self._weighed(kind) for kind in ("", *expressions.CALLS)}
-        self.boundaries = self._weighed("", boundaries.takes_limits)
+        operations = [
+            operation
+            for operation in axes.operations(luau, typed=typed)
+            if not operation.library or library_weights.get(operation.library)
+        ]
+        self.operations = operations, [*accumulate(each.need for each in operations)]
+        self.fragile = operations, [*accumulate(each.fragile for each in operations)]
+        self.combines = idiom_weights.get("combination", 0) > 0 and bool(operations)
+        self.places = axes.places(luau)
         self.expressions = {
             kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed, luau)
             for kind in _KINDS
@@ -147,14 +156,12 @@ class Grammar(Tables):
             self.luau,
         )
 
-    def _weighed(
-        self, kind: str, suits: Callable[[Signature], bool] = lambda _: True
-    ) -> tuple[Sequence[Signature], list[float]]:
+    def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
         """The members that return the kind, or all for "", and the sums of their weights."""
         found: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
             weight = share * self.library_weights.get(library, 0)
-            if not weight or not suits(signature) or (self.typed and "untyped" in signature.marks):
+            if not weight or (self.typed and "untyped" in signature.marks):
                 continue
             if has(self.luau, signature.span):
                 found.append((weight, signature))
@@ -164,9 +171,7 @@ class Grammar(Tables):
         return calls.of_kind(found)
 
 
-_KINDS: Final = tuple(
-    dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *arguments.CONSTANTS])
-)
+_KINDS: Final = tuple(dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *TEXTS]))
 
 
 def _callable_here(signature: Signature) -> bool:
@@ -219,7 +224,7 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
     literal = expressions.LITERALS.get(kind)
     if literal is not None:
         return expressions.a_literal(literal[1])
-    if kind in arguments.CONSTANTS:
+    if kind in TEXTS:
         return _argument(kind)
     return expression_of(expressions.TEMPLATES[kind][0][1], typed).make
 
@@ -232,7 +237,7 @@ def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> S
     found: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
     if literal is not None:
         found = [(literal[0], 2, simplest)]
-    elif kind in arguments.CONSTANTS:
+    elif kind in TEXTS:
         found = [(6, 2, simplest)]
     if kind in expressions.VARIABLES:
         make = expressions.a_variable(kind)

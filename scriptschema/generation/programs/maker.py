@@ -22,6 +22,8 @@ import attrs
 
 from scriptschema.choices import Choices
 from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.axes import Operation, Surroundings
+from scriptschema.generation.programs.counts import Counts
 from scriptschema.generation.programs.scope import Function, Scope, Variable
 from scriptschema.luau.library import Signature
 from scriptschema.messages import Expr, ExprAttr, ExprFunction, Stat, StatBlock, Type, Typename
@@ -35,7 +37,7 @@ LOOP: Final = 8
 LARGEST: Final = 24
 """The tables distinguish sizes up to this one."""
 
-_DEEP: Final = 40
+_DEEP: Final = 48
 """With room for this many levels there is room for every idiom."""
 
 _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 250)
@@ -206,8 +208,10 @@ class Tables:
     `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
-    that return a kind, or all for "", `boundaries` those that take numbers. `large` are the idioms
-    that a program may begin with, `declarations` those that declare a variable of a kind;
+    that return a kind, or all for "", `operations` what is combined with operands in `places`,
+    `fragile` the same with values that may make it fail, each with running sums of how often it is
+    needed; `combines` says that a share of a program is for these. `large` are the idioms that a
+    program may begin with, `declarations` those that declare a variable of a kind;
     `simplest_idiom` needs nothing.
     """
 
@@ -224,7 +228,10 @@ class Tables:
     simplest: Mapping[str, Producer]
     callbacks: Mapping[tuple[str, int], Sequence[Producer]]
     calls: Mapping[str, tuple[Sequence[Signature], Sequence[float]]]
-    boundaries: tuple[Sequence[Signature], Sequence[float]]
+    operations: tuple[Sequence[Operation], Sequence[float]]
+    fragile: tuple[Sequence[Operation], Sequence[float]]
+    places: Sequence[Surroundings]
+    combines: bool
     idioms: Sequence[Idiom]
     large: tuple[Sequence[Idiom], Sequence[float]]
     declarations: Mapping[str, Idiom]
@@ -279,7 +286,8 @@ class Tables:
 class Maker:
     """Makes one program: from choices, by a grammar, in a scope that grows on the way.
 
-    `made` counts the nodes.
+    `made` counts the nodes, `counts` knows what was combined in this program, and in those before
+    if it `combines` with these in mind.
     """
 
     def __init__(
@@ -289,7 +297,10 @@ class Maker:
         annotations: Annotations,
         scope: Scope,
         limit: int,
+        counts: Counts | None = None,
     ) -> None:
+        self.combines = counts is not None
+        self.counts = Counts() if counts is None else counts
         self.choices = choices
         self.below = choices.below
         self.pick = choices.pick

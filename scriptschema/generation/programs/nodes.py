@@ -176,6 +176,68 @@ def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = N
     return made
 
 
+def declared(index: int) -> m.Local:
+    """Return the declaration of the local `index`."""
+    made: m.Local = _local(index)
+    return made
+
+
+def read(index: int) -> m.Expr:
+    """Return the value of the local `index`."""
+    return expr("local", variable(index))
+
+
+def let(index: int, value: m.Expr | None) -> m.Stat:
+    """Return `local x = value`, or `local x`."""
+    return stat("local", MAKE[m.StatLocal]([_local(index)], [] if value is None else [value], []))
+
+
+def assign(target: m.LValue, value: m.Expr) -> m.Stat:
+    """Return `target = value`."""
+    return stat("assign", MAKE[m.StatAssign]([target], [value]))
+
+
+def function(
+    parameters: Sequence[int],
+    body: list[m.Stat],
+    *,
+    vararg: bool = False,
+    types: Sequence[m.Type] = (),
+    native: bool = False,
+) -> m.ExprFunction:
+    """Return a function, with the types of the first parameters."""
+    attributes = [MAKE[m.ExprAttr](m.ExprAttr.Kind.Native, None)] if native else None
+    made: m.ExprFunction = MAKE[m.ExprFunction](
+        [], [], [*map(_local, parameters)], vararg, block(body), [*types], [], attributes
+    )
+    return made
+
+
+def local_function(index: int, value: m.ExprFunction) -> m.Stat:
+    """Return `local function x() ... end`."""
+    return stat("local_function", MAKE[m.StatLocalFunction](_local(index), value))
+
+
+def call_local(index: int, arguments: Sequence[m.Expr]) -> m.Expr:
+    """Return a call of the local `index`."""
+    return call(prefix("local", variable(index)), arguments)
+
+
+def call_member(library: str, name: str, *arguments: m.Expr) -> m.Expr:
+    """Return a call of `library.name`, of a global if `library` is empty."""
+    return call(prefix(*member(library, name)), arguments)
+
+
+def return_(values: Sequence[m.Expr]) -> m.Stat:
+    """Return `return values`."""
+    return stat("return_", MAKE[m.StatReturn]([*values]))
+
+
+def print_(values: Sequence[m.Expr]) -> m.Stat:
+    """Return `print(values)`."""
+    return call_statement(call_builtin("print", *values))
+
+
 _READER: Final = NameReader(luau=TODAY)
 _GLOBALS: Final = {
     name: _READER.global_(name).alternative for name in {*DEFAULT.globals, *LINES} if name

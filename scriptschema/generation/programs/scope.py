@@ -74,7 +74,7 @@ class Scope:
     """The variables and types in scope; blocks are opened and closed like brackets."""
 
     def __init__(self, *, vararg: bool = True, first: int = 0) -> None:
-        self.function = Function(vararg)
+        self.main = self.function = Function(vararg)
         self.by_kind: dict[str, list[Variable]] = {}
         self.types: list[Alias] = []
         self.packs: list[int] = []

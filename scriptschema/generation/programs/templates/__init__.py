@@ -16,7 +16,7 @@ names of globals are holes:
     TYPE                    any type, where a type stands
     TYPE_FUNCTION()         a type function
     LIBRARY()               a call of any library member whose results are printed
-    BOUNDARY()              such a call with numbers at which something changes
+    COMBINATION()           operations with operands from anywhere, anywhere, at limits
     if MAYBE then ... end   these statements, or none, in the scope around
     if REPEAT(2, 9) then ... end                        these statements, so many times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch

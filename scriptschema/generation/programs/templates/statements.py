@@ -9,7 +9,7 @@ from typing import Any, Final
 from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.codec.compiling import indented
-from scriptschema.generation.programs import boundaries, calls
+from scriptschema.generation.programs import calls, combinations
 from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
 from scriptschema.generation.programs.templates.base import (
     Compiler,
@@ -23,10 +23,10 @@ from scriptschema.generation.programs.templates.types import alias, declare_gene
 _BLOCK_WEIGHT: Final = 6
 """How many times an expression's share a block gets."""
 
-_LEVELS: Final = {"LIBRARY": 14, "BOUNDARY": boundaries.LEVELS}
+_LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS}
 """How many levels there are to the arguments' simplest expressions, at most."""
 
-_HEAVY: Final = {"LIBRARY": 16, "BOUNDARY": boundaries.LEAST, "ALIAS": 6}
+_HEAVY: Final = {"LIBRARY": 16, "COMBINATION": combinations.LEAST, "ALIAS": 6}
 """The nodes that these take at least."""
 
 _INSIDE: Final = frozenset(["body", "var", "vars"])
@@ -42,7 +42,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
     "TYPE_FUNCTION": lambda maker, size, room: type_function(maker),
     "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
-    "BOUNDARY": lambda maker, size, room: boundaries.statement(maker, size, room),
+    "COMBINATION": lambda maker, size, room: combinations.statement(maker, size, room),
 }
 
 

@@ -1,0 +1,421 @@
+"""The axes along which generated programs combine, and the pairs of values on two of them.
+
+A bug sits where an operation, the source of its operand, its surroundings and a border value meet.
+`operations` are operators, metamethods and library members with their parameters, `SOURCES` where
+an operand can come from, `SURROUNDINGS` where the operation stands, and `values` the classes of
+values that a parameter can have. What cannot meet follows from these: a kind without constants has
+no constant operands, and no parameter is at the top level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final, TypeAlias
+
+import attrs
+
+from scriptschema.luau.library import ROLES, SIGNATURES, Parameter
+from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
+from scriptschema.messages import ExprBinary, ExprUnary, StatCompoundAssign
+from scriptschema.versions import Version, has
+
+Pair: TypeAlias = tuple[str, ...]
+"""The names of two axes, and a value on each; that of a position is an operation and a number."""
+
+Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
+
+
+@attrs.frozen(eq=False)
+class Source:
+    """Where an operand can come from; `nodes` is what it takes beside the value.
+
+    `is_constant`: only what is written as a constant. `is_variable`: something can be assigned to
+    it. `renews`: its value is made anew each time. It may need a function around, a loop, or a
+    function that takes `...`, an annotation, or what a type checker refuses.
+    """
+
+    name: str
+    nodes: int
+    is_constant: bool = False
+    is_variable: bool = False
+    renews: bool = False
+    in_function: bool = False
+    in_loop: bool = False
+    in_vararg: bool = False
+    annotated: bool = False
+    untyped: bool = False
+
+
+SOURCES: Final = (
+    Source("constant", 0, is_constant=True),
+    Source("local", 8, is_variable=True, renews=True),
+    Source("upvalue", 8, is_variable=True, in_function=True),
+    Source("global", 9, is_variable=True, untyped=True),
+    Source("field", 14, is_variable=True),
+    Source("call", 14, renews=True),
+    Source("annotated parameter", 6, is_variable=True, in_function=True, annotated=True),
+    Source("parameter", 4, is_variable=True, in_function=True, untyped=True),
+    Source("loop variable", 11, is_variable=True, renews=True, in_loop=True),
+    Source("varargs", 2, in_function=True, in_vararg=True),
+)
+
+
+@attrs.frozen(eq=False)
+class Surroundings:
+    """Where an operation can stand.
+
+    `is_function`: in a function; errors in it can be caught. `may_loop`: so that a loop may be
+    around, too. `may_vary`: in a function that may take `...`; `may_hold`: in one that may hold
+    other functions. `attribute`: functions must have attributes.
+    """
+
+    name: str
+    is_function: bool = True
+    may_loop: bool = True
+    may_vary: bool = True
+    may_hold: bool = True
+    attribute: bool = False
+
+
+SURROUNDINGS: Final = (
+    Surroundings("top level", is_function=False, may_loop=False, may_vary=False),
+    Surroundings("loop"),
+    Surroundings("inlined function", may_vary=False, may_hold=False),
+    Surroundings("closure"),
+    Surroundings("coroutine"),
+    Surroundings("protected call"),
+    Surroundings("native function", attribute=True),
+    Surroundings("varargs"),
+)
+
+
+def can_meet(source: Source, place: Surroundings) -> bool:
+    """Return whether an operand from a source can stand in these surroundings."""
+    return (
+        (place.is_function or not source.in_function)
+        and (place.may_loop or not source.in_loop)
+        and (place.may_vary or not source.in_vararg)
+    )
+
+
+NUMBERS: Final[Mapping[str, Sequence[str]]] = {
+    "0": ("0",),
+    "-0": ("-0", "0 / -1"),
+    "1": ("1",),
+    "negative": ("-1", "-2", "-7"),
+    "fraction": ("1 / 2", "-1 / 2", "7 / 2"),
+    "int32": ("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 32 - 1", "-2 ^ 31 - 1"),
+    "int53": ("2 ^ 53", "-2 ^ 53", "2 ^ 53 - 1", "2 ^ 53 + 1"),
+    "int64": ("2 ^ 63", "-2 ^ 63", "2 ^ 64"),
+    "nan": ("0 / 0",),
+    "infinity": ("1 / 0",),
+    "-infinity": ("-1 / 0",),
+}
+"""Numbers at which something may change whatever they are for, as expressions, by their class."""
+
+_HUGE: Final = frozenset(["int32", "int53", "int64", "infinity", "-infinity"])
+_SIZES: Final = ("empty", "single", "limit", "long")
+
+LEAST_ORDINARY: Final = 2
+"""Whole numbers from here on are nothing special, as long as they are small."""
+
+ORDINARY: Final = "ordinary"
+"""The class of all other values."""
+
+OFF_BY_ONE: Final = "off by one"
+"""The class of positions and counts next to a limit."""
+
+SIZED: Final = frozenset(["string", "array", "row", "buffer"])
+"""The kinds of values that have a size."""
+
+TEXTS: Final[Mapping[str, Sequence[str]]] = {
+    "short": (",", "", "a", "ab", "-", ", ", "%", "x1", "[", "é"),
+    "eight": ("abcdefgh", "12345678", "\0\x01\x02\x03\x7f\n\t ", "ABCD\0EFG"),
+    "text": ("0123456789abcdef", "\0\x01\x02\x03\x04\x05\x06\x07zyxwvutsrqponm"),
+    "utf8": ("abc", "é中\U0001f600", "e\u0301x", "\u07ff\u0800\uffff", "a\U0010ffff"),
+    "numeral": ("10", "0x1F", "0b101", " 7 ", "1e2", "-3.25", "1_000", ".5", "1e-310", "0x.8p1"),
+    "digits": ("1", "10", "101", "0110"),
+    "pattern": (
+        *("a", ".", "%a+", "%d", "(%w+)=(%w+)", "^%s*(.-)%s*$", "%s", "[aeiou]", "[^%w]+", "()"),
+        *("%b()", "%f[%w]%w+", "(.)%1", "[a-c]*", "x?y-z", "%x%x", "%u%l+", "()%p()", "%g", "%c"),
+        *("^a", "c$", "[%]%-]", "%.", "[%a_][%w_]*", "(%a)(%a)(%a)", "%A", "%S+", "l+", "", "o."),
+    ),
+    "time": ("!%Y-%m-%d", "!%H:%M:%S", "!%A %B %j", "!%c", "!%x %X %p", "!%y%%%U %w %a %b %d %I"),
+    "inquiry": ("s", "l", "n", "a", "f", "sl", "na", "slnaf"),
+}
+"""The string constants that parameters of a kind get."""
+
+OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
+"""The kinds of parameters that take most values."""
+
+_SEVERAL: Final = frozenset(["format", "pack", "packed"])
+"""The kinds of parameters that become several arguments."""
+
+
+def is_operand(parameter: Parameter) -> bool:
+    """Return whether what a parameter gets can come from any source."""
+    return parameter.function is None and parameter.kind not in _SEVERAL
+
+
+def has_constants(parameter: Parameter) -> bool:
+    """Return whether a parameter can get a constant."""
+    kind = parameter.kind
+    is_text = kind in TEXTS or kind[0] == '"'
+    return (
+        parameter.is_number
+        or is_text
+        or kind in ("string", "boolean", "true", "nil")
+        or kind in OPEN
+    )
+
+
+def _values(parameter: Parameter) -> tuple[str, ...]:
+    """Return the classes of the values that a parameter can get."""
+    if parameter.kind in SIZED:
+        return (ORDINARY, *_SIZES)
+    if not parameter.is_number:
+        return (ORDINARY,)
+    role = ROLES.get(parameter.role)
+    numbers = {*NUMBERS}
+    if role is not None:
+        # What is visited or added must not be huge, and the bits of not-a-number vary.
+        numbers -= _HUGE if role.is_looped or role.is_added else set()
+        numbers -= {"nan"} if role.is_float else set()
+        numbers.add(OFF_BY_ONE)
+    if parameter.bounds is None or parameter.bounds[1] >= LEAST_ORDINARY:
+        numbers.add(ORDINARY)
+    return tuple(each for each in (ORDINARY, OFF_BY_ONE, *NUMBERS) if each in numbers)
+
+
+def _is_harmless(parameter: Parameter, value: str) -> bool:
+    """Return whether a parameter can get a value of a class that does not make a call fail."""
+    kind = parameter.kind
+    if kind in ("string", "integer") or (kind == "number" and not parameter.role):
+        return True
+    if kind == "array":
+        return value != "empty"
+    if parameter.bounds is not None and bool(within(parameter, value)):
+        return True
+    return value == ORDINARY or (kind == "buffer" and value == "long")
+
+
+def within(parameter: Parameter, value: str) -> list[str]:
+    """Return the numbers of a class that are within a parameter's bounds, if it has any."""
+    low, high = parameter.bounds or (1, 0)
+    return [n for n in NUMBERS.get(value, ()) if _INTEGER.fullmatch(n) and low <= int(n) <= high]
+
+
+_INTEGER: Final = re.compile(r"-?[1-9]\d*|0")
+
+
+@attrs.frozen(eq=False)
+class Position:
+    """Where an operand stands: its parameter, and where it can come from with what values.
+
+    None of the values that are `harmless` makes the operation fail, `fragile` ones may. `safe` are
+    the harmless ones and the sources.
+    """
+
+    name: str
+    parameter: Parameter
+    sources: tuple[Source, ...]
+    values: tuple[str, ...]
+    harmless: tuple[str, ...]
+    safe: tuple[Source | str, ...] = attrs.field(init=False)
+    fragile: tuple[str, ...] = attrs.field(init=False)
+
+    @safe.default
+    def _safe(self) -> tuple[Source | str, ...]:
+        return (*self.sources, *self.harmless)
+
+    @fragile.default
+    def _fragile(self) -> tuple[str, ...]:
+        return tuple(value for value in self.values if value not in self.harmless)
+
+    @classmethod
+    def of(cls, operation: Operation, number: int) -> Position:
+        """Return the position of that number."""
+        parameter = operation.parameters[number]
+        sources = tuple(
+            source
+            for source in SOURCES
+            if (source.is_variable or number or not operation.assigns)
+            and (not source.is_constant or has_constants(parameter))
+        )
+        is_outside = operation.library in _OUTSIDE or "varies" in operation.marks
+        values = (ORDINARY,) if is_outside else _values(parameter)
+        harmless = tuple(value for value in values if _is_harmless(parameter, value))
+        return cls(f"{operation.name} {number}", parameter, sources, values, harmless)
+
+
+@attrs.frozen(eq=False)
+class Operation:
+    """What is done with operands: a way to use an operator, a metamethod or a library member.
+
+    `operator` is that of an operator, and for a metamethod the one that calls it, if one does.
+    `positions` are those of its parameters, None of one that gets no single operand. `need` is how
+    often it has to be made until each of its pairs can have been, with harmless values, and
+    `fragile` with others: never, if it has no others.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[str, ...] = ()
+    operator: Operator | None = None
+    library: str = ""
+    marks: frozenset[str] = frozenset()
+    positions: tuple[Position | None, ...] = attrs.field(init=False)
+    need: int = attrs.field(init=False)
+    fragile: int = attrs.field(init=False)
+
+    @positions.default
+    def _positions(self) -> tuple[Position | None, ...]:
+        numbers = enumerate(self.parameters)
+        return tuple(Position.of(self, n) if is_operand(p) else None for n, p in numbers)
+
+    @need.default
+    def _need(self) -> int:
+        return max([len(SOURCES), *(len(each.harmless) for each in self.positions if each)])
+
+    @fragile.default
+    def _fragile(self) -> int:
+        return max((len(each.fragile) for each in self.positions if each), default=0)
+
+    @property
+    def is_metamethod(self) -> bool:
+        """Whether it is an operation on an object that has this metamethod."""
+        return self.name.startswith("__")
+
+    def can_stand(self, place: Surroundings) -> bool:
+        """Return whether it can stand in these surroundings."""
+        return place.may_hold or not any(each.function for each in self.parameters)
+
+    @property
+    def assigns(self) -> bool:
+        """Whether its first operand is a variable that it changes."""
+        return isinstance(self.operator, StatCompoundAssign.Op)
+
+
+_OUTSIDE: Final = frozenset(["os", "debug", "coroutine"])
+"""The libraries that do not compute: what they return depends on what is around."""
+
+_NUMBER, _STRING = Parameter("number"), Parameter("string")
+_OBJECT, _SCALAR, _ARRAY = Parameter("object"), Parameter("scalar"), Parameter("array")
+_BOOLEAN, _INDEX = Parameter("boolean"), Parameter("integer", role="at")
+_SHORT = Parameter("short")
+
+_ORDERS: Final = frozenset(["<", "<=", ">", ">="])
+_EVENTS: Final = {
+    "+": "__add",
+    "-": "__sub",
+    "*": "__mul",
+    "/": "__div",
+    "//": "__idiv",
+    "%": "__mod",
+    "^": "__pow",
+    "..": "__concat",
+    "==": "__eq",
+    "<": "__lt",
+    "<=": "__le",
+}
+"""The metamethods of binary operators."""
+
+
+def _operators() -> Iterator[Operation]:
+    for operator, (text, _, _) in BINARY.items():
+        event = _EVENTS.get(text)
+        if text in _ORDERS or text in ("==", "~="):
+            for operand in (_NUMBER, _STRING):
+                yield Operation(text, (operand, operand), ("boolean",), operator)
+            if event:
+                yield Operation(event, (_OBJECT, _OBJECT), ("boolean",), operator)
+        elif text in ("and", "or"):
+            yield Operation(text, (_BOOLEAN, _NUMBER), ("scalar",), operator)
+            yield Operation(text, (_SCALAR, _SCALAR), ("scalar",), operator)
+        else:
+            operand, kind = (_STRING, "string") if text == ".." else (_NUMBER, "number")
+            yield Operation(text, (operand, operand), (kind,), operator)
+            yield Operation(event or "", (_OBJECT, operand), ("scalar",), operator)
+            yield Operation(event or "", (operand, _OBJECT), ("scalar",), operator)
+            if text == "..":
+                yield Operation(text, (operand, _NUMBER), (kind,), operator)
+    minus, length = ExprUnary.Op.Minus, ExprUnary.Op.Len
+    yield Operation(UNARY[ExprUnary.Op.Not].strip(), (_SCALAR,), ("boolean",), ExprUnary.Op.Not)
+    yield Operation("unary -", (_NUMBER,), ("number",), minus)
+    yield Operation("__unm", (_OBJECT,), ("scalar",), minus)
+    for operand in (_STRING, _ARRAY):
+        yield Operation(UNARY[length], (operand,), ("integer",), length)
+    yield Operation("__len", (_OBJECT,), ("scalar",), length)
+    for assignment, text in COMPOUND.items():
+        operand, kind = (_STRING, "string") if text == "..=" else (_NUMBER, "number")
+        yield Operation(text, (operand, operand), (kind,), assignment)
+    yield Operation("[]", (_ARRAY, _INDEX), ("optional",))
+    yield Operation(
+        "[]=", (Parameter("row"), Parameter("range", bounds=(1, 7), role="at"), _NUMBER)
+    )
+    yield Operation("__index", (_OBJECT, _SHORT), ("scalar",))
+    yield Operation("__newindex", (_OBJECT, _SHORT, _NUMBER))
+    yield Operation("__call", (_OBJECT, _SCALAR), ("scalar",))
+    yield Operation("__iter", (_OBJECT,))
+    yield Operation("__tostring", (_OBJECT,), ("string",))
+
+
+OPERATORS: Final = tuple(_operators())
+"""Every way to use every operator and metamethod."""
+
+_NOT_CALLED: Final = frozenset(["coroutine.yield", "math.randomseed", "setfenv", "getfenv"])
+"""What would change the rest of the program, or not return."""
+
+
+@cache
+def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
+    """Return the operations of programs for a version; if `typed`, those that checkers accept."""
+    members = tuple(
+        Operation(
+            str(signature),
+            signature.parameters,
+            signature.results,
+            library=signature.library or "globals",
+            marks=signature.marks,
+        )
+        for signature in SIGNATURES
+        if signature.parameters
+        and "fails" not in signature.marks
+        and str(signature) not in _NOT_CALLED
+        and not (typed and "untyped" in signature.marks)
+        and has(luau, signature.span)
+    )
+    return (*(each for each in OPERATORS if not (typed and each.is_metamethod)), *members)
+
+
+def places(luau: Version | None) -> tuple[Surroundings, ...]:
+    """Return the surroundings that there are in programs for a version."""
+    return tuple(place for place in SURROUNDINGS if luau is not None or not place.attribute)
+
+
+def pairs(luau: Version | None = None, *, typed: bool = False, annotated: bool = True) -> set[Pair]:
+    """Return the pairs that can occur in programs for a version.
+
+    `typed`: a type checker accepts them; `annotated`: they have annotations.
+    """
+    made: set[Pair] = set()
+    sources = {s for s in SOURCES if not (typed and s.untyped) and (annotated or not s.annotated)}
+    for operation in operations(luau, typed=typed):
+        for place in filter(operation.can_stand, places(luau)):
+            made.add(("operation", "surroundings", operation.name, place.name))
+        for position in filter(None, operation.positions):
+            of_operand = [source.name for source in position.sources if source in sources]
+            made |= {("operation", "source", position.name, source) for source in of_operand}
+            for value in position.values:
+                made.add(("operation", "value", position.name, value))
+                made |= {("source", "value", source, value) for source in of_operand}
+                for place in places(luau):
+                    if place.is_function or value in position.harmless:
+                        made.add(("value", "surroundings", value, place.name))
+    for source in sources:
+        for place in places(luau):
+            if can_meet(source, place):
+                made.add(("source", "surroundings", source.name, place.name))
+    return made

@@ -1,0 +1,148 @@
+"""Values of the classes that `axes.py` has: numbers at which something changes, sizes at limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.choices import WORDS
+from scriptschema.codec.copying import copy
+from scriptschema.generation.programs import axes, nodes
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.luau.library import Parameter
+from scriptschema.luau.parse import parse
+
+Value = tuple[m.Expr, int]
+"""An expression, and its length or the whole number that it is; 0 if neither is known."""
+
+_FORMATS: Final = (
+    *("%d", "%5d|", "%-8.3d|", "%+.0d", "%010d", "% i", "%x", "%#.4X", "%o", "%u", "%c"),
+    *("%f", "%8.3f|", "%-10.1f|", "%+.0e", "%010.4f", "% g", "%#.0f", "%.14g", "%99.99f", "%a"),
+    *("%s", "%.3s", "%-6.2s|", "%10s", "%q", "%*", "%100d", "%.100f"),
+)
+_PACKED: Final = (
+    *(("b", 127), ("b", -128), ("B", 255), ("h", 32767), ("<H", 65535), (">i3", 8388607)),
+    *(("I3", 16777215), ("i16", 0), ("s1", 0), ("d", 0), ("f", 16777216), ("j", 0), ("i17", 0)),
+)
+"""Formats of `string.pack`, each with a limit of what it takes."""
+
+_LARGEST_BUFFER: Final = 5000
+_LONG: Final = "The quick brown fox jumps over the lazy dog. "
+
+
+def number(maker: Maker, parameter: Parameter, value: str, length: int, before: int) -> Value:
+    """Return a number of a class for a parameter: see `Parameter.limits`."""
+    if value == axes.ORDINARY:
+        low, high = parameter.bounds or (0, 9)
+        low = min(max(low, axes.LEAST_ORDINARY), high)
+        made = low + maker.below(min(high - low + 1, 256))
+        return nodes.number(made), made
+    if value == axes.OFF_BY_ONE:
+        limits = parameter.limits(length, before)
+        made = limits[maker.below(len(limits))] + (1 if maker.below(2) else -1)
+        return nodes.number(made), made
+    texts = axes.within(parameter, value) or axes.NUMBERS[value]
+    return of_text(texts[maker.below(len(texts))]), 0
+
+
+def of_text(text: str) -> m.Expr:
+    """Return the expression that a text is."""
+    return copy(_parsed(text))
+
+
+@cache
+def _parsed(text: str) -> m.Expr:
+    returned: Any = parse(f"return {text}").tree.program.body[0].alternative
+    found: m.Expr = returned.list[0]
+    return found
+
+
+def formatted(maker: Maker, kind: str) -> list[m.Expr]:
+    """Return a format for `string.format` or `string.pack`, and a number at a limit of it."""
+    if kind == "format":
+        text, limit = _FORMATS[maker.below(len(_FORMATS))], (0, 9, 255)[maker.below(3)]
+    else:
+        text, limit = _PACKED[maker.below(len(_PACKED))]
+    parameter = Parameter("integer", bounds=(limit, limit))
+    texts = (*parameter.boundary_values(0, 0), "1 / 0", "2 ^ 53", "2 ^ 63", "-2147483648", "nil")
+    return [nodes.string(text), of_text(texts[maker.below(len(texts))])]
+
+
+def _string(maker: Maker, value: str) -> Value:
+    if value == axes.ORDINARY:
+        text = WORDS[maker.below(len(WORDS))]
+    elif value == "empty":
+        text = ""
+    elif value == "single":
+        text = "a\0 1é"[maker.below(4)]
+    else:
+        length = (
+            31 + maker.below(3) if value == "limit" else 255 + maker.below(3) * maker.below(200)
+        )
+        text = (_LONG * (1 + length // len(_LONG)))[:length]
+    return nodes.string(text), len(text.encode())
+
+
+def _array(maker: Maker, value: str) -> Value:
+    if value == axes.ORDINARY:
+        return nodes.table([nodes.number(maker.below(32)) for _ in range(6)]), 6
+    if value == "empty":
+        return nodes.table(), 0
+    if value == "single":
+        return nodes.table([nodes.number(maker.below(32))]), 1
+    length = 2 << maker.below(6) if value == "limit" else 65 + maker.below(190)
+    return _created("table", length, nodes.number(maker.below(32))), length
+
+
+def _buffer(maker: Maker, value: str) -> Value:
+    if value == axes.ORDINARY:
+        length = 17 + maker.below(15)
+    elif value == "limit":
+        length = 2 << maker.below(12)
+    elif value == "long":
+        length = min(1025 + 16 * maker.below(256) + maker.below(16), _LARGEST_BUFFER)
+    else:
+        length = int(value == "single")
+    return _created("buffer", length), length
+
+
+def _created(library: str, length: int, *values: m.Expr) -> m.Expr:
+    create = nodes.prefix(*nodes.member(library, "create"))
+    return nodes.call(create, [nodes.number(length), *values])
+
+
+SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
+    "string": _string,
+    "array": _array,
+    "row": _array,
+    "buffer": _buffer,
+}
+"""What makes a value of a class, for each of the kinds that have a size."""
+
+
+def handler(maker: Maker, event: str) -> m.Expr:
+    """Return what handles an event as a metamethod: a function of the program's or of Luau's."""
+    texts = _HANDLERS.get(event, _ARITHMETIC)
+    return of_text(texts[maker.below(len(texts))])
+
+
+_ARITHMETIC: Final = (
+    *("function(...) return 7 end", "function(v0, v1) return type(v1) end", "rawequal"),
+    'function(v0, v1) return if v0 == v1 then 1 else "a" end',
+)
+_COMPARISON: Final = (
+    *("rawequal", "function(v0, v1) return true end", "function(v0, v1) return v0[1] == v1[1] end"),
+    "function(v0, v1) return nil end",
+)
+_HANDLERS: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(("__eq", "__lt", "__le"), _COMPARISON),
+    "__unm": ("function(v0) return v0[1] end", "function() end", "rawlen"),
+    "__len": ("function(v0) return 3 end", "function(v0) return v0[1] end", "rawlen"),
+    "__index": ("function(v0, v1) return v1 end", "function() end", '{["a"] = 1}', "rawget"),
+    "__newindex": ("function(v0, v1, v2) rawset(v0, v1, v2) end", "rawset", "{}"),
+    "__call": ("function(v0, ...) return ... end", "function() return nil end", "rawequal"),
+    "__iter": ("function(v0) return next, v0 end", "function() return next, {1, 2} end"),
+    "__tostring": ('function() return "a" end', "function(v0) return tostring(v0[1]) end", "type"),
+}

@@ -1,0 +1,619 @@
+"""What a finished program combines, found in its tree: pairs of values on the axes of `axes.py`.
+
+Nothing of the generator is used, but the names of operations, sources, surroundings and classes of
+values, and the roles of parameters. A value is what can be seen without running the program: of a
+constant, and of a variable that is set once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.generation.programs import axes
+from scriptschema.luau.library import SIGNATURES, Parameter, Signature
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
+
+EVENTS = {
+    "+": "__add",
+    "-": "__sub",
+    "*": "__mul",
+    "/": "__div",
+    "//": "__idiv",
+    "%": "__mod",
+    "^": "__pow",
+    "..": "__concat",
+    "==": "__eq",
+    "<": "__lt",
+    "<=": "__le",
+    "#": "__len",
+    "unary -": "__unm",
+}
+
+
+@attrs.define(eq=False)
+class Function:
+    """A function, or the main chunk if it has no `outer`; how it is called, as far as is seen."""
+
+    node: m.ExprFunction | None
+    outer: Function | None
+    ways: set[str] = attrs.field(factory=set)
+    arguments: list[m.Expr] | None = None
+    parameters: list[Binding] = attrs.field(factory=list)
+    captures: bool = False
+    has_functions: bool = False
+
+
+@attrs.define(eq=False)
+class Binding:
+    """A local variable: how it is declared, in which function, and its value if there is one."""
+
+    how: str
+    function: Function
+    value: m.Expr | Function | None = None
+    sets: int = 0
+
+
+@attrs.define(eq=False)
+class Use:
+    """An operation in a tree, and where it stands."""
+
+    name: str
+    operands: list[m.Expr]
+    function: Function
+    in_loop: bool
+    parameters: tuple[tuple[Parameter, ...], ...] = ()
+
+
+@attrs.frozen
+class Table:
+    """A table: its length, None if it is not known, and its metatable's keys."""
+
+    length: int | None
+    events: frozenset[str] = frozenset()
+
+
+@attrs.frozen
+class Buffer:
+    """A buffer of a length."""
+
+    length: int
+
+
+class Reader:
+    """Reads a tree; `uses` are its operations."""
+
+    def __init__(self, body: m.StatBlock) -> None:
+        self.main = Function(None, None)
+        self.uses: list[Use] = []
+        self.bindings: dict[int, Binding] = {}
+        self.functions: dict[int, Function] = {}
+        self.globals: dict[int, list[m.Expr]] = {}
+        self._scopes: list[dict[int, Binding]] = [{}]
+        self._function = self.main
+        self._loops = 0
+        self._where: dict[int, Function] = {}
+        self.block(body)
+
+    # Walking
+
+    def block(self, body: m.StatBlock, until: m.Expr | None = None) -> None:
+        self._scopes.append({})
+        for stat in body.body:
+            self.visit(stat)
+        if until is not None:
+            self.visit(until)
+        self._scopes.pop()
+
+    def declare(self, local: m.Local, how: str, value: Any = None) -> Binding:
+        binding = Binding(how, self._function, value, int(value is not None))
+        self._scopes[-1][local.name] = binding
+        return binding
+
+    def visit(self, node: Any) -> None:
+        special = getattr(self, f"visit_{type(node).__name__}", None)
+        if special is not None:
+            special(node)
+        else:
+            self.children(node)
+
+    def children(self, node: Message) -> None:
+        for slot in node._slots:
+            value = getattr(node, slot)
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, Message):
+                    self.visit(child)
+
+    def visit_StatBlock(self, node: m.StatBlock) -> None:
+        self.block(node)
+
+    def visit_StatLocal(self, node: m.StatLocal) -> None:
+        for value in node.values:
+            self.visit(value)
+        for number, local in enumerate(node.vars):
+            value = node.values[number] if number < len(node.values) else None
+            self.declare(local, "local", value)
+
+    def visit_StatLocalFunction(self, node: m.StatLocalFunction) -> None:
+        binding = self.declare(node.var, "local")
+        binding.sets = 1
+        binding.value = self.function(node.func)
+
+    def visit_StatFor(self, node: m.StatFor) -> None:
+        for value in (node.from_, node.to, node.step):
+            if value is not None:
+                self.visit(value)
+        self.loop([node.var], [None], node.body)
+
+    def visit_StatForIn(self, node: m.StatForIn) -> None:
+        for value in node.values:
+            self.visit(value)
+        first: Any = node.values[0].alternative
+        items = first.items if node.values[0].which == "table" and len(node.values) == 1 else []
+        value = items[0].value if len(items) == 1 and items[0].which is None else None
+        if value is None:
+            self.use("__iter", [node.values[0]])
+        self.loop(node.vars, [None, value], node.body)
+
+    def loop(self, variables: list[m.Local], values: list[Any], body: m.StatBlock) -> None:
+        self._scopes.append({})
+        for number, local in enumerate(variables):
+            self.declare(local, "loop variable", values[number] if number < len(values) else None)
+        self._loops += 1
+        self.block(body)
+        self._loops -= 1
+        self._scopes.pop()
+
+    def visit_StatWhile(self, node: m.StatWhile) -> None:
+        self.visit(node.cond)
+        self.loop([], [], node.body)
+
+    def visit_StatRepeat(self, node: m.StatRepeat) -> None:
+        self._loops += 1
+        self.block(node.body, node.cond)
+        self._loops -= 1
+
+    def visit_StatAssign(self, node: m.StatAssign) -> None:
+        for value in node.values:
+            self.visit(value)
+        for number, target in enumerate(node.vars):
+            value = node.values[number] if len(node.vars) == len(node.values) else None
+            inner: Any = target.alternative
+            if target.which == "local":
+                binding = self.lookup(inner)
+                if binding is not None:
+                    binding.sets += 1
+                    binding.value = value
+            elif target.which == "global_":
+                self.globals.setdefault(inner.name.alternative, []).append(value)
+            else:
+                self.visit(target)
+                if target.which == "index_expr" and value is not None:
+                    self.use("[]=", [prefixed(inner.expr), inner.index, value], [INDEX])
+                    self.use("__newindex", [prefixed(inner.expr), inner.index, value])
+
+    def visit_StatCompoundAssign(self, node: m.StatCompoundAssign) -> None:
+        self.children(node)
+        target = m.Expr()
+        setattr(target, node.var.which or "", node.var.alternative)
+        self.use(COMPOUND[node.op], [target, node.value])
+
+    def visit_ExprFunction(self, node: m.ExprFunction) -> None:
+        self.function(node)
+
+    def function(self, node: m.ExprFunction) -> Function:
+        outer, loops = self._function, self._loops
+        made = self.functions.setdefault(id(node), Function(node, outer))
+        made.node, made.outer = node, outer
+        outer.has_functions = True
+        self._function, self._loops = made, 0
+        self._scopes.append({})
+        for number, local in enumerate(node.args):
+            how = "annotated parameter" if number < len(node.types) else "parameter"
+            made.parameters.append(self.declare(local, how))
+        self.block(node.body)
+        self._scopes.pop()
+        self._function, self._loops = outer, loops
+        return made
+
+    def lookup(self, node: m.ExprLocal) -> Binding | None:
+        for scope in reversed(self._scopes):
+            binding = scope.get(node.var.name)
+            if binding is not None:
+                self.bindings[id(node)] = binding
+                if binding.function is not self._function:
+                    function: Function | None = self._function
+                    while function is not None and function is not binding.function:
+                        function.captures |= binding.function is not self.main
+                        function = function.outer
+                return binding
+        return None
+
+    def visit_ExprLocal(self, node: m.ExprLocal) -> None:
+        self.lookup(node)
+        self._where[id(node)] = self._function
+
+    # Operations
+
+    def use(self, name: str, operands: list[m.Expr], signatures: Iterable[Any] = ()) -> None:
+        parameters = tuple(signature.parameters or () for signature in signatures)
+        self.uses.append(Use(name, operands, self._function, self._loops > 0, parameters))
+
+    def visit_ExprBinary(self, node: m.ExprBinary) -> None:
+        self.children(node)
+        self.use(BINARY[node.op][0], [node.left, node.right])
+
+    def visit_ExprUnary(self, node: m.ExprUnary) -> None:
+        self.children(node)
+        text = UNARY[node.op].strip()
+        self.use("unary -" if text == "-" else text, [node.expr])
+
+    def visit_ExprIndexExpr(self, node: m.ExprIndexExpr) -> None:
+        self.children(node)
+        self.use("[]", [prefixed(node.expr), node.index], [INDEX])
+        self.use("__index", [prefixed(node.expr), node.index])
+
+    def visit_ExprCall(self, node: m.ExprCall) -> None:
+        name = callee(node)
+        arguments = node.args
+        # What is called by `pcall` and the like, and with what.
+        if name in ("pcall", "xpcall", "coroutine.create", "coroutine.wrap") and arguments:
+            way = "coroutine" if name.startswith("coroutine") else "protected call"
+            given = arguments[1:] if name == "pcall" else None
+            self.called(arguments[0], way, given)
+        if name == "coroutine.resume" and arguments and arguments[0].which == "call":
+            inner: Any = arguments[0].alternative
+            if callee(inner) == "coroutine.create" and inner.args:
+                self.called(inner.args[0], "coroutine", arguments[1:])
+        self.children(node)
+        if node.func.which == "local":
+            binding = self.bindings.get(id(node.func.alternative))
+            if binding is not None and isinstance(binding.value, Function):
+                binding.value.ways.add("called")
+                if binding.value.arguments is None:
+                    binding.value.arguments = arguments
+        if name is None:
+            self.use("__call", [prefixed(node.func), *arguments])
+        signatures = BY_NAME.get(name or "")
+        if signatures:
+            self.use(name or "", arguments, signatures)
+            if name == "tostring":
+                self.use("__tostring", arguments)
+
+    def called(self, function: m.Expr, way: str, arguments: list[m.Expr] | None) -> None:
+        if function.which != "function":
+            return
+        node: Any = function.alternative
+        made = self.functions.setdefault(id(node), Function(node, self._function))
+        made.ways.add(way)
+        if arguments is not None:
+            made.arguments = arguments
+
+    # What is said of them
+
+    def source(self, expression: m.Expr, function: Function) -> str | None:
+        """Where an operand comes from."""
+        inner: Any = expression.alternative
+        if expression.which == "group":
+            return self.source(inner.expr, function)
+        if expression.which == "local":
+            binding = self.bindings.get(id(inner))
+            if binding is None:
+                return None
+            return binding.how if binding.function is function else "upvalue"
+        if expression.which == "global_" and inner.name.which == "custom":
+            return "global"
+        if expression.which in ("index_name", "index_expr"):
+            return "field"
+        if expression.which in ("call", "varargs"):
+            return "call" if expression.which == "call" else "varargs"
+        return "constant" if self.is_constant(expression) else None
+
+    def is_constant(self, expression: m.Expr) -> bool:
+        inner: Any = expression.alternative
+        if expression.which in ("number", "string", "bool", "nil"):
+            return True
+        if expression.which == "unary":
+            return self.is_constant(inner.expr)
+        if expression.which == "binary":
+            return self.is_constant(inner.left) and self.is_constant(inner.right)
+        return False
+
+    def value(self, expression: m.Expr, function: Function, deep: int = 0) -> Any:
+        """What an operand is: a number, a text, a Table, a Buffer, or None if it cannot be seen."""
+        inner: Any = expression.alternative
+        which = expression.which
+        if deep > 6:
+            return None
+        if which == "number":
+            return float(inner.val) if inner.double is None else inner.double
+        if which == "string":
+            return inner.val
+        if which == "group":
+            return self.value(inner.expr, function, deep + 1)
+        if which in ("unary", "binary"):
+            return self.computed(expression, function, deep)
+        if which == "local":
+            binding = self.bindings.get(id(inner))
+            return None if binding is None else self.bound(binding, deep)
+        if which == "global_" and inner.name.which == "custom":
+            [*values] = self.globals.get(inner.name.alternative, [])
+            known = {repr(v): v for v in (self.value(v, function, deep + 1) for v in values if v)}
+            return next(iter(known.values())) if len(known) == 1 else None
+        if which == "varargs":
+            arguments = function.arguments
+            position = len(function.parameters)
+            if arguments is not None and position < len(arguments) and function.outer is not None:
+                return self.value(arguments[position], function.outer, deep + 1)
+            return None
+        if which == "index_name":
+            return self.field(inner, deep)
+        if which == "table":
+            keyed = any(item.which for item in inner.items)
+            return Table(None if keyed else len(inner.items))
+        if which == "call":
+            return self.call(inner, function, deep)
+        return None
+
+    def bound(self, binding: Binding, deep: int) -> Any:
+        """The value of a variable: of a parameter what the function is called with."""
+        if binding.how.endswith("parameter"):
+            function = binding.function
+            position = function.parameters.index(binding)
+            arguments = function.arguments
+            if arguments is None or position >= len(arguments) or function.outer is None:
+                return None
+            return self.value(arguments[position], function.outer, deep + 1)
+        if binding.sets != 1 or not isinstance(binding.value, m.Expr):
+            return None
+        return self.value(binding.value, binding.function, deep + 1)
+
+    def field(self, node: m.ExprIndexName, deep: int) -> Any:
+        """The value of `t.x`, where `t` is a local of a table that says it."""
+        if node.expr.which != "local":
+            return None
+        binding = self.bindings.get(id(node.expr.alternative))
+        if binding is None or not isinstance(binding.value, m.Expr) or binding.sets != 1:
+            return None
+        if binding.value.which != "table":
+            return None
+        table: Any = binding.value.alternative
+        for item in table.items:
+            if item.which == "key_name" and item.alternative == node.index:
+                return self.value(item.value, binding.function, deep + 1)
+        return None
+
+    def call(self, node: m.ExprCall, function: Function, deep: int) -> Any:
+        """The value of a call: of a function that returns one, or of what makes objects."""
+        name = callee(node)
+        arguments = node.args
+        if name in ("buffer.create", "table.create") and arguments:
+            length = self.value(arguments[0], function, deep + 1)
+            if not isinstance(length, float) or not math.isfinite(length):
+                return None
+            return Buffer(int(length)) if name == "buffer.create" else Table(int(length))
+        if name == "buffer.fromstring" and arguments:
+            text = self.value(arguments[0], function, deep + 1)
+            return (
+                Buffer(len(text.encode("utf-8", "surrogateescape")))
+                if isinstance(text, str)
+                else None
+            )
+        if name == "setmetatable" and len(arguments) == 2:
+            return Table(None, self.events(arguments[1]))
+        if node.func.which == "local":
+            binding = self.bindings.get(id(node.func.alternative))
+            called = binding.value if binding is not None else None
+            if isinstance(called, Function) and called.node is not None:
+                body = called.node.body.body
+                if len(body) == 1 and body[0].which == "return_":
+                    returned: Any = body[0].alternative
+                    if len(returned.list) == 1:
+                        return self.value(returned.list[0], called, deep + 1)
+        return None
+
+    def events(self, metatable: m.Expr) -> frozenset[str]:
+        """The keys of a metatable."""
+        inner: Any = metatable.alternative
+        if metatable.which == "local":
+            binding = self.bindings.get(id(inner))
+            known = binding is not None and isinstance(binding.value, m.Expr)
+            return self.events(binding.value) if known else frozenset()  # type: ignore[union-attr,arg-type]
+        if metatable.which != "table":
+            return frozenset()
+        keys = set()
+        for item in inner.items:
+            key: Any = item.alternative
+            if item.which == "key_name":
+                keys.add(DEFAULT.field(key, ""))
+            elif item.which == "key_expr" and key.which == "string":
+                keys.add(key.alternative.val)
+        return frozenset(keys)
+
+    def computed(self, expression: m.Expr, function: Function, deep: int) -> float | None:
+        """The value of arithmetic on what is seen."""
+        inner: Any = expression.alternative
+        operands = [inner.expr] if expression.which == "unary" else [inner.left, inner.right]
+        values = [self.value(each, function, deep + 1) for each in operands]
+        if not all(isinstance(each, float) for each in values):
+            return None
+        if expression.which == "unary":
+            return -values[0] if inner.op == m.ExprUnary.Op.Minus else None
+        return arithmetic(BINARY[inner.op][0], *values)
+
+    def places(self, use: Use) -> set[str]:
+        """In which surroundings an operation stands."""
+        function = use.function
+        if function is self.main:
+            return {"loop" if use.in_loop else "top level"}
+        node = function.node
+        assert node is not None
+        made = {"loop"} if use.in_loop else set()
+        made |= function.ways & {"protected call", "coroutine"}
+        made |= {"varargs"} if node.vararg else set()
+        made |= {"closure"} if function.captures else set()
+        if any(each.type == m.ExprAttr.Kind.Native for each in node.attributes):
+            made.add("native function")
+        if "called" in function.ways and not node.vararg and not function.has_functions:
+            made.add("inlined function")
+        return made
+
+    # Pairs
+
+    def pairs(self) -> Iterator[axes.Pair]:
+        """The pairs in a program, each as often as it occurs."""
+        for use in self.uses:
+            values = [self.value(each, use.function) for each in use.operands]
+            name = use.name
+            events = [each.events if isinstance(each, Table) else frozenset() for each in values]
+            if name in EVENTS and any(EVENTS[name] in each for each in events):
+                name = EVENTS[name]
+            of_first = events[0] if events else frozenset()
+            if (use.name.startswith("__") and name not in of_first) or (
+                name in ("[]", "[]=") and of_first
+            ):
+                continue
+            places = self.places(use)
+            for place in places:
+                yield "operation", "surroundings", name, place
+            length = size_of(values[0]) if values else None
+            before: float | None = None
+            for number, (operand, value) in enumerate(zip(use.operands, values, strict=True)):
+                source = self.source(operand, use.function)
+                classes = classes_of(value, use, number, length, before)
+                before = value if isinstance(value, float) else before
+                at = f"{name} {position(use, number)}"
+                if source is not None:
+                    yield "operation", "source", at, source
+                    for place in places:
+                        yield "source", "surroundings", source, place
+                for each in classes:
+                    yield "operation", "value", at, each
+                    if source is not None:
+                        yield "source", "value", source, each
+                    for place in places:
+                        yield "value", "surroundings", each, place
+
+
+INDEX = Signature(
+    "", "[]", (Parameter("row"), Parameter("integer", role="at"), Parameter("any")), ()
+)
+BY_NAME: dict[str, list[Any]] = {}
+for _signature in SIGNATURES:
+    if _signature.parameters is not None:
+        BY_NAME.setdefault(str(_signature), []).append(_signature)
+
+
+def callee(node: m.ExprCall) -> str | None:
+    """The name of the global or the library's member that is called."""
+    inner: Any = node.func.alternative
+    if node.func.which == "global_" and inner.name.which == "builtin":
+        return DEFAULT.global_(inner.name)
+    if node.func.which == "index_name" and inner.index.which == "builtin" and not node.self_:
+        owner = inner.expr
+        if owner.which == "global_" and owner.alternative.name.which == "builtin":
+            library = DEFAULT.global_(owner.alternative.name)
+            return f"{library}.{DEFAULT.field(inner.index, library)}"
+    return None
+
+
+def prefixed(prefix: m.ExprPrefix) -> m.Expr:
+    """What a prefix holds, as an expression."""
+    made = m.Expr()
+    setattr(made, prefix.which or "", prefix.alternative)
+    return made
+
+
+def position(use: Use, number: int) -> int:
+    """The parameter that an argument is for: all of the last are for one that is repeated."""
+    last = max((len(each) for each in use.parameters), default=number + 1) - 1
+    return min(number, last) if use.parameters else number
+
+
+def size_of(value: Any) -> int | None:
+    """The length of what has one."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogateescape"))
+    return value.length if isinstance(value, (Table, Buffer)) else None
+
+
+def arithmetic(operator: str, left: float, right: float) -> float | None:
+    """What Luau computes."""
+    if operator == "/" and right == 0:
+        sign = math.copysign(1, left) * math.copysign(1, right)
+        return math.nan if left == 0 or math.isnan(left) else sign * math.inf
+    try:
+        if operator == "^":
+            return math.pow(left, right)
+        if operator in ("+", "-", "*", "/"):
+            made: float = {
+                "+": left + right, "-": left - right, "*": left * right, "/": left / (right or 1),
+            }[operator]  # fmt: skip
+            return made
+    except (OverflowError, ValueError):
+        return None
+    return None
+
+
+def classes_of(
+    value: Any, use: Use, number: int, length: int | None, before: float | None
+) -> set[str]:
+    """The classes that a value belongs to, for the parameters that it may be for."""
+    size = size_of(value)
+    if size is not None:
+        return {sized(value, size)}
+    if not isinstance(value, float):
+        return {axes.ORDINARY}
+    made = {number_class(value)}
+    at = position(use, number)
+    for parameters in use.parameters:
+        if at < len(parameters) and parameters[at].role and value == value // 1:
+            limits = parameters[at].limits(length or 0, int(before or 0) if is_small(before) else 0)
+            if value not in limits and {value - 1, value + 1} & {*limits}:
+                made.add(axes.OFF_BY_ONE)
+    return made
+
+
+def is_small(value: float | None) -> bool:
+    return value is not None and abs(value) < 2**31
+
+
+def sized(value: Any, size: int) -> str:
+    """The class of a size."""
+    if size < 2:
+        return "single" if size else "empty"
+    if isinstance(value, str):
+        return "long" if size >= 255 else "limit" if size in (31, 32, 33) else axes.ORDINARY
+    if size & (size - 1) == 0:
+        return "limit"
+    return "long" if size > 64 else axes.ORDINARY
+
+
+def number_class(value: float) -> str:
+    """The class of a number."""
+    if value != value:
+        return "nan"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    if value % 1:
+        return "fraction"
+    size = abs(value)
+    for name, bits in (("int32", (31, 32)), ("int53", (53,)), ("int64", (63, 64))):
+        if any(abs(size - 2.0**bit) <= 2 for bit in bits):
+            return name
+    if value < 0:
+        return "negative"
+    return "1" if value == 1 else axes.ORDINARY
+
+
+def pairs_in(tree: m.ModuleSet) -> Iterator[axes.Pair]:
+    """The pairs that a program has, its module aside."""
+    yield from Reader(tree.program).pairs()

@@ -1,0 +1,138 @@
+"""Combinations: every pair of operation, source, surroundings and value that there can be, occurs.
+
+Counted is what stands in finished programs (`combined.py`). `pytest --long` counts 5,000 programs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from combined import pairs_in
+
+from scriptschema.choices import BytesChoices, RandomChoices
+from scriptschema.generation.programs import (
+    Counts,
+    Scope,
+    axes,
+    combinations,
+    grammar_of,
+    maker_of,
+    program,
+)
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import check
+from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.versions import Version
+
+
+def counted(programs: int, luau: Version | None = None) -> Counter[axes.Pair]:
+    counts, found = Counts(), Counter[axes.Pair]()
+    for seed in range(programs):
+        found.update(pairs_in(program(seed=seed, counts=counts, luau=luau)))
+    return found
+
+
+def test_every_pair_that_can_occur_does(long_mode: bool) -> None:
+    # 5,000 programs have each pair five times; the fewer there are, the more chance is in it.
+    programs, least, share = (5000, 5, 0.99) if long_mode else (1000, 1, 0.95)
+    found = counted(programs)
+    wanted = axes.pairs()
+    rare = sorted(pair for pair in wanted if found[pair] < least)
+    assert len(wanted) > 8000
+    assert len(rare) <= len(wanted) * (1 - share), rare
+
+
+def test_native_functions_are_around_where_a_version_has_them() -> None:
+    found = counted(150, Version.parse("today"))
+    native = [pair for pair in found if pair[-1] == "native function"]
+    assert len(native) > 100
+    assert {pair[-1] for pair in axes.pairs()}.isdisjoint(["native function"])
+    assert ("operation", "surroundings", "+", "native function") in axes.pairs(
+        Version.parse("today")
+    )
+
+
+def test_what_was_made_least_comes_next() -> None:
+    def rare(counts: list[Counts]) -> int:
+        found = Counter[axes.Pair]()
+        for seed in range(300):
+            found.update(pairs_in(program(seed=seed, counts=counts[seed % len(counts)])))
+        return sum(1 for pair in axes.pairs() if not found[pair])
+
+    assert rare([Counts()]) < rare([Counts() for _ in range(300)])
+
+
+def test_a_program_without_counts_is_the_same_whatever_was_made_before() -> None:
+    alone = [program(seed=seed) for seed in range(30)]
+    counts = Counts()
+    together = [program(seed=seed, counts=counts) for seed in range(30)]
+    assert [program(seed=seed) for seed in range(30)] == alone
+    assert together[1:] != alone[1:]
+
+
+@pytest.mark.parametrize("options", [{}, {"types": "none"}, {"types": "sound"}, {"luau": "today"}])
+def test_such_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]) -> None:
+    types = options.get("types", "random")
+    grammar = grammar_of(None, types=types, luau=options.get("luau"))
+    counts = Counts()
+    for seed in range(400):
+        maker = maker_of(RandomChoices(seed), grammar, types, Scope(), 200, Maker, counts)
+        body = combinations.statement(maker, 60, combinations.LEVELS)
+        assert check(ModuleSet(program=StatBlock(body=body)), luau=options.get("luau")) == []
+
+
+def test_libraries_that_are_left_out_are_not_called() -> None:
+    libraries = {one.library or "globals": 0.0 for one in SIGNATURES}
+    none, _ = grammar_of({"libraries": libraries}).operations
+    assert {operation.library for operation in none} == {""}
+    some, _ = grammar_of({"libraries": {"math": 0}}, luau="today").operations
+    assert {""} | {*libraries} - {operation.library for operation in some} == {"", "math"}
+    assert check(program(seed=1, size=2000, weights={"libraries": libraries})) == []
+
+
+def test_no_choices_make_no_such_statement() -> None:
+    maker = maker_of(BytesChoices(b""), grammar_of(None), "none", Scope(), 200, Maker)
+    assert combinations.statements(maker, 100, 99) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "pair"),
+    [
+        ("print(1 + 2 ^ 53)", ("operation", "value", "+ 1", "int53")),
+        ("local v0 = 0 / 0 print(-v0)", ("operation", "value", "unary - 0", "nan")),
+        ("x1 = 1 / 0 print(x1 % 2)", ("source", "value", "global", "infinity")),
+        ("for _, v1 in {-0} do print(#v1) end", ("source", "value", "loop variable", "-0")),
+        ("print(string.sub('abc', 4))", ("operation", "value", "string.sub 1", "off by one")),
+        (
+            "local v0 = buffer.create(0) print(buffer.len(v0))",
+            ("source", "value", "local", "empty"),
+        ),
+        (
+            "print(pcall(function(v1: number) return math.abs(v1) end, -3))",
+            ("source", "value", "annotated parameter", "negative"),
+        ),
+        (
+            "print(pcall(function(...) return math.abs(...) end, 1))",
+            ("operation", "surroundings", "math.abs", "varargs"),
+        ),
+        (
+            "local function v0(v1) return v1 .. 'a' end print(v0(''))",
+            ("value", "surroundings", "empty", "inlined function"),
+        ),
+        (
+            "local v0 = {__concat = rawequal} print(setmetatable({}, v0) .. 'a')",
+            ("operation", "source", "__concat 0", "call"),
+        ),
+        (
+            "coroutine.resume(coroutine.create(function() return #{} end))",
+            ("operation", "surroundings", "#", "coroutine"),
+        ),
+    ],
+)
+def test_what_is_counted_is_what_a_program_says(source: str, pair: axes.Pair) -> None:
+    tree = parse(source).tree
+    assert pair in {*pairs_in(tree)}, render(tree.program)
