@@ -94,7 +94,7 @@ class Reader:
         self.uses: list[Use] = []
         self.bindings: dict[int, Binding] = {}
         self.functions: dict[int, Function] = {}
-        self.globals: dict[int, list[m.Expr]] = {}
+        self.globals: dict[int, list[m.Expr | None]] = {}
         self._scopes: list[dict[int, Binding]] = [{}]
         self._function = self.main
         self._loops = 0
@@ -137,8 +137,8 @@ class Reader:
         for value in node.values:
             self.visit(value)
         for number, local in enumerate(node.vars):
-            value = node.values[number] if number < len(node.values) else None
-            self.declare(local, "local", value)
+            initial = node.values[number] if number < len(node.values) else None
+            self.declare(local, "local", initial)
 
     def visit_StatLocalFunction(self, node: m.StatLocalFunction) -> None:
         binding = self.declare(node.var, "local")
@@ -152,8 +152,8 @@ class Reader:
         self.loop([node.var], [None], node.body)
 
     def visit_StatForIn(self, node: m.StatForIn) -> None:
-        for value in node.values:
-            self.visit(value)
+        for each in node.values:
+            self.visit(each)
         first: Any = node.values[0].alternative
         items = first.items if node.values[0].which == "table" and len(node.values) == 1 else []
         value = items[0].value if len(items) == 1 and items[0].which is None else None
@@ -180,8 +180,8 @@ class Reader:
         self._loops -= 1
 
     def visit_StatAssign(self, node: m.StatAssign) -> None:
-        for value in node.values:
-            self.visit(value)
+        for each in node.values:
+            self.visit(each)
         for number, target in enumerate(node.vars):
             value = node.values[number] if len(node.vars) == len(node.values) else None
             inner: Any = target.alternative
