@@ -68,6 +68,7 @@ NEVER = [
         "b-x.json",
         "ax.json",
     ),
+    *("a-x.sh", "a-x.py", "a-results/x.el"),  # with the name of the document, too
     *("sub/package.json", "sub/.x/y.json", "PACKAGE.JSON", "x.json.py", "README.md", "x.so"),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,14 @@ def test_a_path_that_is_none_is_told_as_before(path: str) -> None:
     body = "<a/>" if path[0] == "/" else '{"a": 1}'
     with pytest.raises(OrgrestError, match=r"is no (XPath|JSONPath)"):
         responses.all_found(body, path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
+def test_the_process_has_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORGREST_SECRET", "hidden")
+    assert responses.all_in_xml("<r><x>1</x></r>", "//x") == ["1"]
+    assert process._FINDER._process is not None
+    environment = Path(f"/proc/{process._FINDER._process.pid}/environ").read_bytes()
+    assert b"hidden" not in environment
+    names = {one.partition(b"=")[0].decode() for one in environment.split(b"\0") if one}
+    assert names <= set(process._NEEDED)
