@@ -24,9 +24,9 @@ from scriptschema import messages as m
 from scriptschema.choices import WORDS
 from scriptschema.generation.programs import axes, border_values, calls, nodes
 from scriptschema.generation.programs.annotations import sound
+from scriptschema.generation.programs.applying import applied, printable
 from scriptschema.generation.programs.arguments import right
 from scriptschema.generation.programs.axes import Operation, Position, Source, Surroundings
-from scriptschema.generation.programs.calls import PRINTABLE
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.luau.library import Parameter
@@ -191,7 +191,7 @@ class _Frame:
                 "binary",
                 MAKE[m.ExprBinary](m.ExprBinary.Op.Add, nodes.read(count), nodes.number(1)),
             )
-            body = [nodes.assign(_variable(count), more), *body]
+            body = [nodes.assign(nodes.target(count), more), *body]
         parameters = sorted(self.parameters, key=lambda each: each[1] is None)
         arguments = [*(value for _, _, value in parameters), *self.rest]
         inner = nodes.function(
@@ -281,9 +281,9 @@ class _Frame:
             declared = [*map(nodes.declared, variables)]
             self.steps.append(nodes.stat("for_in", MAKE[m.StatForIn](declared, operands, body)))
         else:
-            value = _applied(operation, operands)
+            value = applied(operation, operands)
             if operation.results:
-                self.shown += [_printable(operation, value)]
+                self.shown += [printable(operation, value)]
             else:
                 self.steps.append(nodes.call_statement(value))
         if subject is not None and not subject.source.is_constant and name != "#":
@@ -361,8 +361,10 @@ class _Frame:
             if self.globals == _GLOBALS:
                 self.allowed.discard(source)
             index = len(DEFAULT.customs) - self.globals
-            self.outside.append(nodes.assign(MAKE[m.LValue]("global_", _global(index)), value))
-            return lambda: nodes.expr("global_", _global(index))
+            self.outside.append(
+                nodes.assign(MAKE[m.LValue]("global_", nodes.own_global(index)), value)
+            )
+            return lambda: nodes.expr("global_", nodes.own_global(index))
         variable = maker.scope.declare()
         if name == "call":
             returning = nodes.function([], [nodes.return_([value])])
@@ -384,17 +386,17 @@ class _Frame:
             type_ = sound(maker, kind) if source.annotated else None
             self.parameters.append((variable, type_, value))
         elif name == "field":
-            item = MAKE[m.TableItem](value, "key_name", _custom(0))
+            item = MAKE[m.TableItem](value, "key_name", nodes.custom(0))
             table = nodes.expr("table", MAKE[m.ExprTable]([item]))
             (self.outside if maker.below(2) else self.steps).append(nodes.let(variable, table))
-            return lambda: nodes.expr("index_name", _field(variable))
+            return lambda: nodes.expr("index_name", nodes.field(variable))
         else:
             where = self.outside if name == "upvalue" else self.steps
             if maker.below(2):
                 where.append(nodes.let(variable, value))
             else:  # to whoever folds constants, it is none
                 where.append(nodes.let(variable, None))
-                where.append(nodes.assign(_variable(variable), value))
+                where.append(nodes.assign(nodes.target(variable), value))
         return lambda: nodes.read(variable)
 
     # Values
@@ -432,39 +434,6 @@ class _Frame:
         return nodes.call_builtin("setmetatable", content, nodes.read(metatable))
 
 
-def _applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
-    """Return what an operation results in."""
-    operator, name = operation.operator, operation.name
-    if isinstance(operator, m.ExprBinary.Op):
-        return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
-    if isinstance(operator, m.ExprUnary.Op):
-        [operand] = operands
-        if operand.which == "number":  # with a minus it would be another constant
-            operand = nodes.group(operand)
-        return nodes.expr("unary", MAKE[m.ExprUnary](operator, operand))
-    if name in ("[]", "__index"):
-        return nodes.index(nodes.as_prefix(operands[0]), operands[1])
-    if name == "__call":
-        return nodes.call(nodes.as_prefix(operands[0]), operands[1:])
-    if name == "__tostring":
-        return nodes.call_builtin("tostring", *operands)
-    library, _, member = name.rpartition(".")
-    return nodes.call_member(library, member, *operands)
-
-
-def _printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return what can be printed of a result, since tables would print as addresses."""
-    results = operation.results
-    if "varies" not in operation.marks:
-        if PRINTABLE.issuperset(results):
-            return value
-        if results in (("array",), ("strings",)):
-            return nodes.call_member("table", "concat", value, nodes.string(","))
-        if results == ("buffer",):
-            return nodes.call_member("buffer", "len", value)
-    return nodes.call_builtin("type", nodes.group(value))
-
-
 def _content(subject: _Operand) -> list[m.Expr]:
     """Return what shows the content of what an operation may have changed."""
     kind, name = subject.parameter.kind, subject.source.name
@@ -476,24 +445,3 @@ def _content(subject: _Operand) -> list[m.Expr]:
         return [nodes.call_member("buffer", "tostring", subject.read())]
     bounds = nodes.number(subject.length - _SHOWN), nodes.number(_SHOWN)
     return [nodes.call_member("buffer", "readstring", subject.read(), *bounds)]
-
-
-def _variable(index: int) -> m.LValue:
-    made: m.LValue = MAKE[m.LValue]("local", nodes.variable(index))
-    return made
-
-
-def _custom(index: int) -> m.Name:
-    made: m.Name = MAKE[m.Name]("custom", index)
-    return made
-
-
-def _global(index: int) -> m.ExprGlobal:
-    made: m.ExprGlobal = MAKE[m.ExprGlobal](_custom(index))
-    return made
-
-
-def _field(variable: int) -> m.ExprIndexName:
-    owner = nodes.prefix("local", nodes.variable(variable))
-    made: m.ExprIndexName = MAKE[m.ExprIndexName](owner, _custom(0))
-    return made

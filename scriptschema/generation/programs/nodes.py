@@ -238,6 +238,31 @@ def print_(values: Sequence[m.Expr]) -> m.Stat:
     return call_statement(call_builtin("print", *values))
 
 
+def target(index: int) -> m.LValue:
+    """Return the local `index`, to assign to."""
+    made: m.LValue = MAKE[m.LValue]("local", variable(index))
+    return made
+
+
+def custom(index: int) -> m.Name:
+    """Return a name of the program's own."""
+    made: m.Name = MAKE[m.Name]("custom", index)
+    return made
+
+
+def own_global(index: int) -> m.ExprGlobal:
+    """Return a global of the program's own."""
+    made: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
+    return made
+
+
+def field(index: int) -> m.ExprIndexName:
+    """Return a field, the first name of the program's own, of the local `index`."""
+    owner = prefix("local", variable(index))
+    made: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
+    return made
+
+
 _READER: Final = NameReader(luau=TODAY)
 _GLOBALS: Final = {
     name: _READER.global_(name).alternative for name in {*DEFAULT.globals, *LINES} if name

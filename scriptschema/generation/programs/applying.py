@@ -1,0 +1,42 @@
+"""Operations on operands as expressions, and what is printed of their results."""
+
+from __future__ import annotations
+
+from scriptschema import messages as m
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.axes import Operation
+from scriptschema.generation.programs.calls import PRINTABLE
+from scriptschema.generation.programs.nodes import MAKE
+
+
+def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
+    """Return what an operation results in."""
+    operator, name = operation.operator, operation.name
+    if isinstance(operator, m.ExprBinary.Op):
+        return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
+    if isinstance(operator, m.ExprUnary.Op):
+        [operand] = operands
+        if operand.which == "number":  # with a minus it would be another constant
+            operand = nodes.group(operand)
+        return nodes.expr("unary", MAKE[m.ExprUnary](operator, operand))
+    if name in ("[]", "__index"):
+        return nodes.index(nodes.as_prefix(operands[0]), operands[1])
+    if name == "__call":
+        return nodes.call(nodes.as_prefix(operands[0]), operands[1:])
+    if name == "__tostring":
+        return nodes.call_builtin("tostring", *operands)
+    library, _, member = name.rpartition(".")
+    return nodes.call_member(library, member, *operands)
+
+
+def printable(operation: Operation, value: m.Expr) -> m.Expr:
+    """Return what can be printed of a result, since tables would print as addresses."""
+    results = operation.results
+    if "varies" not in operation.marks:
+        if PRINTABLE.issuperset(results):
+            return value
+        if results in (("array",), ("strings",)):
+            return nodes.call_member("table", "concat", value, nodes.string(","))
+        if results == ("buffer",):
+            return nodes.call_member("buffer", "len", value)
+    return nodes.call_builtin("type", nodes.group(value))
