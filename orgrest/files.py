@@ -343,6 +343,8 @@ def _replace(
             os.fsync(out.fileno())
         linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
+            # Named so that no later save takes it for a part: after a kill, only it is whole.
+            made = made.rename(made.with_name(f"{made.name}.saved"))
             _write_into(target, data)
             made.unlink()
         elif new:
@@ -378,8 +380,8 @@ def _move_to_free(made: Path, target: Path) -> None:
 def _write_into(target: Path, data: bytes) -> None:
     """Overwrite the file in place; if there is not enough space, it is left unchanged.
 
-    This is not atomic, as a rename is: a kill in between leaves a part of each content, and the
-    whole new one in the temporary file.
+    Unlike a rename, this is not atomic: a kill in between leaves a part of each content, and the
+    whole new one in the file `.NAME.XXXXXXXX.saved`, which nothing removes.
     """
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size

@@ -295,6 +295,25 @@ class TestSaving:
         assert done.stdout in ("File too large\n", "No space left on device\n"), done.stderr
         assert path.read_text() == "one\n"
 
+    def test_a_file_with_several_names_is_whole_in_another_after_a_kill(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "a.org"
+        path.write_text("old\n")
+        os.link(path, tmp_path / "b.org")
+        code = (
+            "import os, sys; from pathlib import Path; from orgrest import files\n"
+            "files.os.pwrite = lambda *_: os._exit(9)\n"
+            "files.write(Path(sys.argv[1]), b'new and longer\\n')"
+        )
+        done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+        assert done.returncode == 9
+        files.write(tmp_path / "b.org", b"newer\n")
+        files.write(path, b"newest\n")
+        [kept] = tmp_path.glob(".a.org.*")
+        assert kept.suffix == ".saved"
+        assert kept.read_text() == "new and longer\n"
+
     def test_what_a_killed_run_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "a.org"
         path.write_text("one\n")
