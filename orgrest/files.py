@@ -253,7 +253,7 @@ def write(path: Path, data: bytes) -> None:
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file atomically from pieces that are produced on the fly. Raises FileError.
 
-    A device or pipe receives each piece at once. Exceptions of the iterable are passed on.
+    A device or pipe is written to directly, not atomically. Exceptions of `pieces` propagate.
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
@@ -272,7 +272,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file and its folder. Raises FileError if there is another one."""
+    """Write a file and create its folder. Raises FileError if it exists with other content."""
     if path.exists() and path.read_bytes() != data:
         raise FileError("this file exists, with another content", file=str(path))
     path.parent.mkdir(exist_ok=True)

@@ -23,7 +23,7 @@ def install_command(package: str) -> str:
     if prefix.parent.name == "venvs" and (prefix / "pipx_metadata.json").exists():
         words = ["pipx", "inject", prefix.name, package]
     elif receipt.exists():
-        # uv installs the tool anew: its source and what was added before are repeated.
+        # uv reinstalls the tool, so its source and the packages added earlier are repeated.
         tool, *added = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
         others = [option for one in added for option in ("--with", _requirement(one))]
         words = ["uv", "tool", "install", *others, "--with", package, _requirement(tool)]
@@ -35,7 +35,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return the requirement that an entry of uv's receipt stands for."""
+    """Return an entry of uv's receipt as a requirement."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

@@ -21,7 +21,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 def to_bytes(text: str) -> bytes:
-    """Encode `text` as UTF-8, turning surrogate escapes back into the bytes they stand for."""
+    """Encode `text` as UTF-8, turning surrogate escapes back into the original bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -219,7 +219,7 @@ class Credentials(ABC):
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the requests to send, receiving each one's response; the last one is the result.
+        """Yield requests to send, receiving the response to each; the last response is the result.
 
         `host` and `target` are those of its URL, as they are sent. Returns a warning for the user,
         or None. Performs no I/O. Raises `TransportError`.
@@ -244,7 +244,7 @@ class ClientCertificate:
 
 @attrs.frozen
 class Bound:
-    """A secret of the user's that a request may hold, by its name, and where that may be sent.
+    """The name of one of the user's secrets, and where it may be sent.
 
     `hosts` are origins as `listed`, the name of a file, has them.
     """
@@ -256,10 +256,10 @@ class Bound:
 
 @attrs.frozen
 class Secret:
-    """A secret in a text, and where it may be sent; None for wherever the document sends it.
+    """A secret in a text, and where it may be sent; None: to any host that the document names.
 
-    The text is all of it if the secret's own is empty. One that is only `possible` need not be in
-    there: a script that could read it made the text.
+    If `text` is empty, the whole text is secret. A secret that is only `possible` may be absent:
+    a script that could read it created the text.
     """
 
     text: str = attrs.field(repr=False)
@@ -270,7 +270,7 @@ class Secret:
 class Text(str):
     """A text that knows which secrets went into it.
 
-    The methods of `str` return plain texts: who changes one passes its `secrets` on.
+    The methods of `str` return plain texts: code that changes a text passes its `secrets` on.
     """
 
     __slots__ = ("secrets",)
@@ -427,7 +427,7 @@ class Verdict:
     `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values, as
     texts that may be truncated, or None if there is no such value. `difference` holds the lines
     of a unified diff from the expected to the actual value, if both are multi-line texts or
-    JSON. Nothing here is masked: whoever displays it hides secrets.
+    JSON. Nothing here is masked: the code that displays it hides secrets.
     """
 
     name: str
@@ -445,6 +445,6 @@ class Verdict:
 
 
 def find_headers(headers: Headers, name: str) -> Iterator[str]:
-    """Return the values of the headers called `name`, whatever its case, in order."""
+    """Return the values of the headers called `name`, ignoring case, in order."""
     wanted = name.lower()
     return (value for given, value in headers if given.lower() == wanted)

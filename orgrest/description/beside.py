@@ -1,4 +1,4 @@
-"""Where the description of a document may be, if nobody names one; imports nothing heavy."""
+"""Finds the OpenAPI description near a document that names none; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""What stands for the name of a description if one beside the document is to be taken."""
+"""Used in place of a file name: look for a description near the document."""
 NONE = "no"
-"""What stands for the name of a description if there is to be none."""
+"""Used in place of a file name: use no description."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 
 
 def beside(folder: Path) -> Iterator[Path]:
-    """Yield the files that may be the description of a document in a folder, the likeliest first.
+    """Yield existing files that may describe the documents of a folder, most likely first.
 
-    They are in the folder, or above it up to the root of its repository.
+    Searches the folder, then its parents up to the root of the repository.
     """
     for place in environments.project_folders(folder.resolve()):
         for stem in _STEMS:

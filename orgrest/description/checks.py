@@ -1,7 +1,7 @@
-"""What a description says of an exchange: the parts to validate, and what is wrong without that.
+"""Compares an exchange with its description: finds problems, and values to validate by schema.
 
-Values are validated by JSON Schema in a process of their own (`schemas`): patterns of a description
-may take exponential time. What cannot be checked is told, never passed over.
+Values are validated by JSON Schema in a separate process (`schemas`), since matching patterns of a
+description may take exponential time. What cannot be checked is reported, never skipped silently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Direction = Literal["request", "response"]
 _NOT_THEIRS = frozenset({"accept", "content-type", "authorization"})  # OpenAPI says so
 _LARGEST = 4 * 2**20
-"""The size in bytes of a form or a text from which it is not looked into."""
+"""The maximum size of a form or text, in bytes; a larger one is reported as unchecked."""
 _OPAQUE = frozenset(
     {"type", "format", "description", "title", "example", "examples", "contentMediaType"}
 )
@@ -44,7 +44,7 @@ _OPAQUE = frozenset(
 
 @attrs.frozen
 class Part:
-    """A value to validate: what messages call it, its schema, and the value."""
+    """A value to validate, with its name in messages and its schema."""
 
     name: str
     schema: Node
@@ -54,14 +54,14 @@ class Part:
 
 @attrs.define
 class Findings:
-    """What is wrong already, what is still to be validated, and why something is not checked."""
+    """Problems found so far, parts yet to be validated, and reasons why others are not checked."""
 
     problems: list[str] = attrs.field(factory=list)
     parts: list[Part] = attrs.field(factory=list)
     unchecked: list[str] = attrs.field(factory=list)
 
     def found(self, node: Node, what: str) -> bool:
-        """Tell whether something is described; what leads nowhere is a problem."""
+        """Return whether `node` has a value; add a problem if a reference cannot be resolved."""
         if node.why:
             self.problems.append(f"{what} cannot be checked: {node.why}")
         return node.value is not None
@@ -137,13 +137,13 @@ def _parameters(
 
 
 def _is_any(one: Parameter) -> bool:
-    """Tell whether a parameter may be an object of any properties, which are in the query."""
+    """Return whether a parameter may be an object with arbitrary properties in the query."""
     spread = one.where == "query" and one.style == "form" and one.explode and one.media is None
     return spread and not kinds(one.schema)
 
 
 def _is_within(name: str, known: set[str]) -> bool:
-    """Tell whether a name with brackets belongs to a parameter."""
+    """Return whether a name such as `filter[id]` belongs to one of the known parameters."""
     return "[" in name and name.partition("[")[0] in known
 
 
@@ -283,7 +283,7 @@ def _ranges(kind: str) -> Iterator[str]:
 
 
 def _says_nothing(schema: Node) -> bool:
-    """Tell whether a schema allows all bytes: none, or that of a file."""
+    """Return whether a schema allows all bytes: none, or that of a file."""
     given = schema.object
     if not given:
         return schema.value is not False

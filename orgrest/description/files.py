@@ -1,4 +1,4 @@
-"""Descriptions in files, and which other files they may refer to."""
+"""Reads descriptions from files, and limits the files that they may refer to."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Locate: TypeAlias = Callable[[str, Path], Path]
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
-    """Read the description in a file, of which messages speak as `name`.
+    """Read the description in a file, which is called `name` in messages.
 
-    `locate` tells which files it may refer to. Raises OrgrestError.
+    `locate` finds the files that it refers to, and rejects others. Raises OrgrestError.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:
@@ -31,6 +31,6 @@ def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Descr
 def below(
     folder: Path, allowed: Iterable[Path], on_read: Callable[[Path], None] | None = None
 ) -> Locate:
-    """Return what finds the files below a folder, below its repository's, and `allowed` ones."""
+    """Return a locator for files below `folder`, below its repository's root, and in `allowed`."""
     also = tuple(allowed)
     return lambda reference, base: files.locate(reference, base, folder, also, on_read)

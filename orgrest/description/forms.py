@@ -41,7 +41,7 @@ class _Part:
 
 
 def urlencoded(text: str, media: Node) -> dict[str, Any]:
-    """Return the fields of a form that is written as a query. Raises WrongError, UnreadError."""
+    """Return the fields of a URL-encoded form. Raises WrongError, UnreadError."""
     given, schema = pairs(text), media.child("schema")
     if len(given) > _MOST_FIELDS:
         raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
@@ -61,7 +61,7 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
-    """Return how a field is written, by its encoding, else as programs do it."""
+    """Return a field's serialization as a parameter: its Encoding Object's, else the usual one."""
     whole = encoding.object
     style, media = str(whole.get("style") or "form"), None
     explode = bool(whole.get("explode", style == "form"))
@@ -75,7 +75,7 @@ def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
 
 
 def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
-    """Return the fields of a form in parts. Raises WrongError, UnreadError."""
+    """Return the fields of a multipart form. Raises WrongError, UnreadError."""
     schema = media.child("schema")
     known = properties(schema)
     found: dict[str, Any] = {}

@@ -76,7 +76,7 @@ class Parameter:
 
 @attrs.frozen(eq=False)
 class Operation:
-    """An operation: its method, its path with `{parameters}`, its object, and its path's one."""
+    """An operation: method, path with `{parameters}`, Operation Object and Path Item Object."""
 
     method: str
     path: str
@@ -197,7 +197,7 @@ class Description:
         return tuple(found)
 
     def _with_servers(self) -> Iterator[Node]:
-        """Yield what may have servers: the description, its paths and its operations."""
+        """Yield the objects with `servers`: the description, its paths and its operations."""
         yield self.at("")
         for one in self.operations:
             yield from (node for node in (one.item, one.node) if "servers" in node.object)
@@ -219,12 +219,12 @@ class Description:
         return frozenset(filter(None, map(_host, self.servers)))
 
     def is_of_server(self, url: str) -> bool:
-        """Tell whether a URL is on one of its servers, or it does not name their hosts."""
+        """Return whether a URL's host is one of its servers' hosts, or they name no hosts."""
         host = _host(url)
         return host is not None and (not self.hosts or host in self.hosts)
 
     def may_be_meant(self, url: str) -> bool:
-        """Tell whether a URL is on one of its servers, or on this machine, where it is tried."""
+        """Return whether a URL is on one of its servers, or on this machine, for development."""
         host = _host(url)
         return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
 
@@ -236,9 +236,9 @@ class Description:
         return found
 
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
-        """Return the operation of a request, and its path's parameters; None if there is none.
+        """Return the operation that a request matches, and its path parameters; None for no match.
 
-        A path of its own is preferred to one with parameters, whose values are as in the URL.
+        The path with the fewest parameters is preferred. Values are as in the URL, not decoded.
         """
         try:
             path = urlsplit(url).path or "/"

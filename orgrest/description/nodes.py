@@ -33,7 +33,7 @@ Stamp: TypeAlias = tuple[int, int] | None
 
 
 def stamp(path: str | Path) -> Stamp:
-    """Return what changes when a file does; None if there is none."""
+    """Return a file's modification time (ns) and size (bytes); None if it cannot be accessed."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
@@ -42,9 +42,10 @@ def stamp(path: str | Path) -> Stamp:
 
 
 class Documents:
-    """The files of one description, which threads share; `path` is the first one's, named `name`.
+    """The files of one description, safe to share by threads.
 
-    `looked_at` has the stamps of the other files, and of those that could not be read.
+    `path` is its main file, called `name` in messages. `looked_at` has the stamps of the other
+    files, also of those that could not be read.
     """
 
     def __init__(
@@ -67,11 +68,11 @@ class Documents:
         self._contents: dict[Path | None, Any] = {path: whole}
 
     def at(self, pointer: str) -> Node:
-        """Return what a JSON pointer leads to in the first file."""
+        """Return the node at a JSON pointer in the main file."""
         return self._at(self._path, pointer, pointer, 0)
 
     def followed(self, node: Node, depth: int = 0) -> Node:
-        """Return what a node refers to, in the end."""
+        """Return a node, or the node to which its chain of references leads."""
         while (reference := node.reference) is not None:
             depth += 1
             if depth > _MOST_REFERENCES:
@@ -80,11 +81,11 @@ class Documents:
         return node
 
     def _without(self, node: Node, reference: str, why: str) -> Node:
-        """Return that a reference in a node leads to nothing."""
+        """Return a node without a value, for a reference that cannot be resolved."""
         return Node(None, self, node.file, node.pointer, f"{reference} {why}")
 
     def target(self, node: Node, reference: str, depth: int = 0) -> Node:
-        """Return what a reference in a node leads to, which may be one more reference."""
+        """Return the target of a reference in a node, which may be a reference itself."""
         key = node.file, reference
         found = self._targets.get(key)
         if found is None:
@@ -98,7 +99,7 @@ class Documents:
         return found
 
     def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
-        """Return what a pointer leads to in a file; references on the way are followed, too."""
+        """Return the node at a pointer in a file; references on the way are followed, too."""
         node = Node(self._contents[file], self, file, "")
         why = f"{reference} leads nowhere"
         if pointer and not pointer.startswith("/"):
@@ -112,7 +113,7 @@ class Documents:
         return node
 
     def _file(self, base: Path | None, name: str) -> Path | str:
-        """Return the file that another one names, or why there is none."""
+        """Return the file that `base` refers to as `name`, or the reason why it is not read."""
         with self._lock:
             found = self._found.get((base, name))
             if found is None:
@@ -154,7 +155,7 @@ class Documents:
 class Node:
     """A value, and where it is: in a file of `documents`, at a pointer (RFC 6901, in a fragment).
 
-    The value is None if there is nothing; then `why` may tell the reason.
+    The value is None if there is nothing; `why` then has the reason, if one is known.
     """
 
     value: Any

@@ -1,8 +1,8 @@
-"""The schemas of a description as JSON Schemas of 2020-12: what a process of its own validates by.
+"""Translates a description's schemas into JSON Schema 2020-12, for validation in another process.
 
-Each schema to which something refers is one definition, and references lead from one to another:
-so the files, and the places in them, do not matter. Those of OpenAPI 3.0 are translated. Source:
-the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+Each schema that is referred to becomes a definition, and references lead to definitions: files and
+places in them no longer matter. Schemas of OpenAPI 3.0 are converted. Source: the OpenAPI
+specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "
 
 @attrs.frozen
 class _Definition:
-    """A schema, how many parts it has, and the names of those that it refers to."""
+    """A schema, its number of parts, and the names of the definitions that it refers to."""
 
     schema: Any
     size: int
@@ -51,7 +51,7 @@ class Schemas:
         self._missing: dict[str, str] = {}
 
     def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
-        """Return the work of validating parts, and what is wrong with those that are left out."""
+        """Return the job that validates parts, and the problems of those that are left out."""
         needed: dict[str, Any] = {}
         listed, wrong = [], []
         with self._lock:
@@ -104,7 +104,7 @@ class Schemas:
         return _Definition(schema, translation.size, frozenset(translation.refers))
 
     def reference(self, node: Node, reference: str, direction: Direction) -> str:
-        """Return the name of what a reference leads to."""
+        """Return the name of the definition that a reference leads to."""
         target = node.documents.target(node, reference)
         if target.value is not None:
             return self._name(target, direction)
@@ -119,7 +119,7 @@ class Schemas:
 
 
 class _Translation:
-    """One definition being made."""
+    """The translation of one definition."""
 
     def __init__(self, schemas: Schemas, direction: Direction) -> None:
         self.size = 0
@@ -129,7 +129,7 @@ class _Translation:
         self._concealing = _HIDDEN[direction]
 
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
-        """Return a schema without what is none of JSON Schema's, and `hidden` properties."""
+        """Return a schema without annotations, OpenAPI's own keywords and `hidden` properties."""
         self.size += 1
         given = node.value
         if self.size > _MOST_PARTS or depth > _DEEPEST:

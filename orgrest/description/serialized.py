@@ -1,4 +1,4 @@
-"""Values as parameters and forms write them: read by OpenAPI's styles, as their schema's types.
+"""Deserializes parameters and form fields: by OpenAPI's styles, into the types of their schema.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.12.5 (style values) and 4.8.12.6 (examples),
 appendices C to E; RFC 6570.
@@ -32,23 +32,23 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UnreadError(Exception):
-    """Why a value cannot be read: no style of OpenAPI's says how."""
+    """A value cannot be read, so it is not checked; the message says why."""
 
 
 class WrongError(Exception):
-    """What is wrong with the way in which a value is written."""
+    """A value is not serialized as its parameter requires; the message says how."""
 
 
 @attrs.frozen
 class Found:
-    """A value, and the names of the pairs that hold it."""
+    """A value, and the names of the pairs that it was read from."""
 
     value: Any
     names: frozenset[str] = frozenset()
 
 
 def is_json(media: str) -> bool:
-    """Tell whether a media type is JSON."""
+    """Return whether a media type is JSON."""
     return _JSON.fullmatch(media.partition(";")[0].strip()) is not None
 
 
@@ -59,7 +59,7 @@ def pairs(text: str) -> Pairs:
 
 
 def typed(text: str, schema: Node) -> Any:
-    """Return a text as a number, a boolean or null, if its schema has this type."""
+    """Return a text as a number, a boolean or null if its schema has that type, else unchanged."""
     types = kinds(schema)
     if _NUMBER.fullmatch(text) and types & {"integer", "number"}:
         return json.loads(text)
@@ -77,7 +77,7 @@ def typed(text: str, schema: Node) -> Any:
 
 
 def as_text(text: str, media: str, schema: Node) -> Any:
-    """Return a value that is written as a text of a media type. Raises WrongError, UnreadError."""
+    """Parse a value in the format `media`. Raises WrongError, UnreadError."""
     if is_json(media):
         try:
             return json.loads(text)
@@ -145,7 +145,7 @@ def _deep(name: str, schema: Node, given: Pairs) -> Found | None:
 
 
 def _spread(schema: Node, given: Pairs, others: set[str]) -> Found | None:
-    """Return an object whose properties are parameters of their own."""
+    """Return an object whose properties are separate pairs of a query or form."""
     known = properties(schema)
     closed = any(one.object.get("additionalProperties") is False for one in composed([schema]))
     found: dict[str, Any] = {}

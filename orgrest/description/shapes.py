@@ -1,4 +1,4 @@
-"""What values a schema is about, as far as its types, properties and lists tell."""
+"""The shape of a schema's values: types, properties, items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_SCHEMAS = 300  # of which one is composed
 
 
 def composed(schemas: list[Node]) -> list[Node]:
-    """Return schemas, with all that they are composed of."""
+    """Return schemas and the schemas that they are composed of, each after its parent."""
     waiting, found = list(schemas), []
     for _ in range(_MOST_SCHEMAS):
         if not waiting:
@@ -27,7 +27,7 @@ def composed(schemas: list[Node]) -> list[Node]:
 
 
 def kinds(schema: Node) -> set[str]:
-    """Return the types that a schema names, or those that it is composed of; none is any."""
+    """Return the types that a schema, or a part of it, names or implies; empty means any type."""
     found: set[str] = set()
     for one in composed([schema]):
         given = one.object.get("type")
@@ -38,7 +38,7 @@ def kinds(schema: Node) -> set[str]:
 
 
 def properties(schema: Node) -> dict[str, Node]:
-    """Return the properties of a schema, and of those that it is composed of."""
+    """Return the properties of a schema and of the schemas that it is composed of."""
     found: dict[str, Node] = {}
     for one in composed([schema]):
         for name, node in one.child("properties").children():
@@ -47,13 +47,13 @@ def properties(schema: Node) -> dict[str, Node]:
 
 
 def items(schema: Node) -> Node:
-    """Return the schema of a list's values; it has no value if there is none."""
+    """Return the schema of a list's items; a node without a value if it is not described."""
     every = (one.child("items") for one in composed([schema]))
     return next((one for one in every if one.object), schema.child("items"))
 
 
 def values(schema: Node) -> list[Any]:
-    """Return the plain values that a schema lists: texts, numbers, booleans and null."""
+    """Return the scalar values that a schema lists: strings, numbers, booleans and null."""
     given = schema.object.get("enum")
     if isinstance(given, list):
         return [one for one in given if isinstance(one, str | int | float) or one is None]

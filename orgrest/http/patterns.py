@@ -1,4 +1,4 @@
-"""Regular expressions of documents, matched by RE2 in linear time, whatever the text."""
+"""Regular expressions of documents, matched by RE2 in linear time for any text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class PatternError(OrgrestError):
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches anywhere in a text. Raises PatternError."""
+    """Return whether a pattern matches anywhere in a text. Raises PatternError."""
     return _compiled(pattern).search(text.encode("utf-8", "replace")) is not None
 
 

@@ -69,7 +69,7 @@ class Header(Entry):
         return tuple(entry for name in self._parameters for entry in self._own(name))
 
     def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return the values called `name`; without a source of their own, they have the field's."""
+        """Return the values of the table `name`; those without a source get the field's source."""
         return tuple(
             entry if entry.source else attrs.evolve(entry, source=self.source)
             for entry in _table(name)

@@ -3,7 +3,7 @@
     {{login.response.body.$.data[0].id}}    JSONPath (RFC 9535); `$.` may be left out
     {{login.response.body.//reply[1]/@id}}  XPath, in XML
     {{login.response.body.*}}  {{login.response.body}}           the whole body
-    {{login.response.headers.X-Id}}         a header; the first one of that name
+    {{login.response.headers.X-Id}}         the first header with that name
     {{login.response.status}}               the status code
     {{login.request.body.$.user}}           the same, of the request
     {{login.token}}                         httpyac's short form of `login.response.body.token`
@@ -116,7 +116,7 @@ def found(text: str, path: str) -> Any:
 
 
 def all_found(text: str, path: str) -> list[Any]:
-    """Return all values at a path of a body, as `found` does; [] if there are none.
+    """Return all values at a path of a body, read as `found` does; [] if nothing matches.
 
     Raises OrgrestError if the path is malformed, or does not fit the body's format.
     """

@@ -1,6 +1,6 @@
 """JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run in a sandbox.
 
-Documents are not trusted, so scripts run in QuickJS in a process of its own:
+Documents are not trusted, so scripts run in QuickJS in a separate process:
 no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
 engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
 effect but its result, and the requests that it asks the run to send; what httpyac's scripts export
@@ -43,7 +43,7 @@ class ScriptError(OrgrestError):
 
 @attrs.frozen
 class ScriptInput:
-    """The data of a script, besides the request and its response.
+    """The data of a script, in addition to the request and its response.
 
     `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
     script can change both. `environment` and `file` (the document's own variables) are read-only.
@@ -69,8 +69,8 @@ class Result:
     """The result of a script: its output, tests, the variables that it set and removed.
 
     `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`). `request` is
-    what the script made of the `method`, `url`, `headers` and `body` of the request, None if it
-    changed nothing.
+    the `method`, `url`, `headers` and `body` as the script changed them, None if it changed
+    nothing.
     """
 
     log: tuple[str, ...]
@@ -114,8 +114,8 @@ class Engine:
         """Run a script with the API of `host`: `jetbrains` or `httpyac`.
 
         `wait` waits where it sleeps, and `send` sends what it asks for: a `method`, `url`,
-        `headers` and `body`; it returns the response, or why there is none. Without them, that is
-        an error.
+        `headers` and `body`; it returns the response, or the reason why it failed. Without these
+        callbacks, waiting or sending is an error.
 
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
         takes too long or too much memory, or returns too much. The error has the `result` so far of

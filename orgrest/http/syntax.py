@@ -24,7 +24,7 @@ _TOKEN = re.compile(TCHARS)
 
 
 def is_token(text: str) -> bool:
-    """Tell whether a text can be a method or the name of a header."""
+    """Return whether a text can be a method or the name of a header."""
     return _TOKEN.fullmatch(text) is not None
 
 
@@ -164,8 +164,8 @@ class Script:
     `when` is its moment: `before` the request is completed, with the `request` that is about to be
     sent, with its `response`, `after` that, or at the `end`. `host` is the tool whose API it uses:
     `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a
-    `file`. It belongs to its `own` request, or runs for `every` one of the document, or `once`
-    before the first one.
+    `file`. It belongs to its `own` request, or runs for `every` request of the document, or `once`
+    before the first request.
     """
 
     when: Literal["before", "request", "response", "after", "end"]
@@ -208,8 +208,8 @@ class Saving:
 class Import:
     """`# @import file`, `import file`, or `run file` and `run #name`: another file's requests.
 
-    `request` is the one to run (`run #name`), else None; `run` tells whether it, or all of the
-    file's, are sent here, with these `values` of variables.
+    `request` is the request to run (`run #name`), else None; `run` means that it, or all of
+    the file's, are sent here, with these `values` of variables.
     """
 
     path: Template | None
@@ -225,7 +225,7 @@ class ParsedRequest:
 
     For a verb request, `above` are those of the parent headings, from the top; its method may be
     missing (empty) and its URL partial. In the other languages, `above` is None. `graphql` means
-    that the body is sent as GraphQL, as httpyac tells from its text.
+    that the body is sent as GraphQL, which httpyac detects from its text.
     """
 
     method: str
@@ -268,8 +268,8 @@ class ParsedRequest:
         """Return the definition of `name` that applies to this request, or None.
 
         In restclient's language that is the last definition above the request. In a request file it
-        is the last one above the end of the request, else the first one below: there, the position
-        of a variable's only definition does not matter.
+        is the last definition above the end of the request, else the first below it: there, the
+        position of a variable's only definition does not matter.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)
@@ -288,9 +288,9 @@ class LineState:
     """The parser's state at the end of a text: what a line below would belong to.
 
     `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
-    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` tells that the
-    head above consists of the URL only, `indent` how many leading blanks are removed from a body's
-    lines. With `head_after`, a comment ended the head above unless a header follows.
+    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` means that the
+    head above consists of the URL only; `indent` is the number of leading blanks to remove from a
+    body's lines. With `head_after`, a comment ended the head above unless a header follows.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"
@@ -328,7 +328,7 @@ class Definitions:
 
 
 Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
-"""What stands in a block or request file."""
+"""An item of a block or request file."""
 
 
 @attrs.frozen

@@ -1,6 +1,6 @@
 """The syntax of header arguments: ``:name value`` pairs, and the values of ``:var``.
 
-Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that whoever needs it can report
+Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that code that needs it can report
 that it is not run. Quoted literals (``'("a" 1)``) are data and are read.
 """
 

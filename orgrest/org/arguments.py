@@ -61,7 +61,7 @@ class Arguments:
         return self.get("eval") or ("no" if "noeval" in self else "")
 
     def flag(self, name: str) -> bool:
-        """Tell whether a yes-or-no argument is on; the name alone means yes."""
+        """Return whether a yes-or-no argument is on; the name alone means yes."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
 
 

@@ -44,8 +44,8 @@ class Heading:
 class Region:
     """The region that encloses an element, which ends before the line `limit`.
 
-    `item` is the column of the bullet of the enclosing list item, -1 if there is none; `footnote`
-    tells whether the element belongs to a footnote. Two blank lines end both. `inside` are the
+    `item` is the column of the bullet of the enclosing list item, -1 outside of lists; `footnote`
+    is whether the element belongs to a footnote. Two blank lines end both. `inside` are the
     enclosing containers: what closes each (a type of block, ``:end:``, ``#+end:``), and its line.
     """
 

@@ -2,7 +2,7 @@ r"""An Org document: its text, and where its headings, source blocks, calls and 
 
 A `Document` parses a text once and is immutable; sections unchanged since an earlier version are
 not parsed again. `orgrest.org.results` finds the results of its blocks, `orgrest.org.placing` gives
-the edits that put new ones in.
+the edits that insert new results.
 
 Rules: what Org 9.5 does, as its manual (Working with Source Code) and its syntax description say
 and Emacs shows. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` keeps track
@@ -60,7 +60,7 @@ class Document(Elements):
         r"""Parse `text`, whose line ends are ``\n``; `before` is its previous version."""
         starts = [0, *(one.start() for one in _HEADING.finditer(text, 1))]
         if syntax.HEADING.match(text):
-            starts.insert(0, 0)  # nothing stands above the first heading
+            starts.insert(0, 0)  # there is no text above the first heading
         ends = [start - 1 for start in starts[1:]] + [len(text)]
         known = before._read if before else {}
         self._read: dict[str, Section] = {}
@@ -99,7 +99,7 @@ class Document(Elements):
         """
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
-        is_headed = starts[1:2] == [0]  # and nothing stands above the first heading
+        is_headed = starts[1:2] == [0]  # and there is no text above the first heading
         if before and is_headed != (before[0].end == 0):
             before = []
         both = zip(before, sections, strict=False)

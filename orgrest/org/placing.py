@@ -1,7 +1,7 @@
-"""Placing a result: the edit that puts it into an Org document, replacing the old one.
+"""Places a result: the edit that inserts it into an Org document, replacing the old result.
 
 The rules are Org 9.5's, except where those would lose text: ``replace`` removes the element below
-the keyword if it is of a type that results have, and otherwise puts the new one above it. Beyond
+the keyword if it is of a type that results have, and otherwise puts the new result above it. Beyond
 Org, the result of the last run is recognized by its text, so that evaluating again does not pile up
 paragraphs; a request block is never a result and is kept.
 """
@@ -41,7 +41,7 @@ def place(
 
     `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or ``prepend``.
     `digest` is the hash of a cached block; if it is new or has changed, Org rewrites the keyword in
-    every mode. `prose` tells that results of this kind have no delimiters in Org, so that the lines
+    every mode. `prose` means that results of this kind have no delimiters in Org, so that the lines
     directly below the keyword are the old result. A request block below the keyword is kept: it is
     the user's, not a result.
     """
@@ -66,7 +66,7 @@ def place(
     end = _old_end(document, result, new, end, prose=prose)
     gap = _gap(document, text, result.column, document.line_of(end))
     if not new and start < end and document.text[end : end + 1].strip():
-        gap = "\n"  # keep what follows from being taken for the result
+        gap = "\n"  # separates the text below, which would be read as the result
     return Edit(start, end, head + new + gap)
 
 
@@ -137,7 +137,7 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
 def _renew(
     document: Document, block: Block, result: Result, text: str, digest: str, end: int
 ) -> Edit:
-    """Rewrite keyword and result, replacing the old one, which ends at the offset `end`."""
+    """Rewrite keyword and result, replacing the old result, which ends at the offset `end`."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if end > result.start:
@@ -200,7 +200,7 @@ def _prose_end(document: Document, result: Result, new: str) -> int:
 
 
 def _holds_request(document: Document, result: Result) -> bool:
-    """Tell whether a request block that the user wrote is below a results keyword.
+    """Return whether a request block that the user wrote is below a results keyword.
 
     It may be in a list that continues the result's.
     """

@@ -2,8 +2,8 @@
 
 A single pass over the lines, whose state is what encloses the current line. Blocks are what Org's
 parser takes for blocks: an example block hides its contents, a heading ends everything, an unclosed
-element is text. Because a heading ends everything, a section depends on its own text only:
-`Section`s can be reused as long as their text is unchanged, wherever it moves.
+element is text. Because a heading ends everything, a section depends on no other text: a `Section`
+can be reused as long as its text is unchanged, even if it moves.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Read the property drawer that starts at a line; at the top, comments may stand before."""
+    """Read the property drawer that starts at a line; at the `top`, comments may precede it."""
     count = len(lines)
     if top:
         while at < count and (not lines[at].strip() or re.match(r"[ \t]*#(?: |$)", lines[at])):

@@ -42,7 +42,7 @@ class Result:
 
 
 def result_of(document: Document, block: Block) -> Result | None:
-    """Find the result that belongs to a block or call, or None if there is none yet."""
+    """Return the result that belongs to a block or call, or None if it has no result yet."""
     if block.name:
         found = _named_keyword(document, block, block.name)
         return None if found is None else _result_at(document, *found)
@@ -131,7 +131,7 @@ def element_named(document: Document, name: str) -> tuple[str, list[str]] | None
     """Find the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
 
     Returns the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
-    lines; None when there is no such name. A source block stands for its result.
+    lines; None when there is no such name. For the name of a source block, that is its result.
     """
     block = document.block_named(name)
     if block is not None:

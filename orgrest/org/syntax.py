@@ -61,7 +61,7 @@ REMOVABLE = frozenset(
 
 
 def is_affiliated(line: str) -> bool:
-    """Tell whether a line is a keyword that belongs to the element below it."""
+    """Return whether a line is a keyword that belongs to the element below it."""
     match = KEYWORD.match(line)
     if match is None:
         return False

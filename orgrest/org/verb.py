@@ -50,7 +50,7 @@ def requests(
 
 
 def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether ``#+FILETAGS:`` gives every heading verb's tag."""
+    """Return whether ``#+FILETAGS:`` gives every heading verb's tag."""
     return any(key == "filetags" and VERB in text.split(":") for key, text in keywords)
 
 
@@ -97,7 +97,7 @@ def _first(elements: Elements, at: int, limit: int) -> int | None:
 
 
 def _ends_request(text: str) -> bool:
-    """Tell whether a line, without leading blanks, is a result's, or opens a request block."""
+    """Return whether a line, without leading blanks, has a results keyword or begins a request."""
     if text[:2] != "#+":
         return False
     keyword = syntax.KEYWORD.match(text)

@@ -96,7 +96,7 @@ PLAIN_ENDINGS = frozenset(
         ".dat",
     ]
 )
-"""The suffixes of data files that are nothing else to any tool, whatever their name."""
+"""The suffixes of files that every tool treats as plain data, for any base name."""
 DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
     [
         ".json",

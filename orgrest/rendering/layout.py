@@ -9,7 +9,7 @@ A response can never add structure to the document. In a result, Org finds only 
 text, code, and lists and tables of these. In source and example blocks, commas escape structure.
 Elsewhere, text that is not plain (`sanitize.is_plain`) goes into an example block, and such a list
 item or table cell is put between ``=``. ``html`` and ``latex`` would export a server's text
-unescaped, so a source block is written instead. Notes tell the user about such replacements.
+unescaped, so a source block is written instead. Notes inform the user about such replacements.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
 @attrs.frozen
 class Shown:
-    """A result to stand below its keyword: whole lines or "", and notes for the user.
+    """A result to insert below its keyword: whole lines or "", and notes for the user.
 
-    `prose` says that no delimiter marks the end of the result.
+    `prose` means that no delimiter marks the end of the result.
     """
 
     text: str
@@ -269,7 +269,7 @@ def _wrap(full: str, text: str, loose: bool) -> Shown:
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
-    """Tell whether nothing runs or tangles a source block with this language and no arguments."""
+    """Return whether a source block with this language and no arguments is never run or tangled."""
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
 

@@ -5,7 +5,7 @@ unchanged: a response is shown, never repaired.
 
 JSON (RFC 8259) is indented by two spaces. The order of keys, duplicate keys and the spelling of
 numbers are kept; unnecessary escapes in strings are removed. Several consecutive values are laid
-out separately; text after the last one is kept.
+out separately; text after the last value is kept.
 
 XML is indented by two spaces. A one-line element that contains text is broken only between two
 adjacent tags, as restclient and Emacs's nxml-mode do. An element with xml:space="preserve" is kept
@@ -140,7 +140,7 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 
 
 def json_template(text: str) -> str | None:
-    """Pretty-print a JSON value with variables in it, of its own tokens; None if it is none.
+    """Pretty-print a JSON value with placeholders in it; None if it is not valid.
 
     Numbers, strings and escapes stay as they are written; `{{name}}` and `:name` may be anywhere.
     """

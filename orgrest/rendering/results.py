@@ -55,7 +55,7 @@ _COMMENTS = {
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body ("" if there is none or it is in `data`); `head` has the request
+    `body` is the text of the body ("" without a body or if it is in `data`); `head` has the request
     line, redirects, status line, headers and duration without comment characters; `language` is
     that of the source block. `data` is a body to be written to a file and `extension` the suffix of
     that file; if the body is cut, `body` is its beginning, and `link` leads to the file once that

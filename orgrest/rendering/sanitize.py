@@ -80,7 +80,7 @@ def in_heading(text: str) -> str:
 
 
 def has_local_variables(text: str) -> bool:
-    """Tell whether Emacs might find local variables in a text."""
+    """Return whether Emacs might find local variables in a text."""
     return _LOCAL_VARIABLES.search(text) is not None
 
 

@@ -1,6 +1,6 @@
 """The exchanges of a run as an HTTP Archive 1.2, which browser tools and proxies read.
 
-Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. A page stands for a document.
+Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. Each document is a page.
 Times are in milliseconds; -1 means that there was no such phase. As specified, `connect` includes
 `ssl`.
 """

@@ -11,8 +11,8 @@ documentation, completion and hover. `language` parses assertions by them, `judg
 
 Source: httpyac's guide on assertions, whose `??` lines these are, and its code. As there, `exists`
 and `isTrue` require a value that is not empty, zero or false, and the expected value is converted
-to the subject's type. Three things differ: the first operator behind the subject is used, not the
-last one (except for `js`), `!=` is the opposite of `==` for objects, too, and an expected value in
+to the subject's type. Three things differ: the operator is the first after the subject, not the
+last (except for `js`), `!=` is the opposite of `==` for objects, too, and an expected value in
 double quotes is a string. Names that httpyac lacks are Hurl's if it has them.
 """
 

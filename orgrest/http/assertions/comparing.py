@@ -37,7 +37,7 @@ def quoted(expected: str) -> str | None:
 
 
 def equal(value: Any, expected: str) -> bool:
-    """Tell whether a value equals the expected text, converted to the value's type."""
+    """Return whether a value equals the expected text, converted to the value's type."""
     inside = quoted(expected)
     if inside is not None:
         return isinstance(value, str) and value in (inside, expected)
@@ -62,7 +62,7 @@ def as_type_of(value: Any, expected: str) -> Any:
 
 
 def is_status(value: Any, expected: str) -> bool:
-    """Tell whether a status is the expected one; `2xx` is any that begins with 2."""
+    """Return whether a status equals the expected status; `2xx` matches all from 200 to 299."""
     if _CODES.fullmatch(expected.strip()):
         return bool(value // 100 == int(expected.strip()[0]))
     return equal(value, expected)

@@ -90,7 +90,7 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, behind: str) -> bool:
-    """Tell whether an apparent operator is a field's name, followed by the real operator."""
+    """Return whether an apparent operator is a field's name, followed by the real operator."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(behind) is not None

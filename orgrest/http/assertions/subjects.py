@@ -32,8 +32,8 @@ class Tools:
     """The callbacks that evaluation needs; each may raise OrgrestError.
 
     `jq` runs a program on a text and returns its compact output; `javascript` evaluates an
-    expression; `matches` tells whether a text matches a pattern; `wrong_by_schema` validates a
-    value by the schema in a file and returns the errors, "" if there are none.
+    expression; `matches` returns whether a text matches a pattern; `wrong_by_schema` validates a
+    value by the schema in a file and returns the errors, "" if it is valid.
     """
 
     jq: Callable[[str, str], str] = _missing
@@ -49,8 +49,8 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 class Subject:
     """A subject of assertions: its name, its path, and its function.
 
-    `path` is the placeholder of the path behind the name, which may be `required`, and must be one
-    of the `parts` if there are any. `find` returns all matches of a path, and raises OrgrestError
+    `path` describes the path that follows the name, which may be `required`, and must be one of
+    the `parts` if they are given. `find` returns all matches of a path, and raises OrgrestError
     if the path is malformed or does not fit the body; the first match is used, or with `several`
     all of them as a list. `whole` is the subject's value without a path, if that is not what `find`
     returns. `read` and `same` convert and compare the expected value.

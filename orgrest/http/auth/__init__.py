@@ -34,9 +34,10 @@ SCHEMES: Final[Mapping[str, str]] = {
 
 @attrs.frozen
 class Document:
-    """What a scheme may ask of the document: the value of a variable, or None.
+    """Callbacks with which a scheme reads the document.
 
-    It also returns the access token for a grant; None in a dry run.
+    `variable` returns the value of a variable, or None; `token` returns the access token for a
+    grant, None in a dry run.
     """
 
     variable: Callable[[str], str | None]

@@ -81,8 +81,8 @@ def answer(
     """Return the value of Authorization for a request, or None if no challenge is for Digest.
 
     `challenges` are the values of WWW-Authenticate, in the server's order of preference; the first
-    supported one is answered. `target` is the request target. Raises `TransportError` if none is
-    supported.
+    that is supported is answered. `target` is the request target. Raises `TransportError` if
+    orgrest supports no Digest challenge among them.
     """
     offered = [one for value in challenges for one in _read(value)]
     for challenge in offered:

@@ -1,12 +1,12 @@
 """How OAuth 2.0 tokens are got: the messages of each grant, in order, without input or output.
 
-A flow is a generator: it yields requests to send, pauses, and pages to show to a person, and is
-sent what came of each. `tokens` performs it. Followed are RFC 6749 (grants, refresh tokens), RFC
-7636 (PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628 (devices), RFC 9207 (the
-issuer in a response), and what RFC 9700 says of all of them.
+A flow is a generator: it yields requests to send, pauses, and pages to show to the user, and is
+sent the result of each. `tokens` performs it. Sources: RFC 6749 (grants, refresh tokens), RFC 7636
+(PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628 (devices), RFC 9207 (the issuer in
+a response), and RFC 9700 (security of all of these).
 
-Everything that a server says is checked before it is used: its size, its types, that a token can
-stand in a header.
+Everything from a server is checked before it is used: its size, its types, and that a token is
+valid in a header.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Pause:
 
 @attrs.frozen
 class Message:
-    """A step of a flow: a text for the person, and the page that it speaks of, if it is safe."""
+    """A step of a flow: a text for the user, and the page that it mentions, if that is safe."""
 
     text: str
     url: str | None = None
@@ -98,7 +98,7 @@ class Visit:
         return f"{grant.auth_url}{'&' if '?' in grant.auth_url else '?'}{query}"
 
     def is_answer(self, parameters: Mapping[str, str]) -> bool:
-        """Tell whether parameters answer this request: any page can call a loopback address."""
+        """Return whether parameters answer this request: any page can call a loopback address."""
         from hmac import compare_digest
 
         given = parameters.get("state", "").encode("utf-8", "surrogatepass")
@@ -128,7 +128,7 @@ def issue(grant: Grant) -> Flow:
 
 
 def refresh(grant: Grant, token: str) -> Flow:
-    """Request a new token with the refresh token of the last one (RFC 6749, section 6)."""
+    """Request a new token with the refresh token `token` (RFC 6749, section 6)."""
     form = {"grant_type": "refresh_token", "refresh_token": token, "scope": grant.scope}
     new = yield from _ask(grant, form, hidden=(token,))
     return new if new.refresh else attrs.evolve(new, refresh=token)
@@ -294,7 +294,7 @@ def _place(url: str) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Tell whether a token can be sent in a header."""
+    """Return whether a token can be sent in a header."""
     return bool(text) and text.isascii() and text.isprintable()
 
 

@@ -57,10 +57,10 @@ class Grant:
     """The parameters of a token request.
 
     `basic`: the client's secret is sent in a header, not in the body. `secret` is the client's,
-    `password` the resource owner's. `more` are further parameters for the token endpoint, and
-    `more_to_sign_in` those for what is asked before. The redirect goes to `redirect`, "" for a free
-    port; `issuer` is the server's, which its answers must name. With the token `refresh`, nobody
-    has to sign in.
+    `password` the resource owner's. `more` are additional parameters for the token endpoint, and
+    `more_to_sign_in` for the authorization or device endpoint. The redirect goes to `redirect`, ""
+    for a free port; `issuer` is the server's, which its answers must name. With the refresh token
+    `refresh`, the user does not have to sign in.
     """
 
     flow: str
@@ -289,7 +289,7 @@ def check_login(grant: Grant) -> None:
 
 
 def is_page(url: str) -> bool:
-    """Tell whether a person may be sent to an address to sign in: by TLS, or on this machine."""
+    """Return whether the user may be sent to a URL to sign in: by TLS, or on this machine."""
     try:
         parsed = urlsplit(url)
         host, _ = parsed.hostname or "", parsed.port
@@ -303,7 +303,7 @@ def is_page(url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a redirect can be listened for (RFC 8252, section 7.3)."""
+    """Return whether `url` is a loopback redirect URI (RFC 8252, section 7.3)."""
     parsed = urlsplit(url) if is_page(url) else None
     return (
         parsed is not None

@@ -83,7 +83,7 @@ class AwsCredentials(Credentials):
 
 
 def read(value: str, _: Document) -> str | AwsCredentials:
-    """Parse `key secret` and the named fields behind them; a single word is sent unchanged."""
+    """Parse `key secret` and the named fields after them; a single word is sent unchanged."""
     given = value.partition(" ")[2].strip()
     if " " not in given:
         return value

@@ -23,11 +23,11 @@ LEEWAY = 5.0
 
 @attrs.frozen
 class Steps:
-    """How the steps of flows are done.
+    """Callbacks that perform the steps of a flow.
 
     `send` sends a request and does not follow redirects: a client's secret goes to the server of
-    the grant and to no other. `show` shows a message to the person, and `visit` lets them sign in:
-    it returns the address that their browser came back to, and the parameters.
+    the grant and to no other. `show` shows a message to the user, and `visit` lets them sign in:
+    it returns the URL that their browser was redirected to, and its parameters.
     """
 
     send: Callable[[Request], Response]
@@ -37,7 +37,7 @@ class Steps:
     sleep: Callable[[float], None] = time.sleep
 
     def token(self, flow: Flow) -> Token:
-        """Do the steps of a flow. Raises OrgrestError if the server issues no token."""
+        """Run a flow. Raises OrgrestError if the server issues no token."""
         try:
             step = next(flow)
             while True:
@@ -62,9 +62,9 @@ class Steps:
 
 
 def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
-    """Return a new token in the place of one, or None if the server refuses.
+    """Return a replacement for `token`, or None if it has no refresh token or the server refuses.
 
-    Raises TransportError if it cannot be asked: the old token may still be refreshed then.
+    Raises TransportError if no response arrives: the old token can then be refreshed later.
     """
     if token.refresh is None:
         return None
@@ -77,7 +77,7 @@ def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
 
 
 class Tokens:
-    """The tokens of one run that nobody has to sign in for."""
+    """The tokens of one run that are issued without the user signing in."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -92,7 +92,7 @@ class Tokens:
         return token
 
     def renew(self, grant: Grant) -> Token | None:
-        """Return a new token in the place of one that was refused, None if there is none."""
+        """Return a replacement for a token that a server refused, or None if it gives none."""
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
         return None if new is None else self._keep(grant, new)

@@ -22,7 +22,7 @@ _PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
 
 @attrs.frozen
 class BodyReader:
-    """Parses bodies from `lines`, and the assertions that stand on lines of their own in them.
+    """Parses bodies from `lines`, and the assertions on separate lines in them.
 
     Errors go to `problems`, warnings to `notices`.
     """

@@ -40,7 +40,7 @@ def _too_many(source: Source) -> OrgrestError | None:
 
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
-    """Tell whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
+    """Return whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     return bool(is_restclient(document))
@@ -85,9 +85,9 @@ def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
 
 
 def parts(text: str) -> tuple[bool, list[int]]:
-    """Tell whether a request file is restclient's, and where its parts begin, the first at 0.
+    """Return whether a request file is restclient's, and the offsets of its parts, the first 0.
 
-    Each part, up to the line end above the next one, can be parsed by itself, with `read_part`.
+    Each part, up to the line end above the next part, can be parsed separately with `read_part`.
     """
     if _too_many(Source(text)) is not None:
         return False, [0]

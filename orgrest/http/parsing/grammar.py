@@ -22,7 +22,7 @@ VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$")
 HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]?(.*)")
 HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
-# An assertion: in a comment, as Emacs never sends it, or on a line of its own, as in request files.
+# An assertion: in a comment, which Emacs never sends, or on a separate line, as in request files.
 ASSERTION = re.compile(r"(?:#+[ \t]*)?\?\?(?!\?)[ \t]*(?P<text>.*)")
 # Lines of other tools' request files: a variable, a URL without a method.
 FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")

@@ -133,7 +133,7 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join a URL's lines, and return it with the HTTP version behind the last or first of them.
+    """Join a URL's lines; return the URL and the HTTP version after its last or first line.
 
     `version` matches a version at the end of a line, with the blanks before it.
     """

@@ -4,7 +4,7 @@ The language is restclient.el's (https://github.com/pashky/restclient.el), read 
 
     # comment                          ends the request above it
     # ?? status == 200                 the same, and is an assertion about the response; without the
-                                       # (which Emacs would send) it stands below the request
+                                       # (which Emacs would send) it is below the request
     ### name                           the same, and names the request below it
     :name = value                      a variable; `<<` takes the lines up to the next `#` line,
     :name = <<                         `<<WORD` those up to a line that is WORD
@@ -30,8 +30,8 @@ Rules: `parse` never raises and reads each line once or twice; a request's error
 `problems`, so that an editor can show all of them and an evaluation refuses only that request. A
 request may be indented; that much indentation is removed from its lines. Trailing blanks of lines
 and blank lines at the end of a body are dropped, as restclient's Org support does. A comment among
-the headers is skipped; it ends the request if the next non-blank line begins another one (a request
-line, a definition, `###`) or there is none.
+the headers is skipped; it ends the request if the next non-blank line begins another item (a
+request line, a definition, `###`), or if there is no such line.
 
 """
 
@@ -76,7 +76,7 @@ from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Sou
 def parse(
     source: Source | str, part: Span | None = None, known: Definitions | None = None
 ) -> Document:
-    """Parse a block's text or a request file, or a `part` that can be parsed by itself.
+    """Parse a block's text or a request file, or an independent `part` of one.
 
     `known` are the definitions of the whole file. Never raises: errors are in the document's and
     its requests' `problems`.
@@ -85,7 +85,7 @@ def parse(
     return _DocumentReader(source, part, known).document()
 
 
-# Comments, all of them at once so that this is linear; what follows may be that they end the above.
+# Matches adjacent comments together, which keeps this linear; `ends`: they end the request above.
 _COMMENTS = re.compile(
     r"^#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"
     rf"(?P<ends>(?=\n[ \t]*+(?:{REQUEST.pattern}|{DEFINITION.pattern})))?",
@@ -143,7 +143,7 @@ class _DocumentReader:
 
     @property
     def state(self) -> LineState:
-        """What the next line would belong to."""
+        """The parser's state, which determines what the next line would belong to."""
         return LineState("quoted") if self._lines.unclosed else self._lines.state
 
     def _problem(self, offset: int, reason: str, code: str) -> None:

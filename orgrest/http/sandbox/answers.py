@@ -121,7 +121,7 @@ SCRIPT: Final = either(
     fields(send=fields(**_REQUEST, body=either(nothing, text)), cpu=number),
     _FAILED,
 )
-"""What a script did until its end or its failure; a pause, or a request that it sends."""
+"""The result of a script, which may have failed; or a pause, or a request that it sends."""
 EXPRESSION: Final = either(
     fields(**_RESULT, error=nothing, text=text, value=data),
     fields(**_RESULT, error=_FAILURE),
@@ -132,14 +132,14 @@ EXPRESSION: Final = either(
 
 
 def _found(shape: Shape) -> Shape:
-    """Return the shape of what was found, or of the reason why nothing was."""
+    """Return the shape of a list of results, or of the reason why there are no results."""
     error = either(nothing, text)
     return either(fields(error=error, found=every(shape)), fields(error=text), _FAILED)
 
 
 ERRORS: Final = _found(_pair)
-"""What is wrong with a value by a schema: places and messages."""
+"""The errors of a value by a schema: pairs of location and message."""
 PARTS: Final = _found(text)
-"""What is wrong with the parts of a request or response by a description."""
+"""The errors of the parts of a request or response by a description."""
 MATCHES: Final = _found(data)
-"""What a path leads to."""
+"""The values that a path matches."""

@@ -1,6 +1,6 @@
-"""The processes that work for a run: each ends with it, whatever it does.
+"""The child processes of a run: none outlives it.
 
-`end` kills them; from then on none is started, except for what is still to be done, as teardowns.
+`end` kills them; afterwards, new processes start only in `allowed` contexts, such as teardowns.
 """
 
 from __future__ import annotations

@@ -45,10 +45,10 @@ class Engine:
         self._seed: int | None = None
 
     def work(self, job: dict[str, Any]) -> Generator[str, dict[str, Any] | None, None]:
-        """Yield a job's answer; before it, one for each time that the script waits.
+        """Yield a job's answer, preceded by an answer for each time that the script waits.
 
-        One with `sleep` waits that many seconds, one with `send` for the answer to a request; `cpu`
-        is the CPU time since the last one.
+        With `sleep`, it waits that many seconds; with `send`, for the response to a request. `cpu`
+        is the CPU time in seconds since the previous answer.
         """
         if job.get("seed") is not None and job["seed"] != self._seed:
             self._seed = job["seed"]

@@ -3,14 +3,13 @@
 `process` starts it as a program, with an empty environment; of orgrest, it imports only this folder
 and the errors. Each line of standard input is a job (JSON), each line of standard output an answer.
 A job with a `host` is a script (`engine`); an answer with `sleep` or `send` means that it waits,
-and goes on after a job with `resume` or with the `response` to its request. The last one has `log`,
-`tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (null, or what the script made of
-it) and `error` (`message`, `line` of the
-script from 1, or null). A job with `schemas` validates a value: JSON Schemas come from documents,
-too, and matching their patterns may take exponential time; one with `parts` does that with values
-and schemas of OpenAPI descriptions. One with `find` evaluates a path. Each
-job is preceded by its limit of CPU time in seconds, at which a signal ends the process. Memory is
-limited, too.
+and continues after a job with `resume` or with the `response` to its request. The final answer has
+`log`, `tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (the changed request, or
+null) and `error` (`message`, `line` of the script from 1, or null). A job with `schemas` validates
+a value: JSON Schemas come from documents, too, and matching their patterns may take exponential
+time. A job with `parts` does the same with values and schemas of OpenAPI descriptions. A job with
+`find` evaluates a path. Each job is preceded by its limit of CPU time in seconds, at which a signal
+ends the process. Memory is limited, too.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _limit() -> None:
 def _validate(job: dict[str, Any]) -> str:
     """Validate a value by a JSON Schema: return the first few locations and messages.
 
-    The schema and those it refers to are in the job by URI: none is fetched.
+    The job has the schema, and the schemas that it refers to, by URI; nothing is fetched.
     """
     import itertools
 
@@ -105,7 +104,7 @@ def _validate_parts(job: dict[str, Any]) -> str:
             found.append(f"{name} cannot be checked: {why}")
         except RecursionError:
             found.append(f"{name} cannot be checked: its schema never comes to an end")
-        except Exception as error:  # a schema that is none, in one of many ways
+        except Exception as error:  # an invalid schema fails in many ways
             found.append(f"{name} cannot be checked: its schema is none ({type(error).__name__})")
     return json.dumps({"error": None, "found": found})
 
@@ -147,7 +146,7 @@ def _script(job: dict[str, Any], engines: list[Any]) -> Generator[str, dict[str,
 
 def main() -> None:
     """Answer jobs until standard input ends."""
-    # What is imported later stands beside orgrest, also where that is no site of this Python's.
+    # Later imports are installed next to orgrest, which need not be on this Python's path.
     sys.path.insert(0, str(Path(__file__).parents[3]))
     _limit()
     engines: list[Any] = []

@@ -16,5 +16,5 @@ Every failure is a `TransportError` in plain words, with the request's position.
 `client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), what
 `wire` makes of a request, within `limits`; `reading` reads the response, `cookies` keeps its
 cookies. A redirect needs `redirects`, a stream `events` or `websocket`, a failure `errors`. Only
-`client`, and what it imports, needs urllib3: a dry run does without.
+`client`, and what it imports, needs urllib3: a dry run does not.
 """

@@ -142,10 +142,10 @@ class Client:
         self._public.close()
 
     def abort(self) -> None:
-        """Abort all requests from another thread, and refuse further ones.
+        """Abort all requests from another thread, and refuse new requests.
 
-        Callers that wait for a response or a connection get a `TransportError` at once; those that
-        wait for a DNS lookup or a SOCKS proxy get it when that attempt has ended.
+        Callers that wait for a response or a connection get a `TransportError` immediately;
+        callers that wait for a DNS lookup or a SOCKS proxy get it when that attempt has ended.
         """
         self._sockets.abort()
 

@@ -226,7 +226,7 @@ class Sockets:
             del failed  # it holds this frame
 
     def abort(self) -> None:
-        """Wake threads that connect, read from or write to one of them, and refuse new ones."""
+        """Wake threads that connect, read or write, and refuse new connections."""
         with self._lock:
             self.aborted = True
             sockets = list(self._open)

@@ -1,9 +1,9 @@
 """The cookies that one document's requests share, and the file that stores them between runs.
 
 The file is in Netscape's format, as curl's and wget's: a line for each cookie, with seven fields
-between tabs: domain, whether its subdomains are meant, path, whether TLS is needed, expiry in
-seconds since 1970 (0: the end of a session), name, value. `#HttpOnly_` stands before the domain of
-a cookie that scripts of pages must not see; other lines with `#` are comments.
+separated by tabs: domain, whether subdomains are included, path, whether TLS is needed, expiry in
+seconds since 1970 (0: the end of a session), name, value. `#HttpOnly_` precedes the domain of a
+cookie that scripts of pages must not see; other lines that begin with `#` are comments.
 """
 
 from __future__ import annotations

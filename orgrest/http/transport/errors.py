@@ -35,7 +35,7 @@ def explain(error: BaseException, limits: Limits) -> str:
 
 
 def is_closed(error: BaseException) -> bool:
-    """Tell whether an error says that the other side closed the connection."""
+    """Return whether an error says that the other side closed the connection."""
     closed = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
     return any(isinstance(cause, closed) for cause in _causes(error))
 

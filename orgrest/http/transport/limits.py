@@ -1,4 +1,4 @@
-"""What one exchange, and a whole run, may take: time, size, number of requests."""
+"""The limits of an exchange and of a run: time, size, number of requests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Limits:
 
 
 class BrokenOffError(TransportError):
-    """The run has to end before a request was answered."""
+    """The run ended before the response to a request arrived."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, code=BROKEN_OFF)
@@ -68,7 +68,7 @@ class BrokenOffError(TransportError):
 
 @attrs.define(eq=False)
 class _Left:
-    """What is left of the requests and bytes; `most` is the number of requests at first."""
+    """The requests and bytes that remain; `most` is the initial number of requests."""
 
     most: int
     bytes: int
@@ -78,7 +78,7 @@ class _Left:
 
 
 class Budget:
-    """What a run may still do; safe to share by threads."""
+    """The requests, bytes and time that a run has left; safe to share by threads."""
 
     def __init__(
         self,
@@ -88,10 +88,10 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Begin with a number of requests, of bytes received, and of seconds (None: no limit).
+        """Start with a number of requests, of bytes to receive, and of seconds (None: no limit).
 
-        The budget for what is done also `after` another one has ended has the requests and bytes
-        that this has left; its seconds begin when the other's time is over, or it is stopped.
+        A budget `after` another, for teardowns, shares its remaining requests and bytes; its
+        seconds begin when the time of the earlier budget is over, or when that is stopped.
         """
         self._after = after
         self._seconds = seconds
@@ -104,7 +104,7 @@ class Budget:
 
     @property
     def deadline(self) -> float | None:
-        """When the time is over, by `time.monotonic`; None if that is not known."""
+        """When the time ends, by `time.monotonic`; None for no limit, or if not known yet."""
         if self._after is None or self._seconds is None:
             return self._ends
         ended = self._after.deadline if self._after.ended is None else self._after.ended
@@ -112,19 +112,19 @@ class Budget:
 
     @property
     def spent(self) -> str:
-        """Why nothing more is to be begun, in words; empty while the run goes on."""
+        """Why nothing new may be started, for the user; empty while the run continues."""
         if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
             self.stop(_TIME_OVER)
         return self._why or self._left.spent
 
     def stop(self, why: str) -> None:
-        """End the run: nothing waits any more. The first reason counts."""
+        """End the run and all waits. Later calls do not change the reason."""
         if not self._stopped.is_set():
             self._why, self.ended = why, time.monotonic()
             self._stopped.set()
 
     def send(self) -> None:
-        """Count a request. Raises BrokenOffError if none is left."""
+        """Count a request. Raises BrokenOffError if the run may send no more."""
         left = self._left
         with left.lock:
             if not left.requests:
@@ -134,7 +134,7 @@ class Budget:
             left.requests -= 1
 
     def receive(self, size: int) -> None:
-        """Count received bytes; once none are left, further requests are refused."""
+        """Count received bytes; when the limit is exceeded, new requests are refused."""
         left = self._left
         with left.lock:
             left.bytes -= size
@@ -142,7 +142,7 @@ class Budget:
                 left.spent = "the run has received more bytes than it may"
 
     def left(self) -> float | None:
-        """Return the seconds left, None for no limit. Raises BrokenOffError if there are none."""
+        """Return the seconds left, None for no limit. Raises BrokenOffError if time is up."""
         if (deadline := self.deadline) is None:
             return None
         left = deadline - time.monotonic()

@@ -51,10 +51,10 @@ _HEADERS = {
 
 
 class Loopback:
-    """Listens for the answer to a login, from when it is made until it is closed.
+    """Listens for the answer to a login, from its creation until it is closed.
 
     `uri` is the address that the browser has to come back to. `read` parses a query, and `accepts`
-    tells an answer from what others may send.
+    returns whether its parameters are the answer: others may call this address, too.
     """
 
     def __init__(
@@ -63,9 +63,10 @@ class Loopback:
         read: Callable[[str], Mapping[str, str] | None],
         accepts: Callable[[Mapping[str, str]], bool],
     ) -> None:
-        """Listen for a redirect, by default on a free port. Raises TransportError if it is taken.
+        """Listen for a redirect, by default on a free port.
 
-        A redirect without a port means a free one, too.
+        A redirect without a port uses a free port, too. Raises TransportError if the port is in
+        use or nothing can listen on it.
         """
         given = urlsplit(redirect or DEFAULT)
         host, port = given.hostname or "127.0.0.1", given.port or 0
@@ -74,7 +75,7 @@ class Loopback:
         self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
         self._answered = threading.Lock()
         self.refused = 0
-        """How many calls were none of an answer."""
+        """The number of calls that were not an answer to the login."""
         self._servers: list[ThreadingHTTPServer] = []
         try:
             first = _Server("::1" if host == "::1" else "127.0.0.1", port, self)
@@ -105,9 +106,9 @@ class Loopback:
             one.server_close()
 
     def wait(self, seconds: float, pause: Callable[[float], None]) -> Mapping[str, str] | None:
-        """Return the parameters of the answer, None if there is none within some seconds.
+        """Return the parameters of the answer, or None if it does not arrive within `seconds`.
 
-        `pause` waits, and raises what ends the wait.
+        `pause` waits; it raises an exception to end the wait early.
         """
         waited = 0.0
         while waited < seconds:
@@ -119,7 +120,7 @@ class Loopback:
         return None
 
     def called(self, target: str, host: str | None) -> _Reply:
-        """Return what is shown for a call, and whether it is the first answer."""
+        """Return the page to show for a call, and whether the call is the first answer."""
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:
             return _Reply(404, "Not found", "There is nothing here.")

@@ -179,7 +179,7 @@ def _through(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
 
 
 def read_proxy(text: str) -> str:
-    """Return the URL of a proxy; without a scheme it is one of http. Raises OrgrestError."""
+    """Return the URL of a proxy, by default with the scheme `http`. Raises OrgrestError."""
     url = text if "://" in text else f"http://{text}"
     if _PROXY.fullmatch(url) is None:
         raise OrgrestError(f"not a proxy: {without_userinfo(url)}")
@@ -187,20 +187,20 @@ def read_proxy(text: str) -> str:
 
 
 def without_userinfo(proxy: str) -> str:
-    """Return a proxy's URL for display."""
+    """Return a proxy's URL without user and password, for display."""
     scheme, separator, rest = proxy.partition("://")
     return show(f"{scheme}{separator}{rest.rpartition('@')[2]}")
 
 
 def is_socks(proxy: str) -> bool:
-    """Tell whether a proxy is one of SOCKS, which tunnels whatever is sent."""
+    """Return whether a proxy is a SOCKS proxy, which tunnels all requests."""
     return proxy.lower().startswith("socks")
 
 
 def chosen(wanted: str, allowed: Iterable[str]) -> str:
     """Return the proxy that a document wants, if it is among those that it may choose.
 
-    Its user and password are the document's, else those that stand with the allowed one. Raises
+    Its user and password are the document's, else those of the allowed proxy. Raises
     OrgrestError.
     """
     proxy = read_proxy(wanted)
@@ -219,9 +219,9 @@ def _place(proxy: str) -> str:
 
 
 def proxy_for(url: Url, given: str | None) -> str | None:
-    """Return the proxy for a URL: the one that is given, else the environment's.
+    """Return the proxy for a URL: `given`, else the environment's.
 
-    None if there is none, or if `no_proxy` has the host. Raises TransportError.
+    Returns None without a proxy, or if `no_proxy` lists the host. Raises TransportError.
     """
     proxy = given
     if not proxy and any(name.lower().endswith("_proxy") for name in os.environ):
@@ -238,7 +238,7 @@ def proxy_for(url: Url, given: str | None) -> str | None:
 
 
 def _is_listed(url: Url, listed: str) -> bool:
-    """Tell whether a list names a host: itself, a domain above it, its network, or all (`*`)."""
+    """Return whether a list names a host: itself, a domain above it, its network, or all (`*`)."""
     names = re.split(r"[\s,]+", listed.strip().lower())
     if names == ["*"]:
         return True

@@ -198,7 +198,7 @@ def _is_cut_short(decoder: Any) -> bool:
         return False
     state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
     if state == GzipDecoderState.OTHER_MEMBERS:
-        # Garbage behind the first member is accepted; zlib detects it from its second byte on.
+        # Garbage after the first member is accepted; zlib detects it from its second byte on.
         try:
             inner.copy().decompress(b"\0")
         except zlib.error as error:

@@ -77,7 +77,7 @@ def _becomes_get(status: int, method: str) -> bool:
 
 
 def _may_go(request: Request, url: Url) -> bool:
-    """Return whether the user's secrets in a request, in whatever form, may be sent to a URL."""
+    """Return whether the user's secrets in a request, in any form, may be sent to a URL."""
     try:
         check_destination(request, url)
     except TransportError:
@@ -260,7 +260,7 @@ def check_public(host: str) -> None:
 def was_public(host: str, peer: str) -> bool:
     """Return whether a URL's host, which was connected to at the address `peer`, is public.
 
-    `peer` is empty if that is not known, through a proxy: then a name is taken to be public.
+    `peer` is empty if that is not known (through a proxy): a name then counts as public.
     """
     address = literal(host) or peer
     return not address or is_public(address)

@@ -1,6 +1,6 @@
-"""What is sent of a request: its URL, its header lines, and to whom its secrets may go.
+"""The URL and header lines of a request as they are sent, and the hosts its secrets may go to.
 
-A secret of the user's may go to the origins listed with it: `api.example.com` (https, port 443),
+One of the user's secrets may go to the origins listed with it: `api.example.com` (https, port 443),
 `api.example.com:8443`, `*.example.com` (all below example.com) or `http://localhost:3000`, which
 alone allows http.
 """
@@ -184,9 +184,9 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
 
 
 def check_destination(request: Request, url: Url | None = None) -> None:
-    """Raise TransportError if a secret in a request may not go to a URL, by default its own.
+    """Raise TransportError if a secret in a request may not go to `url`, by default the request's.
 
-    Also if its own is none.
+    Also raises it if the request's URL is invalid.
     """
     if not request.bound:
         return

@@ -1,13 +1,13 @@
 r"""Completes parsed requests so that they can be sent: variables, expressions, `< file` bodies.
 
-`:name` and `{{name}}` stand for a variable. `:name` is replaced where a variable of exactly that
+`:name` and `{{name}}` refer to a variable. `:name` is replaced where a variable of exactly that
 name is defined and no name character (letter, digit, `_`, `-`) follows; a name that starts with a
 digit is not replaced after a name character either (ports, times of day). An undefined `:name` is
 text; an undefined `{{name}}` is an error. If a name has several definitions, the first of these is
 used:
 
 1. `--var name=value` of the command line; 2. a capture by a request of the same block, below the
-block's own definition; 3. `:name = value` in the block, above the request, the last one; 4. `:var
+block's own definition; 3. the last `:name = value` in the block, above the request; 4. `:var
 name=value` of an Org block; 5. a capture by a request of an earlier block of the same document.
 
 In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` alone refers
@@ -16,8 +16,8 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
 3. what a script of this run set;
-4. `@name = value` in the file: the last one above the end of the request, else the first below,
-   also for what stands in other values; in its own value a name means what it would without it;
+4. `@name = value` in the file: the last above the end of the request, else the first below it, also
+   for names in other values; in its own value, a name means what it would without this definition;
 5. `:var name=value` of an Org block;
 6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.turns`);
    `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;

@@ -48,10 +48,10 @@ def _set(given: Any) -> frozenset[Any]:
 class Helpers:
     """The objects that give variables their values.
 
-    `prompt` asks the user (the question, whether to hide the answer), and returns None if nobody
-    answers. `on_read` is told of each file that a document names, before it is read. `globals_` are
-    the global variables of scripts, None if each document has its own. `user_secrets` are those
-    that the user keeps elsewhere, None if there are none.
+    `prompt` asks the user (the question, whether to hide the answer), and returns None if the user
+    does not answer. `on_read` is called with each file that a document names, before it is read.
+    `globals_` are the global variables of scripts, None if each document has its own.
+    `user_secrets` are the secrets that the user keeps elsewhere, None to use no such secrets.
     """
 
     prompt: Callable[[str, bool], str | None] | None = None
@@ -136,17 +136,17 @@ class Captured:
 
 @attrs.define
 class _Started:
-    """What is made when it is first used, for all blocks of a document."""
+    """Objects that are created on first use, for all blocks of a document."""
 
     engine: Engine | None = None
     dynamic: DynamicContext | None = None
 
 
 class RequestNames:
-    """What the names in a document's requests refer to; this default knows none."""
+    """Resolves names in a document's requests; this default resolves no names."""
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
-        """Return the requests that a name may refer to: itself once answered, and another."""
+        """Return keys of requests that a name may refer to: `using`, once answered, and another."""
         del name, using
         return ()
 
@@ -206,7 +206,7 @@ class Context:
         )
         self.answers = Answers()
         self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
-        """The tokens that the present request carries, by grant and URL; or why there is none."""
+        """The tokens, or errors, of the current request by grant and URL."""
         self._computes = computes
         self._started = _Started()
         self.directory = self.saves_below = inputs.directory
@@ -275,7 +275,7 @@ class Context:
             self._started.engine.close()
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
-        """Ask the user for a value. Raises `OrgrestError` if nobody can be asked."""
+        """Ask the user for a value. Raises `OrgrestError` if that is not possible."""
         given = self.inputs.overrides.get(name)
         if given is None and self.helpers.prompt is not None:
             given = self.helpers.prompt(what, hidden)

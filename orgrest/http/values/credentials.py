@@ -40,7 +40,7 @@ class Credentials:
         self._context = values.context
 
     def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return the value to send for a header of `COMPUTED`, None if there is none, or not yet.
+        """Return the value to send for a header of `COMPUTED`; None for no value, or not yet.
 
         `value` is at `offset`. Raises `ExpansionError`.
         """

@@ -3,7 +3,7 @@
 They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table has
 the syntax of one, its description and its function; `value` finds the row. Each use is computed
 separately, as in those tools. With a seed, all values are reproducible: random values come from a
-generator with that seed, and the clock stands at the beginning of the year 2000 (UTC).
+generator with that seed, and the clock is fixed at the beginning of the year 2000 (UTC).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 
 @attrs.define
 class DynamicContext:
-    """The inputs of dynamic values, besides their arguments.
+    """The inputs of dynamic values, in addition to their arguments.
 
-    `environ` looks up an environment variable, `dotenv` one of the document's `.env` files,
-    `variable` one of the document's own; each returns None if there is none. `project` is the
-    project's folder. `seed` makes the values reproducible. `user_secret` gives what the user keeps
-    elsewhere, None in a dry run.
+    `environ` looks up an environment variable, `dotenv` a variable of the document's `.env` files,
+    `variable` a variable of the document; each returns None if it is not defined. `project` is the
+    project's folder. `seed` makes the values reproducible. `user_secret` returns one of the user's
+    secrets, None in a dry run.
     """
 
     environ: Callable[[str], str | None]
@@ -103,7 +103,7 @@ def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the row for a text, and the match of its pattern; or the reason why there is none."""
+    """Return the row for a text, and the match of its pattern; or why no row matches."""
     text = text.strip()
     for dynamic in DYNAMICS:
         if match := dynamic.pattern.fullmatch(text):
@@ -287,7 +287,7 @@ def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
 
 
 def _named(match: re.Match[str], around: DynamicContext) -> str:
-    """Return a name; `%name` takes it from the variable `name` of the environment."""
+    """Return a name; for `%name`, the value of the environment's variable `name`."""
     name = match["name"]
     if not name.startswith("%"):
         return name

@@ -27,7 +27,7 @@ class Environment:
     ) -> None:
         """Search from `folder` upwards, on first use; secret values are added to `secrets`.
 
-        `environ` tells where the user keeps the secrets of .NET's projects.
+        `environ` locates the user's secrets of .NET projects.
         """
         self._environ = environ or {}
         self.chosen = chosen
@@ -81,7 +81,7 @@ class Environment:
             raise
 
     def _is_certain(self, name: str, found: Setting | None) -> bool:
-        """Tell whether no unreadable file could define another value."""
+        """Return whether no unreadable file could override this value."""
         from orgrest.http.values.environments import SHARED
 
         if found is None or found.file not in self.every.certain:
@@ -113,7 +113,7 @@ class Environment:
         return self._secrets.add(setting.value)
 
     def values(self) -> dict[str, Any]:
-        """Return the variables of the chosen environments as JSON; empty if none is chosen.
+        """Return the variables of the chosen environments as JSON; {} without a choice.
 
         Without those that are null, or whose provider does not give them. Raises `OrgrestError`
         as `setting` does.

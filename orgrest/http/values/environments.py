@@ -18,8 +18,8 @@ Comments and trailing commas are accepted, with a notice in JetBrains' files, si
 reject them. Values of `.env` and `.user` files are secrets if their names suggest it (`..._TOKEN`,
 `PASSWORD` ...). References in values are resolved by the documents' own rules.
 
-A broken file only affects lookups that it might have answered. Files are data: none is executed,
-none may be larger than `LARGEST`, and folders are listed, not walked. JavaScript configurations of
+A broken file only affects lookups that it might have answered. Files are data: they are never
+executed and at most `LARGEST`, and folders are listed, not walked. JavaScript configurations of
 httpyac are not read.
 """
 
@@ -42,7 +42,7 @@ LARGEST: Final = 2**20
 """The maximum number of bytes of an environment file."""
 SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
-"""The environment that httpyac uses if none is chosen."""
+"""The environment that httpyac uses by default."""
 DEFAULT_HEADERS: Final = "$kulalaDefaultHeaders"
 _MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
 _MOST_KNOWN = 10_000  # folders whose contents are cached
@@ -218,7 +218,7 @@ def _look(folders: Sequence[Path]) -> Environments:
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
-    """Merge new values over old ones; JetBrains' objects keep members that a private file lacks."""
+    """Overwrite values; JetBrains' objects keep members that a private file lacks."""
     for name, setting in new.items():
         old = known.get(name)
         if old is not None and name in OBJECTS:
@@ -251,7 +251,7 @@ def _of_key(
 
 
 def mentions(file: Path, word: str) -> bool:
-    """Tell whether a broken file might define a word: its text contains it, or is unknown."""
+    """Return whether a broken file might define a word: its text has it, or cannot be read."""
     try:
         with file.open("rb") as stream:
             return word.encode() in stream.read(_MOST_LOOKED_THROUGH)
@@ -260,12 +260,12 @@ def mentions(file: Path, word: str) -> bool:
 
 
 def dotenv_beside(folder: Path) -> dict[str, str]:
-    """Return the variables of the `.env` file in `folder`; an empty mapping if there is none."""
+    """Return the variables of the `.env` file in `folder`; {} without such a file."""
     return {name: setting.value for name, setting in _dotenv(folder / ".env").items()}
 
 
 def project_folders(folder: Path) -> list[Path]:
-    """Return the folder and its parents up to the project's root, itself if there is none."""
+    """Return a folder and its parents up to the project's root, or just it without a project."""
     folders = []
     for place in (folder, *folder.parents)[:_HIGHEST]:
         folders.append(place)
@@ -337,7 +337,7 @@ PATTERNS: Final = (
     "http-client.env.json.user",
     "http-client.private.env.json",
 )
-"""What the names of environment files match, in any folder."""
+"""Patterns for the names of environment files in any folder."""
 
 
 def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:

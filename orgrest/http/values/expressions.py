@@ -135,7 +135,7 @@ LISP = {
 
 
 def without_lisp(function: str, argument: str | None) -> str | None:
-    """Return the expression equivalent to a call of Emacs Lisp, None if none is known.
+    """Return the expression equivalent to a call of Emacs Lisp, None without a known equivalent.
 
     `argument` is the call's only one, a string in quotes, or None.
     """

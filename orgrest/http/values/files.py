@@ -1,6 +1,6 @@
-"""The files of a document: netrc, env files, and those that it names itself.
+"""The files of a document: netrc, env files, and the files that it names.
 
-It may name those below its folder, and others that the caller allows.
+It may name files below its folder, and others that the caller allows.
 
 If the document is in a repository (`.git`, `.hg`), the files below the repository's root may be
 named, too, except hidden ones (`.git/config`, `.env`). A repository that contains the user's home
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def look_up(path: Path | None, host: str, field: str) -> str:
     """Return the `login`, `account` or `password` that a netrc file has for `host`.
 
-    Raises `OrgrestError` if there is none.
+    Raises `OrgrestError` if the file or the entry is missing.
     """
     import netrc
 
@@ -117,7 +117,7 @@ def locate(
 
 
 def _is_in_project(file: Path, folder: Path) -> bool:
-    """Tell whether a file is below the folder of a document's repository, and not hidden there."""
+    """Return whether a file is in the document's repository and not hidden there."""
     home = Path.home().resolve()
     for place in (folder, *folder.parents):
         if home.is_relative_to(place):

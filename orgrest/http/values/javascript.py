@@ -43,7 +43,7 @@ class Variables(Protocol):
         """Return the source of a name's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Tell whether a name is used in the value of its own definition, which is at `view`."""
+        """Return whether the definition of a name is at `view`, so that its value uses itself."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable."""
@@ -126,7 +126,7 @@ class Expressions:
         others: dict[str, Any],
         got: dict[str, Response],
     ) -> str:
-        """Evaluate with texts, and with the values that they may stand for: both must be equal."""
+        """Evaluate with variables as texts and as parsed values; both results must be equal."""
         found: dict[str, Any] = {}
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:

@@ -155,11 +155,11 @@ GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "Strin
 """The built-in objects whose members may be used without a call or operator: `Math.PI`."""
 
 OBJECTS = frozenset({"$global", "$random"})
-"""What expressions and scripts have besides variables."""
+"""Objects that expressions and scripts can use in addition to variables."""
 
 
 def is_computed(text: str) -> bool:
-    """Tell whether a text in double braces is an expression, whatever its names mean."""
+    """Return whether a text in double braces is an expression, judged by its syntax alone."""
     if text.startswith("$") or "[?" in text:
         return False
     from orgrest.http import responses
@@ -180,7 +180,7 @@ def root_of(text: str) -> str | None:
 
 
 def is_expression(text: str, known: Collection[str]) -> bool:
-    """Tell whether a text is an expression, given these variables."""
+    """Return whether a text is an expression, if the variables `known` are defined."""
     if text in known:
         return False
     first = None if is_computed(text) else root_of(text)

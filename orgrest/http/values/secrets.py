@@ -1,8 +1,8 @@
 """The secrets of a document: texts to mask, and the user's own, which it names.
 
 A value knows the secrets that went into it (`model.Text`), and passes them on to what is computed
-with it. So each part of a request knows its own (`Request.held`), whatever its encoding. A script
-can put what it has read into all that it makes.
+with it. So each part of a request knows its secrets (`Request.held`), in any encoding. A script can
+put a secret that it has read into everything that it returns.
 
 A document names them: `{{$secret github}}`, `secret("github")`.
 
@@ -75,7 +75,7 @@ class Secrets:
         return frozenset().union(*map(self.within, texts))
 
     def add(self, text: str, bound: Bound | None = None) -> str:
-        """Return a text, registered as a secret; the URL of a host alone is none."""
+        """Return a text, registered as a secret; without `bound`, blanks and origins are not."""
         secret = Secret(text, bound)
         if bound is not None:
             self.bound.add(secret)
@@ -121,9 +121,9 @@ def _only_possible(secrets: Iterable[Secret]) -> bool:
 
 
 def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
-    """Return the secrets in a part of a request that a script made of these.
+    """Return the secrets in a part of a request that a script created after reading `secrets`.
 
-    All of it is secret if the script read one for certain.
+    The whole part is secret if the script certainly read a secret.
     """
     secrets = frozenset(secrets)
     return possible(secrets) | ({Secret("")} if not _only_possible(secrets) else frozenset())
@@ -212,7 +212,7 @@ def _entries(text: str) -> list[dict[str, str]]:
 class Provider:
     """A program that keeps secrets: its command, what its output holds, and help for the user.
 
-    `settings` are those of an entry besides `hosts`, `provider` and `key`.
+    `settings` are those of an entry in addition to `hosts`, `provider` and `key`.
     """
 
     command: Callable[[Entry], Sequence[str]]
@@ -250,7 +250,7 @@ class UserSecrets:
     """The secrets of a user for one run, which any of its threads may ask for."""
 
     def __init__(self, path: Path | None) -> None:
-        """Use the list in a file, which need not exist; None means that none is known."""
+        """Use the list in a file, which need not exist; None means that no secrets are listed."""
         self._path = path
         self._lock = threading.RLock()
         self._listed: dict[str, Entry] | None = None
@@ -258,7 +258,7 @@ class UserSecrets:
 
     @classmethod
     def of_user(cls) -> UserSecrets:
-        """Return those of this process's user."""
+        """Return the secrets of this process's user."""
         given = os.environ.get(VARIABLE, "")
         if given:
             return cls(Path(given))
@@ -274,7 +274,7 @@ class UserSecrets:
         return self._entry(name).bound
 
     def value(self, name: str) -> str:
-        """Return a secret; its provider is asked once. Raises OrgrestError if there is none."""
+        """Return a secret; its provider is asked once. Raises OrgrestError if that fails."""
         with self._lock:
             if name not in self._known:
                 try:

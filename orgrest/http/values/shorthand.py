@@ -101,14 +101,14 @@ def header_lines(text: str) -> str:
 
 
 def is_graphql(text: str) -> bool:
-    """Tell whether a text begins as a document of GraphQL does."""
+    """Return whether a text begins like a GraphQL document."""
     return _GRAPHQL.match(text) is not None
 
 
 def graphql(text: str, operation: str = "") -> str:
     """Return the JSON that is sent for a GraphQL document and, below an empty line, its variables.
 
-    `operation` is the document's operation to request, its first one if empty.
+    `operation` is the document's operation to request; its first if empty.
 
     Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
     object.

@@ -237,7 +237,7 @@ def _undone(use: Use) -> str | None:
 def _dynamic(use: Use) -> Found | None:
     if not use.name.startswith("$") or use.name in OBJECTS:
         return None
-    in_run = use.name.startswith("$secret")  # an editor's checks ask nobody for secrets
+    in_run = use.name.startswith("$secret")  # an editor's checks request no secrets
     name = use.name
     if match := _INDIRECT.fullmatch(name):  # of the document's own variables, too
         definition = use.parsed.definition(match["name"])
@@ -415,7 +415,7 @@ def _answer(key: Hashable, context: Context) -> tuple[Request, Response] | None:
 
 
 def is_response(name: str, using: ParsedRequest, context: Context) -> bool:
-    """Tell whether a name refers to a response: the last one, or that of a named request."""
+    """Return whether a name refers to a response: the latest, or that of a named request."""
     return name == "response" or _named_by(name, using, context) is not None
 
 
@@ -424,7 +424,7 @@ def _named_by(name: str, using: ParsedRequest, context: Context) -> Hashable | N
 
 
 def answered(name: str, using: ParsedRequest, context: Context) -> Response | None:
-    """Return the response that a name refers to, None where none came yet."""
+    """Return the response that a name refers to, or None if it has not arrived yet."""
     key = _named_by(name, using, context)
     if key is None:
         exchange = context.answers.last if name == "response" else None
@@ -436,7 +436,7 @@ def answered(name: str, using: ParsedRequest, context: Context) -> Response | No
 def response(name: str, using: ParsedRequest, context: Context) -> Response | None:
     """Return the response that a name refers to, or None in a dry run.
 
-    Raises RequestNeededError if its request was not sent yet, OrgrestError if there is none.
+    Raises RequestNeededError if its request was not sent yet, OrgrestError without a response.
     """
     key = _named_by(name, using, context)
     exchange = context.answers.last if key is None else _answer(key, context)

@@ -70,23 +70,23 @@ class Values:
         self.url: str | None = None
         """Where the request goes, once that is completed."""
         self.blanks = 0
-        """How often a placeholder was used for a value."""
+        """The number of placeholders used for values."""
         self._blank: set[object] = set()  # the values that hold one
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
-        self._log: list[str | None] = []  # what was computed anew at each use, in order
-        self._at = 0  # what comes next of the log
+        self._log: list[str | None] = []  # values that differ at each use, in order
+        self._at = 0  # the next entry of the log
         lengths = parsed.known.lengths
         if parsed.restclient:
             lengths = lengths | context.lengths
         self._lengths = sorted(lengths, reverse=True)
 
     def again(self) -> None:
-        """Begin the completion anew, with all that was computed so far."""
+        """Restart the completion, keeping the values computed so far."""
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Compute a value that is another one at each use, unless an earlier attempt did."""
+        """Compute a value that differs at each use, or return it from an earlier attempt."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -152,24 +152,24 @@ class Values:
         yield source[at:stop], at
 
     def is_defined(self, name: str) -> bool:
-        """Tell whether a variable has a value, or would have one but for a broken file."""
+        """Return whether a variable is defined; one whose lookup fails counts as defined."""
         try:
             return self.find(name) is not None
         except OrgrestError:
             return True
 
     def _has_colon(self, name: str) -> bool:
-        """Tell whether a request file defines a variable as restclient does: `:name = value`."""
+        """Return whether a request file defines a variable as restclient does: `:name = value`."""
         definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Tell whether a name is used in the value of its own definition, which is at `view`."""
+        """Return whether the definition of a name is at `view`, so that its value uses itself."""
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 
     def is_reference(self, text: str, at: int) -> bool:
-        """Tell whether the `:` before `at` refers to a variable that is defined."""
+        """Return whether the `:` before `at` refers to a variable that is defined."""
         return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
 
     def used(self, name: str, offset: int, view: int | None = None) -> str:
@@ -246,7 +246,7 @@ class Values:
         return ExpansionError.at(self.parsed.source, offset, reason, code)
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source of a name's value, None if there is none. Raises `OrgrestError`."""
+        """Return the source of a name's value, None if undefined. Raises `OrgrestError`."""
         found = self._found.get((name, view))
         if found is None:
             found = find(Use(name, self.parsed, self.context, view))

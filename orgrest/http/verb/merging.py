@@ -27,7 +27,7 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method that applies to the last of `levels`, from the top; "" if there is none."""
+    """Return the method for the last of `levels`, which are from the top; "" without a method."""
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
             return level.method

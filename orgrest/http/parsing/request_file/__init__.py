@@ -90,7 +90,7 @@ def parts(text: str) -> list[int]:
 def parse(
     source: Source | str, part: Span | None = None, known: Definitions | None = None
 ) -> Document:
-    """Parse a request file in the tools' common language, or a `part` that can be parsed by itself.
+    """Parse a request file in the tools' common language, or an independent `part` of one.
 
     `known` are the definitions of the whole file. Never raises: errors are in the document's and
     its requests' `problems`.

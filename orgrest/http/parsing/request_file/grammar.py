@@ -1,4 +1,4 @@
-"""The patterns for the lines of request files, and those that tell the dialects apart."""
+"""Patterns for the lines of request files, and patterns that distinguish the dialects."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ _HTTPYAC = re.compile(
 
 
 def is_jetbrains(text: str) -> bool:
-    """Tell whether a request file has syntax of JetBrains' only, and none of httpyac's."""
+    """Return whether a file has syntax that only JetBrains has, and none that only httpyac has."""
     return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None
 
 
 def is_httpyac(text: str) -> bool:
-    """Return whether a request file has syntax of httpyac's only, and none of JetBrains'."""
+    """Return whether a file has syntax that only httpyac has, and none that only JetBrains has."""
     return _HTTPYAC.search(text) is not None and _JETBRAINS.search(text) is None
 
 
 def is_restclient(text: str) -> bool | None:
-    """Tell whether a text's syntax is restclient's; None if it is ambiguous.
+    """Return whether a text's syntax is restclient's; None if it is ambiguous.
 
     Its marks are `:name = value`, `:name` alone on a line, `-> jq-set-var`, a body in `<<END`, and
     a URL that begins with `:name`; a mark of the other tools, such as `@name = value`, takes

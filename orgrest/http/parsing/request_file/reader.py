@@ -37,8 +37,8 @@ _TITLE: Final = re.compile(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(
 class Reader:
     """The state of a pass over a source; `at` is the index of the next line.
 
-    The steps are tried on a line in order: the first one that recognizes it consumes it, and the
-    lines that belong to it.
+    The steps are tried on each line in order: the first step that recognizes it consumes it and
+    the lines that belong to it.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Reader:
 
     @property
     def state(self) -> LineState:
-        """What the next line would belong to."""
+        """The parser's state, which determines what the next line would belong to."""
         region = self.region
         if self.quoted:
             return LineState("quoted")
@@ -103,7 +103,7 @@ class Reader:
         self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def assertion(self, line: Line, text: Template) -> None:
-        """Add the assertion `text`, which stands in `line`, to this region."""
+        """Add the assertion `text`, found in `line`, to this region."""
         from orgrest.http.assertions.reading import read_assertion
 
         found = read_assertion(text, line.span)
@@ -190,8 +190,8 @@ class Reader:
 def _of_document(script: Script) -> Script:
     """Return a script that belongs to no request as one of the document.
 
-    As in httpyac, one for no moment of a request runs once, as does one for the end of its own
-    region, which has no request.
+    As in httpyac, a script without an event runs once, as does a script for the end of its region
+    (which has no request).
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
         return attrs.evolve(script, when="before", runs="once")

@@ -80,7 +80,7 @@ class Region:
         return self.method_span is not None
 
     def is_of_type(self, pattern: re.Pattern[str]) -> bool:
-        """Tell whether its Content-Type matches `pattern`."""
+        """Return whether its Content-Type matches `pattern`."""
         return any(
             isinstance(header, HeaderLine)
             and header.name.text.lower() == "content-type"
@@ -89,7 +89,7 @@ class Region:
         )
 
     def is_unmarked_graphql(self, body: str) -> bool:
-        """Tell whether the body looks like GraphQL, but is marked neither as such nor as text."""
+        """Return whether the body looks like GraphQL but is marked neither as that nor as text."""
         if self.method == "GRAPHQL" or self.is_of_type(GRAPHQL_TYPE) or not GRAPHQL.match(body):
             return False
         marked = any(
@@ -99,7 +99,7 @@ class Region:
         return not (marked or any(one.name == "no-gql-parsing" for one in self.directives))
 
     def is_delimited(self) -> bool:
-        """Tell whether only a separator ends it, as parts of its body may look like requests."""
+        """Return whether only a separator ends it, since its body may have lines like requests."""
         forced = any(one.name == "force-region-delimiter" for one in self.directives)
         return forced or self.is_of_type(MULTIPART)
 

@@ -1,6 +1,6 @@
-"""Lines that a request is made of: its request line, headers and body.
+"""The lines of a request: its request line, headers and body.
 
-Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
+Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def header(reader: Reader, line: Line, text: str) -> bool:
-    """Take a header, or a further line of the URL."""
+    """Read a header, or another line of the URL."""
     region = reader.region
     if not region.begun or region.in_body:
         return False

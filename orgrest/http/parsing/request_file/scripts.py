@@ -81,8 +81,9 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     """Take a script of httpyac's: `{{` alone on a line, up to `}}`.
 
-    One that names no moment runs where it stands: above the request line before the request,
-    below it after the response. `{{+` runs before every request of the file.
+    A script that names no event runs according to its position: before the request if it is above
+    the request line, after the response if it is below. `{{+` runs before every request of the
+    file.
     """
     match = HTTPYAC.fullmatch(text)
     if match is None:
