@@ -244,7 +244,7 @@ class Analysis:
         return [self._files.stamp(file.path) for file in files]
 
     def is_current(self) -> bool:
-        """Tell whether the files that it imports, and those of environments, are unchanged."""
+        """Return whether the files that it imports, and those of environments, are unchanged."""
         if environments.find(self._folder) != self._environments:
             return False
         if self.imports is None:
@@ -287,7 +287,7 @@ class Analysis:
         return None
 
     def is_captured(self, name: str) -> bool:
-        """Tell whether any part captures a variable of this name."""
+        """Return whether any part captures a variable of this name."""
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
@@ -386,7 +386,7 @@ def _settings_of(
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:
-    """Tell whether the parts of a request file mean together what the whole file means."""
+    """Return whether the parts of a request file mean together what the whole file means."""
     if not any(part.reading.is_complete for part in parts):
         return False
     # An assertion may belong to the request above, in another part.

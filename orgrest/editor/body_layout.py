@@ -66,7 +66,7 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
 
 
 def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
-    """Tell whether a request is the same but for its body, if that is `new`."""
+    """Return whether a request is the same but for its body, if that is `new`."""
     body = request.body
     if body is None or body.files or body.file is not None:
         return False

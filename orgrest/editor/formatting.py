@@ -90,7 +90,7 @@ def _touches(edit: Edit, within: Span) -> bool:
 
 
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
-    """Tell whether a region is all that its requests are made of, and nothing else is of it."""
+    """Return whether a region is all that its requests are made of, and nothing else is of it."""
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(one for each in requests for one in each.problems))
     if any(one.code.startswith("unclosed") for one in problems):

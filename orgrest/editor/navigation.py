@@ -93,7 +93,7 @@ def _linked(
 
 
 def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
-    """Tell whether a text has variables."""
+    """Return whether a text has variables."""
     found = references(
         template.text,
         0,

@@ -371,15 +371,15 @@ class ParsedRegion:
         return reading.last_known[1]
 
     def sets(self, name: str) -> bool:
-        """Tell whether the region's own text sets a variable of this name."""
+        """Return whether the region's own text sets a variable of this name."""
         return name in self.reading.set
 
     def captures_above(self, name: str) -> bool:
-        """Tell whether an earlier block captures a variable of this name."""
+        """Return whether an earlier block captures a variable of this name."""
         return self._captured.first.get(name, self.index) < self.index
 
     def knows(self, name: str) -> bool:
-        """Tell whether a variable of this name may be used in the region."""
+        """Return whether a variable of this name may be used in the region."""
         return name in self._own or self.captures_above(name)
 
     @property

@@ -133,7 +133,7 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Tell whether an offset of an Org text is between the lines of a block."""
+    """Return whether an offset of an Org text is between the lines of a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":

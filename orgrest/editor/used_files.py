@@ -161,7 +161,7 @@ class Described:
 
 
 def _is_current(given: Description | OrgrestError) -> bool:
-    """Tell whether none of the files to which a description refers has changed."""
+    """Return whether none of the files to which a description refers has changed."""
     from orgrest.description.nodes import stamp
 
     if isinstance(given, OrgrestError):

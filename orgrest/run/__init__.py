@@ -1,1 +1,1 @@
-"""Evaluating documents: Settings, made once; a Plan, what is to be done; a Run, which does it."""
+"""Evaluating documents: a Run carries out the Plan of a document, according to its Settings."""

@@ -1,11 +1,11 @@
-"""Compares responses: two of the history, one with the result in its document, or two results.
+"""Compares responses: two from the history, one with the result in its document, or two results.
 
-Responses that are kept are compared by structure if they are JSON, other text by lines. A body that
-was kept only in part is never said to be the same: its digest decides.
+Responses from the history are compared by structure if they are JSON, and line by line otherwise. A
+body that was only kept in part never counts as equal by its text: its digest decides.
 
-Results are compared as they stand in a document, except for volatile parts. Dates and durations may
-always differ; `:volatile` names more: headers, jq paths such as `.id`, and patterns between
-slashes. What came of assertions is told by itself and not compared.
+Results are compared as written in the document, except for volatile parts. Dates and durations may
+always differ; `:volatile` lists more: headers, jq paths such as `.id`, and patterns between
+slashes. Outcomes of assertions are reported separately and not compared.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _REPLACED = "..."
 
 @attrs.frozen
 class Difference:
-    """A place in which two responses differ, and what each has there, as JSON; None for nothing.
+    """A place where two responses differ, with both values as JSON; None for a missing value.
 
-    `lines` are the difference of two texts, as a unified diff.
+    `lines` are the unified diff of two texts.
     """
 
     place: str
@@ -96,8 +96,8 @@ def compare(
 def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
     """Return how the last response of a record differs from a document's result `text`.
 
-    Compared are the body, if that has text, and the status, if the result shows it. Raises
-    OrgrestError if there is nothing to compare.
+    The body is compared, and the status if the result shows it. Raises OrgrestError if the request
+    was not answered, or if the body is binary or was only kept in part.
     """
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
@@ -213,9 +213,9 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    """Yield the differences of two lists: those of the items between what both begin and end with.
+    """Yield the differences of two lists, ignoring their common beginning and end.
 
-    If one was inserted or removed, the items behind it are compared with their own old ones.
+    If an item was inserted or removed, the items after it are thus compared with their old values.
     """
     texts = [[json.dumps(item, sort_keys=True) for item in one] for one in (old, new)]
     shorter = min(len(old), len(new))
@@ -235,7 +235,7 @@ def _shown(value: Any) -> str | None:
 
 @attrs.frozen
 class Volatile:
-    """What may differ between two results: headers by name, jq paths, patterns."""
+    """The parts in which two results may differ: headers by name, jq paths, patterns."""
 
     headers: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -256,10 +256,10 @@ class Volatile:
 
 
 def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
-    """Return the differences of two results as lines, () if there are none.
+    """Return the differences of two results as lines; () if they are equal.
 
-    Results are texts of a document, as they stand there. Raises OrgrestError if a jq path or a
-    pattern is none.
+    `old` and `new` are results as written in a document. Raises OrgrestError if a jq path or a
+    pattern is invalid.
     """
     if old == new:
         return ()
@@ -290,7 +290,7 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
 
 
 def inside(text: str) -> str:
-    """Return the text of a result without what Org puts around it, where that is all of it."""
+    """Return a result without Org's block or colons, if they enclose all of it."""
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
         text = unescape(block[1]).strip("\n")

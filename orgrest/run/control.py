@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from orgrest.http.transport.client import Client
 
 TEARDOWN = 30.0
-"""The seconds that teardowns may take when the run is over."""
+"""The time limit of teardowns after the end of the run, in seconds."""
 
 
 class Control:
-    """Tells whether a run goes on; thread-safe.
+    """Decides whether a run continues; thread-safe.
 
-    An interruption aborts requests in progress at once, but for those of teardowns: these have a
-    client of their own.
+    An interruption immediately aborts requests in progress, except those of teardowns, which have
+    a separate client.
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
@@ -33,31 +33,31 @@ class Control:
         self._teardown_client: Client | None = None
         self.abandoned = False
         self.telling = threading.RLock()
-        """Held while a request is recorded; nothing is, once the run is `abandoned`."""
+        """Held while a request is recorded; nothing is recorded once the run is `abandoned`."""
 
     @property
     def why(self) -> str:
-        """Why no further request may be sent; empty while the run goes on."""
+        """Why no more requests may be sent; empty while the run continues."""
         return self.budget.spent
 
     def stop(self, why: str) -> None:
-        """Send no further request; those in progress are completed."""
+        """Send no more requests; those in progress are completed."""
         self.budget.stop(why)
 
     def interrupt(self) -> None:
-        """Send no further request, and abort those in progress."""
+        """Send no more requests, and abort those in progress."""
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
         children.end()
 
     def abandon(self) -> None:
-        """Let no job record anything any more."""
+        """Prevent the jobs from recording anything from now on."""
         with self.telling:
             self.abandoned = True
 
     def teardown_client(self) -> Client:
-        """Return the client of all teardowns, which goes on when the run is over."""
+        """Return the client of all teardowns, which still sends after the end of the run."""
         with self.telling:
             if self._teardown_client is None:
                 budget = Budget(seconds=TEARDOWN, after=self.budget)

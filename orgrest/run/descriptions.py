@@ -1,8 +1,8 @@
-"""The OpenAPI descriptions of a run: each exchange is checked against its one, and counted.
+"""The OpenAPI descriptions of a run: each exchange is checked against its description and counted.
 
-A request's description is that of the last line `# @openapi FILE` above its end, else the header
-argument `:openapi`, else the one that the run was started with. `no` is none. With `auto` it is one
-beside the document that describes the request.
+A request's description comes from the last line `# @openapi FILE` above its end, else from the
+header argument `:openapi`, else from the options of the run. `no` means no description, `auto` a
+description beside the document that describes the request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARK = "@openapi"
 
 @attrs.define
 class Exercised:
-    """How often an operation was answered, with which statuses, and how often not as described."""
+    """Counts of an operation's responses: in total, by status, and those not as described."""
 
     requests: int = 0
     failed: int = 0
@@ -43,7 +43,7 @@ class Exercised:
 
 @attrs.frozen
 class _Known:
-    """A description, its schemas, and what was exercised of it; `foreign` is what it lacks."""
+    """A description, its schemas and request counts; `foreign` counts undescribed requests."""
 
     description: Description
     schemas: Schemas
@@ -52,9 +52,10 @@ class _Known:
 
 
 class Descriptions:
-    """The descriptions that a run has read, which its threads share; `default` is the run's own.
+    """The descriptions that a run has read, shared by its threads; `default` is the run's option.
 
-    `inputs` tell which files may be read beside the default one, and `on_read` is told of them.
+    `inputs` decide which files the default description may refer to, and `on_read` is called with
+    the path of each.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Descriptions:
         inputs: Inputs | None = None,
         on_read: Callable[[Path], None] | None = None,
     ) -> None:
-        """Begin with the default one read, if there is one. Raises OrgrestError if it cannot be."""
+        """Read the default description, if any. Raises OrgrestError if it cannot be read."""
         self._lock = threading.Lock()
         self._read: dict[Path, _Known | OrgrestError] = {}
         self._told: set[Path] = set()
@@ -78,7 +79,7 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Tell whether a request may have a description."""
+        """Return whether a request may have a description."""
         return bool(self._default or "openapi" in arguments or _MARK in parsed.source.text)
 
     def verdict(
@@ -88,9 +89,9 @@ class Descriptions:
         arguments: Arguments,
         exchange: tuple[Request, Response],
     ) -> tuple[Verdict | None, list[str]]:
-        """Return whether an exchange is as described, and what of it is not checked.
+        """Return whether an exchange is as described, and notes about parts that are not checked.
 
-        The verdict is None if there is no description for it.
+        The verdict is None if the exchange has no description.
         """
         place = parsed.source.position(parsed.span.start)
         verdict = Verdict(
@@ -119,7 +120,7 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict by the description beside the document, which is about the request."""
+        """Return the verdict by the description beside the document that covers the request."""
         from orgrest.description.beside import beside
 
         request, notes, found = exchange[0], [], False
@@ -198,7 +199,7 @@ class Descriptions:
         ), notes
 
     def _undescribed(self, known: _Known, request: Request, verdict: Verdict) -> Verdict:
-        """Return the verdict on a request of no operation, and count it."""
+        """Return the verdict on a request that matches no operation, and count it."""
         from urllib.parse import urlsplit
 
         from orgrest.rendering.masking import mask
@@ -215,7 +216,7 @@ class Descriptions:
         return attrs.evolve(verdict, name=name, reason=reason)
 
     def coverage(self) -> list[dict[str, Any]]:
-        """Return, for each description, its operations and how often each was exercised."""
+        """Return, for each description, its operations with the number of requests to each."""
         with self._lock:
             every = [one for one in self._read.values() if isinstance(one, _Known)]
             return [
@@ -244,6 +245,6 @@ class Descriptions:
 
 
 def _unseen(described: list[str], seen: set[int]) -> list[str]:
-    """Return the statuses that are described, and which no response had."""
+    """Return the described statuses that no response had."""
     texts = {str(one) for one in seen} | {f"{one // 100}XX" for one in seen}
     return [one for one in described if one.upper() not in texts and one != "default"]

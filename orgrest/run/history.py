@@ -1,13 +1,13 @@
-"""The history: what earlier runs sent and got, kept in the user's cache folder.
+"""The history: requests and responses of earlier runs, kept in the user's cache folder.
 
-Each run that sends something has a file of its own there, so concurrent runs cannot damage each
-other's: a line of JSON for the run, then one for each outcome as it comes, the records of reports
-(`record`: without secrets, bodies cut). Only the user may read them. Their number and size
-are bounded: a new file removes the oldest ones. A file that cannot be written ends the history of
-that run, with a line for the user, and never the run.
+Each run that sends something has its own file, so concurrent runs cannot damage each other's: a
+line of JSON for the run, then a line for each outcome as it arrives, in the format of reports
+(`record`: without secrets, bodies cut). Only the user may read the files. Their number and size are
+bounded: creating a file removes the oldest. If a file cannot be written, the history of that run
+ends with a message to the user; the run itself continues.
 
 The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). `ORGREST_HISTORY`
-names another one, or is `off`.
+names another folder, or is `off`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ MOST_RUNS = 200
 MOST_BYTES = 64 * 2**20
 """The maximum number and total size of the files; the last run is kept in any case."""
 MOST_OF_RUN = 8 * 2**20
-"""How many bytes of one run are kept; what follows is not."""
+"""The maximum number of bytes kept of one run; later outcomes are dropped."""
 _NAME = re.compile(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
 _LONGEST_LINE = 2 * MOST_OF_RUN
 
 
 def folder() -> Path | None:
-    """Return the folder of the history, None if it is off. Raises OrgrestError if none is known."""
+    """Return the folder of the history; None if it is off. Raises OrgrestError if it is unknown."""
     given = os.environ.get(VARIABLE, "")
     if given == "off":
         return None
@@ -61,9 +61,9 @@ def folder() -> Path | None:
 
 
 class History:
-    """The history of one run, which any thread may write; its file is created with its first line.
+    """The history of one run; thread-safe. Its file is created with its first line.
 
-    `notify` gets one line if it cannot be kept.
+    `notify` gets one line if the history cannot be written.
     """
 
     def __init__(self, notify: Callable[[str], None]) -> None:
@@ -75,7 +75,7 @@ class History:
         self._ended = False
 
     def keep(self, outcome: Outcome, document: str) -> None:
-        """Keep what was sent for an outcome, of the file `document`; nothing if nothing was."""
+        """Record an outcome of the file `document`, if anything was sent for it."""
         if self._ended or not (outcome.exchanges or outcome.broken):
             return
         with self._lock:
@@ -130,7 +130,7 @@ class History:
         return number
 
     def _write(self, line: bytes, number: int) -> None:
-        """Append a line; of one that does not fit on the disk nothing is left."""
+        """Append a line; if the disk is full, the partial line is removed."""
         try:
             written = os.write(number, line)
             if written < len(line):
@@ -161,7 +161,7 @@ def _files(place: Path) -> list[tuple[str, int]]:
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until the others, with room for this run, are within the limits."""
+    """Remove the oldest files until the rest, plus room for this run, is within the limits."""
     others = [one for one in _files(place) if one[0] != own]
     count, size = len(others) + 1, sum(one[1] for one in others) + MOST_OF_RUN
     for name, bytes_ in others:
@@ -176,7 +176,7 @@ def _prune(place: Path, own: str) -> None:
 class KeptRun:
     """A run of the history: its id, when it started, the folder it was started in, its records.
 
-    `cut` tells that it sent more than was kept.
+    `cut`: whether it sent more than was kept.
     """
 
     id: str
@@ -192,9 +192,9 @@ class KeptRun:
 
 
 def runs() -> Iterator[KeptRun]:
-    """Yield the runs of the history, the last one first. Raises OrgrestError.
+    """Yield the runs of the history, the latest first. Raises OrgrestError.
 
-    Lines cut off by a kill or a full disk are left out, and so are runs removed meanwhile.
+    Lines cut off by a kill or a full disk are omitted, and so are runs removed in the meantime.
     """
     place = folder()
     if place is None:
@@ -236,10 +236,10 @@ def _read(name: str, data: bytes) -> KeptRun | None:
 
 
 def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
-    """Return a run by its id, the beginning of it, or its number from the last one (1).
+    """Return a run by its id, a prefix of its id, or its number, counted from the latest run (1).
 
-    `among` has the runs that are numbered, the last one first. Raises OrgrestError if none has
-    this id or number, or several have.
+    `among` are the numbered runs, the latest first. Raises OrgrestError if no run, or more than
+    one, has this id or number.
     """
     if which.isdecimal() and len(which) < 5:
         for number, one in enumerate(among, 1):

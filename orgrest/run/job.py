@@ -1,4 +1,4 @@
-"""The request being built: one mutable value, on which the stages of a run work in turn."""
+"""The request being built: a mutable object that the stages of a run modify in turn."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
-"""How many seconds a document may make a run without a time limit wait."""
+"""The longest wait, in seconds, that a document may cause in a run without a time limit."""
 
 
 @attrs.define
 class Logged:
-    """What scripts logged, tested, and whether they cancelled their request."""
+    """The log and tests of scripts, and whether they cancelled their request."""
 
     notes: list[str] = attrs.field(factory=list)
     tests: list[Verdict] = attrs.field(factory=list)
     cancelled: bool = False
 
     def take(self, others: Logged) -> None:
-        """Add what other scripts logged and tested."""
+        """Add the log and tests of other scripts."""
         self.notes += others.notes
         self.tests += others.tests
 
 
 @attrs.define(eq=False)
 class Work:
-    """What the jobs of one run share.
+    """The state that the jobs of one run share.
 
-    `client` is None where nothing is sent, `file` is what messages call the document. `tokens` were
-    asked for with requests that the last of `asked` lists: that of the job under way. `sent_at` has
-    the times of requests by slot of `@ratelimit`; `ran` is what came of the scripts that run once,
-    of which `pending` is to be reported with the next request.
+    `client` is None where nothing is sent; `file` is the document's name in messages. The requests
+    for `tokens` are listed in the last list of `asked`, which belongs to the current job. `sent_at`
+    has the times of requests by slot of `@ratelimit`; `ran` has the results of the scripts that run
+    once, of which `pending` are reported with the next request.
     """
 
     settings: Settings
@@ -83,7 +83,7 @@ class Work:
         return cls(settings, services, client, cookies, results, file)
 
     def get_token(self, needed: TokenNeededError) -> tuple[Token, Bound | None]:
-        """Return the token that a request needs. Raises OrgrestError if there is none."""
+        """Return the token that a request needs. Raises OrgrestError if it cannot be obtained."""
         if self.tokens is None:
             from orgrest.run.token_requests import TokenRequests, identity
 
@@ -104,7 +104,7 @@ class Work:
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait as a document asks, unless this is a dry run. Raises EvaluationError."""
+        """Wait, as requested by a document, except in a dry run. Raises EvaluationError."""
         if self.settings.dry_run:
             return
         self._slept += length
@@ -121,14 +121,14 @@ class Work:
 
 @attrs.define(eq=False)
 class Job:
-    """A task being done: its present request, and its results so far.
+    """A task in progress: its current request, and its results so far.
 
-    `parsed` is the request as scripts left it, `context` the one of its turn, `values` are those of
-    its variables, `defined` those of definitions that its scripts saw, `held` the secrets in
-    the parts that scripts made. `attempts` are those of the request being sent, `asked` the
-    requests of tokens and of scripts that no exchange has yet. Its tests begin at `tested`.
-    `features` are those of the request that stages are for; one that is `declined` is not sent.
-    `unsent` has the reasons of those that were declined.
+    `parsed` is the request as scripts changed it, `context` that of its turn, `values` are those of
+    its variables, `defined` the values of definitions that its scripts saw, `held` the secrets in
+    the parts that scripts created. `attempts` are those of the current request, `asked` the
+    requests for tokens and by scripts that are not part of an exchange yet. Its tests begin at
+    `tested`. `features` are the features of the request that select stages; a request that is
+    `declined` is not sent. `unsent` has the reasons for declined requests.
     """
 
     work: Work
@@ -177,7 +177,7 @@ class Job:
         self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
-        """Note that the request is not sent, and why."""
+        """Record that the request is not sent, and why."""
         self.declined = True
         self.unsent.append(reason)
 
@@ -195,13 +195,13 @@ class Job:
 
     @property
     def sent(self) -> tuple[Request, Response]:
-        """The request and its response, behind the stage that sends it."""
+        """The request and its response; only valid after the stage that sends it."""
         assert self.request is not None  # noqa: S101 - the order of the stages
         assert self.response is not None  # noqa: S101 - the order of the stages
         return self.request, self.response
 
     def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
-        """Take the last attempt for the exchange."""
+        """Add the last attempt as an exchange, with the earlier attempts in its `earlier`."""
         *others, last = self.attempts
         earlier = [*self.asked]
         for one in others:
@@ -214,7 +214,7 @@ class Job:
         self.asked.clear()
 
     def outcome(self) -> Outcome:
-        """Return its outcome; what was asked for a request that was skipped then is in it, too."""
+        """Return its outcome, including token and script requests of a request skipped later."""
         task, reason, unsent = self.task, None, self.unsent
         if not self.exchanges and unsent:
             error = EvaluationError("; ".join(dict.fromkeys(unsent)))

@@ -1,11 +1,11 @@
-"""Logins that outlive a run: what a person allowed is in a file, their tokens in the keychain.
+"""Logins that outlive a run: permissions in files, tokens in the keychain.
 
-Each login has a file of its own in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`): of
-which server and client it is, which documents may use it, and where these may send its token. Only
-the user may read it. The tokens are in the system's keychain, by `keyring`, if that is installed
-and has one. Else nothing is kept: a file encrypted with a key that lies beside it hides nothing.
+Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`): its
+server and client, the documents that may use it, and where these may send its token. Only the user
+may read it. The tokens are in the system's keychain, by `keyring`, if that is installed and has a
+keychain. Otherwise nothing is kept: encryption with a key stored next to the file protects nothing.
 
-`ORGREST_LOGINS` is `off`, or names a folder: then the tokens are in its files, too, as they are.
+`ORGREST_LOGINS` is `off`, or names a folder: its files then contain the tokens, too, unencrypted.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _PAUSE = 0.05
 
 
 class LoginStore:
-    """The kept logins by their keys, 32 hexadecimal digits each; `keychain` keeps their tokens.
+    """The kept logins by their keys, 32 hexadecimal digits each; `keychain` stores their tokens.
 
-    Without that, the tokens stand in the files. What cannot be read counts as not kept.
+    Without a keychain, the tokens are in the files. Unreadable logins count as missing.
     """
 
     def __init__(self, folder: Path, keychain: Any | None) -> None:
@@ -46,9 +46,9 @@ class LoginStore:
 
     @classmethod
     def of_user(cls) -> LoginStore | None:
-        """Return that of this process's user, None if they want none.
+        """Return the store of this process's user; None if it is turned off.
 
-        Raises OrgrestError if there is no place for one.
+        Raises OrgrestError if there is no keychain, or the configured folder is not absolute.
         """
         given = os.environ.get(VARIABLE, "")
         if given == "off":
@@ -64,7 +64,7 @@ class LoginStore:
         return cls(_default_folder(), keychain)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Return what is kept of a login, with its `token` if there is one; None if nothing is."""
+        """Return a kept login, with its `token` if there is one; None if it is not kept."""
         try:
             with (self._folder / f"{key}.json").open("rb") as stream:
                 found = json.loads(stream.read(_LARGEST))
@@ -77,7 +77,7 @@ class LoginStore:
         return found
 
     def write(self, key: str, login: dict[str, Any]) -> None:
-        """Keep a login. Raises OrgrestError if that fails: then nothing of its token is kept."""
+        """Store a login. Raises OrgrestError if that fails; its token is then not stored."""
         told = {"login": FORMAT, **login}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,15 +90,15 @@ class LoginStore:
             raise
         except OSError as error:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
-        except Exception as error:  # whatever a keychain's module raises
+        except Exception as error:  # keychain modules raise exceptions of any type
             raise OrgrestError(f"the keychain refuses: {error}") from None
 
     @contextlib.contextmanager
     def locked(self, key: str) -> Iterator[None]:
         """A context in which no other process refreshes a login.
 
-        Without locks (on Windows, and some file systems), and where another process holds it for
-        more than a minute, it goes on.
+        It is entered without the lock if there are no locks (on Windows, and some file systems) or
+        if another process holds the lock for more than a minute.
         """
         try:
             import fcntl
@@ -164,7 +164,7 @@ def _default_folder() -> Path:
 
 
 def _keychain() -> Any | None:
-    """Return the system's keychain, or what the user chose for it in keyring; None without one."""
+    """Return the system's keychain, or the one configured in keyring; None if there is neither."""
     try:
         from keyring import core
 

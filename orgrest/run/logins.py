@@ -1,12 +1,12 @@
-"""Logins: tokens for which a person signed in, and what that person allows documents with them.
+"""Logins: tokens for which a user signed in, and the user's permissions for documents to use them.
 
-A document chooses the server, the client, and where its requests go, and it may be anybody's. So a
-person is asked, once for each document and each origin that it sends the token to, and what they
-allowed binds the token (`model.Bound`): it goes nowhere else, in whatever form. A document that
-names the same server and client gets the same login, once the person allowed that, too.
+A document chooses the server, the client, and where its requests go, and it may come from anyone.
+So the user is asked once for each document and each origin that it sends the token to, and their
+answers bind the token (`model.Bound`): it goes nowhere else, in any form. A document that names the
+same server and client gets the same login, once the user allowed that, too.
 
-Where there is no person (`Person` is None), a login that is kept and allowed is used, and
-refreshed; nothing else is.
+Without a user to ask (`Person` is None), only logins that are kept and allowed are used and
+refreshed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Person:
-    """Who can be asked, told a text, and shown a page in a browser, which tells whether it opened.
+    """A user who can answer questions, read messages and be shown a page in a browser.
 
-    What documents and servers say in these texts is made visible before it is shown.
+    Control characters from documents and servers are escaped before these texts are shown.
     """
 
     _ask: Callable[[str], bool]
@@ -41,7 +41,7 @@ class Person:
     _open: Callable[[str], bool]
 
     def confirm(self, question: str) -> bool:
-        """Return whether the person says yes."""
+        """Return whether the user agrees."""
         return self._ask(_visible(question))
 
     def tell(self, text: str) -> None:
@@ -49,7 +49,7 @@ class Person:
         self._tell(_visible(text))
 
     def open(self, url: str) -> bool:
-        """Show a page in the person's browser, and tell whether one was started."""
+        """Show a page in the user's browser; return whether a browser was started."""
         from orgrest.http.auth.oauth2 import is_page
 
         return is_page(url) and self._open(url)
@@ -63,10 +63,10 @@ def _visible(text: str) -> str:
 
 @attrs.frozen
 class Use:
-    """The use of a token: by a document, and where to, as an origin.
+    """A use of a token: the document, and the origin that the token is sent to.
 
-    `document` is the path of the document; `kept` tells that this is a file, for which it may be
-    remembered what the person allowed.
+    `document` is the path of the document; `kept` is whether that is a file, so that the user's
+    permission may be remembered for it.
     """
 
     document: str
@@ -76,7 +76,7 @@ class Use:
 
 @attrs.define
 class _Login:
-    """A login: the uses of it that are allowed, and its token, if there is one."""
+    """A login: its allowed uses, and its token, if there is one."""
 
     allowed: dict[Use, None] = attrs.field(factory=dict)
     token: Token | None = None
@@ -95,7 +95,7 @@ def _of_user() -> LoginStore | None:
 
 
 class Logins:
-    """The logins of a process, which any of its threads may use; the kept ones are of its user."""
+    """The logins of a process; thread-safe. Kept logins belong to the user of the process."""
 
     def __init__(
         self,
@@ -113,9 +113,9 @@ class Logins:
     def token(
         self, grant: Grant, use: Use, person: Person | None, steps: Steps
     ) -> tuple[Token, Bound]:
-        """Return a valid token for a use of it, and what binds it; one thread signs in at a time.
+        """Return a valid token for a use, and its binding; one thread signs in at a time.
 
-        Raises OrgrestError if the person does not allow that, or is not there to be asked.
+        Raises OrgrestError if the user does not allow the use, or if there is no user to ask.
         """
         from orgrest.http.auth.flows import issue
 
@@ -138,9 +138,9 @@ class Logins:
     def renew(
         self, grant: Grant, refused: str, person: Person | None, steps: Steps
     ) -> Token | None:
-        """Return a token in the place of one that a server refused, None if nobody gives one.
+        """Return a replacement for a token that a server refused; None if there is no other.
 
-        Then the login is forgotten: the next run signs in.
+        In that case the token is dropped: the next run signs in.
         """
         with self._lock:
             login = self._known(grant)
@@ -151,7 +151,7 @@ class Logins:
             return login.token
 
     def _refresh(self, grant: Grant, login: _Login, person: Person | None, steps: Steps) -> None:
-        """Refresh a token, or drop it if the server does not; one process does so at a time."""
+        """Refresh a token, or drop it if the server refuses; one process does so at a time."""
         from orgrest.http.auth.tokens import refreshed
 
         store, old = self._store, login.token
@@ -166,7 +166,7 @@ class Logins:
                 login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
-        """Take a token that another process has got meanwhile; tell whether there is one."""
+        """Use a token that another process got in the meantime; return whether there is one."""
         again = _read(self._store, grant)
         if again is None or again.token is None or again.has_expired(self._clock()):
             return False
@@ -205,7 +205,7 @@ class Logins:
 
 
 def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> None:
-    """Ask a person whether a use is allowed. Raises OrgrestError if it is not."""
+    """Ask the user whether a use is allowed. Raises OrgrestError if it is not."""
     from orgrest.http.auth.oauth2 import origin
 
     at, gives = origin(grant.page), origin(grant.token_url)
@@ -253,7 +253,7 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return what makes two grants one login: all of it but its secrets and the redirect."""
+    """Return the fields by which two grants share a login: all but the secrets and the redirect."""
     return {
         "flow": grant.flow,
         "page": grant.page,
@@ -290,7 +290,7 @@ def _written(grant: Grant, login: _Login) -> dict[str, Any]:
 
 
 def _read(store: LoginStore | None, grant: Grant) -> _Login | None:
-    """Return what is kept of a login; None if nothing is, or nothing that this program wrote."""
+    """Return a kept login; None if it is not kept, or not in a form that this program wrote."""
     found = None if store is None else store.read(_key(grant))
     if found is None or {name: found.get(name) for name in _identity(grant)} != _identity(grant):
         return None

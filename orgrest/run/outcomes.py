@@ -37,7 +37,7 @@ class EvaluationError(OrgrestError):
 
 
 Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
-"""Why something went over the wire beside what a document asks for."""
+"""Why something was sent in addition to the requests of a document."""
 
 
 @attrs.frozen
@@ -46,9 +46,9 @@ class Exchange:
 
     In a dry run, `variables` are those that it uses. `tests` are the verdicts of its assertions and
     of the tests in its scripts. It is the `number`-th that the run sent, at `started` (Unix time);
-    `error` is why there is no response. `earlier` is what else went over the wire for it, in order,
-    each for its `reason`: requests of tokens and of scripts, attempts before the last one, and the
-    redirects and challenges that led to `sent`, the request that got the response.
+    `error` is why there is no response. `earlier` has the other exchanges that were needed for it,
+    in order, each with its `reason`: requests for tokens and by scripts, attempts before the final
+    attempt, and the redirects and challenges that led to `sent`, the request that got the response.
     """
 
     request: Request
@@ -71,7 +71,7 @@ class Exchange:
         response: Response | None = None,
         error: TransportError | None = None,
     ) -> Exchange:
-        """Return the exchange of a request, which went over the wire in these hops."""
+        """Return the exchange of a request that was sent in these hops."""
         if not hops:
             return cls(request, error=error)
         every = [
@@ -96,7 +96,7 @@ class Exchange:
 
     @property
     def attempts(self) -> int:
-        """How often it was sent."""
+        """The number of times that it was sent."""
         return sum(one.reason == "attempt" for one in self.earlier) + 1
 
 
@@ -108,10 +108,9 @@ def _led_on(hop: Exchange) -> Reason:
 
 @attrs.frozen(eq=False)
 class Placing:
-    """How a result was placed, for an editor whose text may have changed since.
+    """A record of where a result was placed, for an editor whose text may have changed since.
 
-    `start` is the offset of its block in the text that was to be evaluated, `kind` and `name` are
-    the block's.
+    `start` is the offset of its block in the evaluated text, `kind` and `name` are the block's.
     """
 
     start: int
@@ -120,9 +119,9 @@ class Placing:
     _make: Callable[[Document, Block], Edit]
 
     def edit(self, document: Document, block: Block) -> Edit:
-        """Return the edit that puts the result in below `block` of `document`.
+        """Return the edit that inserts the result below `block` of `document`.
 
-        Raises EvaluationError if it would close something that is open above it.
+        Raises EvaluationError if the result would close an element that is open above it.
         """
         edit = self._make(document, block)
         opened = closes(document, edit, block)
@@ -139,14 +138,14 @@ class Outcome:
     """The outcome of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
 
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
-    is the text that the result replaced, and the result, and `placing` how that was done; None
-    where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
-    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is the
-    imported file that contains it, None for the document itself. `needed` are requests that were
-    sent for it and are reported only here. `title` is its method and URL as they are written, where
-    these are known. `secrets` must be masked in whatever is shown of this. `task` is what was to be
-    sent, for a `step` of the plan; None for what is none of its. It `began` at a Unix time, and
-    took `duration` seconds.
+    is the pair of the replaced text and the result, and `placing` how the result was placed; both
+    are None if nothing was placed. `volatile` is what may differ between the two texts. `tests` are
+    those of all exchanges. `broken` is the exchange that a failure ended, if one had begun. `file`
+    is the imported file that contains it, None for the document itself. `needed` are requests that
+    were sent for it and are reported only here. `title` is its method and URL as written, if known.
+    `secrets` must be masked in all output. `task` is the task that was to be sent for the `step` of
+    the plan; each is None if there is no such task or step. It `began` at a Unix time, and took
+    `duration` seconds.
     """
 
     line: int
@@ -172,7 +171,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
-        """The outcome in the words of all reports; ``failed`` is that of an assertion."""
+        """The outcome in the terms of reports; ``failed`` means that an assertion failed."""
         if self.state == "failed":
             return "error"
         if not any(one.response is not None for one in self.exchanges):
@@ -181,11 +180,11 @@ class Outcome:
 
     @property
     def unexpected(self) -> list[int]:
-        """The statuses of 400 and above that no test is about."""
+        """The statuses of 400 and above in exchanges without a test about the status."""
         return [one.unexpected_status for one in self.exchanges if one.unexpected_status]
 
     def fails(self, *, strictly: bool) -> bool:
-        """Return whether it is an error or, `strictly`, a failed assertion or such a status."""
+        """Return whether it is an error or, `strictly`, has a failed test or unexpected status."""
         if not strictly:
             return self.state == "failed"
         return self.verdict in ("error", "failed") or bool(self.unexpected)
@@ -203,9 +202,9 @@ class Outcome:
 class Task:
     """A block, or a request of a request file, parsed and ready to be sent.
 
-    `id` tells it from all others. A `block` is the one of the text that was to be evaluated. `file`
-    is the one that it stands in, None for the document's own. `needed` are requests that are sent
-    before, or why there is none. With `turns`, it stands for those of a loop, or of a condition.
+    `id` is unique. A `block` is that of the evaluated text. `file` is the imported file that
+    contains it, None for the document itself. `needed` are requests to send before it, or the
+    errors if they do not exist. With `turns`, it represents the turns of a loop or condition.
     """
 
     id: StepId
@@ -224,7 +223,7 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return the error with which a step failed, with a position: this one, if it has none."""
+    """Return the error of a failed step with a position: its own, else this file and line."""
     found = explained(error)
     if found.line is None:
         found.file, found.line = file, line

@@ -1,7 +1,7 @@
-"""The plan of a run: its steps in order, each with an identity of its own.
+"""The plan of a run: its steps in order, each with a unique identity.
 
-Dry runs and runs do these steps; code lenses, diagnostics and test explorers list them. A run of
-tests chooses among them, and does its setup before and its teardown after the rest.
+Dry runs and runs carry out these steps; code lenses, diagnostics and test explorers list them. A
+run of tests chooses among them, with the setup before and the teardown after the rest.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from orgrest.model import OrgrestError
 
 Part = Literal["setup", "request", "teardown"]
-"""When a step is done in a run of tests."""
+"""The part of a run of tests to which a step belongs."""
 
 
 @attrs.frozen
 class StepId:
     """The identity of a step: its position, never its name.
 
-    `file` is the document's, `start` the offset of the request or block in its text as it was read
-    first. `turn` counts the turns of a loop, from 0; `runs` are the offsets of the `run` lines that
-    lead to it, the outermost first. `name` is what messages call it.
+    `file` is the document's, `start` the offset of the request or block in the text as first read.
+    `turn` counts the turns of a loop, from 0; `runs` are the files and offsets of the `run` lines
+    that lead to it, the outermost first. `name` is used in messages.
     """
 
     file: str
@@ -37,7 +37,7 @@ class StepId:
 
     @property
     def request(self) -> StepId:
-        """The request that this step sends, whatever its turn and the `run` lines above it."""
+        """The request that this step sends: the same for all turns and `run` lines."""
         return attrs.evolve(self, turn=0, runs=())
 
     def __str__(self) -> str:
@@ -46,9 +46,9 @@ class StepId:
 
 @attrs.frozen
 class Call(StepId):
-    """The identity of a request that is sent anew for one reference, as with `:var x=get(id=1)`.
+    """The identity of a request that is sent again for one reference, as in `:var x=get(id=1)`.
 
-    `by` is whoever refers to it, `number` counts the references there.
+    `by` identifies the referring step, `number` counts its references.
     """
 
     by: Hashable = None
@@ -56,7 +56,7 @@ class Call(StepId):
 
     @property
     def request(self) -> StepId:
-        """The request itself, which any number of references may call."""
+        """The request itself: the same for all references that call it."""
         return StepId(self.file, self.start, name=self.name)
 
 
@@ -64,8 +64,8 @@ class Call(StepId):
 class Step:
     """A step: a request or block, or a line of a request file that runs other requests.
 
-    `source` is its object in that kind of document, `line` (from 1) where that stands. `tags` are
-    those of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
+    `source` is its object in that kind of document, `line` (from 1) its position. `tags` are those
+    of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
     """
 
     id: StepId
@@ -76,7 +76,7 @@ class Step:
 
     @property
     def part(self) -> Part:
-        """The part of the run in which it is done, by the name or tag `setup` or `teardown`."""
+        """The part of the run that it belongs to, by the name or tag `setup` or `teardown`."""
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
             return "setup"
@@ -85,7 +85,7 @@ class Step:
 
 @attrs.frozen
 class Choice:
-    """Which steps of a plan are tested: each by its name or one of its tags; empty, all.
+    """A choice of steps by name and by tag; without names or without tags, all of them match.
 
     Names may be patterns (`login*`). Setup and teardown are always included.
     """
@@ -94,7 +94,7 @@ class Choice:
     tags: frozenset[str] = frozenset()
 
     def takes(self, step: Step) -> bool:
-        """Tell whether a step is done."""
+        """Return whether a step is chosen."""
         if step.part != "request":
             return True
         if self.tags and not self.tags & step.tags:
@@ -104,11 +104,11 @@ class Choice:
 
 @attrs.frozen(eq=False)
 class Plan:
-    """What is to be done with a document, in order.
+    """The steps for a document, in order.
 
     `problems` are failures of the whole document, `notices` warnings for the user. `suspects` look
-    like a block or a header argument but are not: warnings, too, and errors in a run of tests,
-    where something that was meant to be checked would otherwise pass unchecked.
+    like a block or a header argument but are not: they are warnings, too, but errors in a run of
+    tests, where the intended check would otherwise silently not happen.
     """
 
     steps: tuple[Step, ...]

@@ -1,8 +1,8 @@
 """The record of one request of a run: plain JSON data without secrets.
 
-All reports are made from records. So secrets are masked in one place, and a report made later from
-a `.jsonl` file is the same. docs/orgrest/reference/tests.md describes the fields; bodies are cut at
-`BODY` bytes.
+All reports are generated from records. So secrets are masked in one place, and a report generated
+later from a `.jsonl` file is the same. docs/orgrest/reference/tests.md describes the fields; bodies
+are cut at `BODY` bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     if outcome.file is not None:
         place = {**place, "file": outcome.file}
-    if step is None:  # it was needed by another one
+    if step is None:  # it was sent because another request needs it
         started = min((one.started for one in exchanges), default=started)
         duration = sum(one.response.duration for one in exchanges if one.response is not None)
     bad = outcome.unexpected if fail else []
@@ -73,7 +73,7 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
 
 
 def encoded(value: Record) -> bytes:
-    """Return a value as JSON; surrogates, which stand for non-UTF-8 bytes, are escaped."""
+    """Return a value as JSON; surrogates, which represent non-UTF-8 bytes, are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
@@ -123,7 +123,7 @@ def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
 def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
     secrets = known | exchange.request.secrets
     sent, response = exchange.sent, exchange.response
-    if response is None and sent is not None:  # the last one before the error, as a redirect
+    if response is None and sent is not None:  # the one before the error, as a redirect
         response = sent.response
     led = sent is not None and sent.number != exchange.number
     shown = _of_request(exchange.request if sent is None or led else sent.request, secrets)
@@ -142,7 +142,7 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
 
 
 def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
-    """Return the request that got the response where others led to it."""
+    """Return the request that got the response, if redirects or challenges led to it."""
     return {
         "request": _of_request(sent.request, secrets),
         "number": sent.number,
@@ -198,7 +198,7 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines; credentials and cookies are hidden whatever their source."""
+    """Return header lines; credentials and cookies are hidden, regardless of their source."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers
@@ -217,7 +217,7 @@ def _of_body(
     """Return a body: the beginning of its `text` or, if it is binary, its `start` in base64."""
     cut = truncated or len(data) > BODY
     found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
-    if cut or text is None:  # what is kept does not tell all bodies apart
+    if cut or text is None:  # the kept part alone does not distinguish all bodies
         found["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
     if text is None:
         return {**found, "base64": b64encode(mask_bytes(start, secrets)).decode()}

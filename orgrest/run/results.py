@@ -1,4 +1,4 @@
-"""The outcomes of a run's steps, and what is under way: each request is sent once."""
+"""The outcomes of a run's steps, and the steps in progress: each request is sent once."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     _Value = TypeVar("_Value")
     Needing: TypeAlias = Generator[NeededError, OrgrestError | None, _Value]
-    """Work that yields what has to be done before it goes on, and gets the error if that failed."""
+    """Work that yields what it needs to continue, and is sent the error if getting that failed."""
 
 MAX_DEPTH = 50
-"""How many requests may wait for each other's responses."""
+"""The maximum number of requests that wait for each other's responses."""
 
 
 def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]:
-    """Compute what may refer to requests; yield each request that has to be sent before.
+    """Return the value of `compute`; first yield each request that the value refers to.
 
-    Raises what `compute` raises, for instance since a request that it needs failed.
+    Raises the errors of `compute`, for instance if a request that it needs failed.
     """
     answers = context.answers
     unmet: dict[Hashable, OrgrestError] = {}
@@ -54,19 +54,19 @@ def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]
 class RequestResults:
     """The outcomes of a run's steps by their identity, and the `answers` to its requests.
 
-    A request in progress has an exchange before it has an outcome: its
-    own scripts and assertions refer to that.
+    A request in progress has an exchange before it has an outcome: its own scripts and assertions
+    refer to the exchange.
     """
 
     def __init__(self, answers: Answers) -> None:
         """Start without outcomes; exchanges and failures go into `answers`."""
         self.answers = answers
         self.under_way: list[StepId] = []
-        """The requests being done now, each waiting for the next one."""
+        """The steps in progress, each waiting for the next."""
         self._outcomes: dict[StepId, Outcome] = {}
 
     def known(self, step: StepId) -> Outcome | None:
-        """Return the outcome of a step, None if it was not sent yet."""
+        """Return the outcome of a step; None if it was not sent yet."""
         return self._outcomes.get(step)
 
     def needed(self, step: StepId, given: Mapping[str, str]) -> Outcome:
@@ -98,7 +98,7 @@ class RequestResults:
 
     @contextmanager
     def needing(self, step: StepId) -> Iterator[None]:
-        """A context in which a step is being done.
+        """A context in which a step is in progress.
 
         Raises EvaluationError if it needs its own response, or the chain is too long.
         """

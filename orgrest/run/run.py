@@ -1,11 +1,11 @@
 """Evaluates a document: sends its requests, and produces the document with the results.
 
-A `Run` does the steps of a document's plan: the request blocks, calls and inline blocks of an Org
-text from top to bottom, or the requests of a request file. It yields an `Outcome` for each; its
-`text` is the document with all results so far. A request file has no results to place.
+A `Run` carries out the steps of a document's plan: the request blocks, calls and inline blocks of
+an Org text from top to bottom, or the requests of a request file. It yields an `Outcome` for each;
+its `text` is the document with all results so far. A request file has no results to place.
 
-What is being done yields what it needs (`NeededError`): the response of another request, which is
-then done first, as a step of its own, or a token. So nothing but this loop sends.
+A step in progress yields what it needs (`NeededError`): the response of another request, which is
+then sent first, as a separate step, or a token. So only this loop sends.
 
 Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
 that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
@@ -64,8 +64,8 @@ class Run:
     ) -> None:
         """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
 
-        Without `services`, nothing can be sent. `plain` tells that the text is a request file, not
-        an Org document.
+        Without `services`, nothing can be sent. `plain`: whether the text is a request file, not an
+        Org document.
         """
         self._name = file
         self._settings = settings
@@ -90,7 +90,7 @@ class Run:
 
             self.document = OrgFile(text, file, settings, services, self.context, self.results)
 
-    # ------------------------------------------------------------------------ for who has it run
+    # ------------------------------------------------------------------------------- for callers
 
     @property
     def text(self) -> str:
@@ -99,14 +99,15 @@ class Run:
 
     @cached_property
     def plan(self) -> Plan:
-        """What is evaluated. Raises EvaluationError if nothing has a chosen name or line."""
+        """The steps to evaluate. Raises EvaluationError if nothing has a chosen name or line."""
         return self.document.plan()
 
     def outcomes(self, control: Control | None = None) -> Generator[Outcome, None, None]:
-        """Do all steps of the plan, in order; yield an outcome for each request or block.
+        """Carry out all steps of the plan, in order; yield an outcome for each request or block.
 
-        In a run of tests, which has a `control`: do those chosen, the setup before, the teardown
-        after them, whatever happens once the setup has begun. What is not done is skipped.
+        In a run of tests, which has a `control`, only the chosen steps are carried out, between the
+        setup and the teardown. Once the setup has begun, the teardown always follows. All other
+        steps have the outcome `skipped`.
         """
         steps, teardown, why, begun = list(self.plan.steps), [], "", False
         if control is not None:
@@ -148,9 +149,9 @@ class Run:
             yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
 
     def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
-        """Do one of the plan's steps; a loop yields several outcomes.
+        """Carry out one of the plan's steps; a loop yields several outcomes.
 
-        A `client` that is given is used from now on. Call `close` at the end.
+        A given `client` is used from now on. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
         began, start = time.time(), time.monotonic()
@@ -170,7 +171,7 @@ class Run:
             began, start = time.time(), time.monotonic()
 
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
-        """Do one of the plan's steps; whatever is raised is its failure."""
+        """Carry out one of the plan's steps; any exception becomes its failure."""
         try:
             for what in self._tasks(step.id, partial(self.document.tasks, step)):
                 yield self._placed(what) if isinstance(what, Task) else what
@@ -188,11 +189,11 @@ class Run:
         return told
 
     def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
-        """Yield a step as skipped, or its outcomes if it was sent for another one."""
+        """Yield a step as skipped, or its outcomes if it was sent for another step."""
         if self.results.has(step.id):
             yield from self.evaluate(step)
         else:
-            self._reported.add(step.id)  # it may still be sent later for another one
+            self._reported.add(step.id)  # it may still be sent later for another step
             title, reason = self.document.title(step), OrgrestError(why)
             yield Outcome(step.line, step.name, "skipped", reason=reason, title=title, step=step)
 
@@ -200,12 +201,12 @@ class Run:
         """End the engine of the scripts, if one was started."""
         self.context.close()
 
-    # ------------------------------------------------------------------------------ how it is done
+    # ---------------------------------------------------------------------------------- internals
 
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
     ) -> Iterator[Task | Outcome]:
-        """Yield what a step consists of; what it takes to know that is done before."""
+        """Yield the tasks of a step, after meeting the needs of finding them."""
         with self.results.needing(step):
             found = self._done(resolved(self.context, find))
         for what in found:
@@ -224,14 +225,14 @@ class Run:
                 yield what
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
-        """Return what some work yields next, having done what it needs. Raises StopIteration."""
+        """Return the next value of some work, after meeting its needs. Raises StopIteration."""
         found = work.send(None)
         while isinstance(found, NeededError):
             found = work.send(self._failure(found))
         return found
 
     def _done(self, work: Needing[_Value]) -> _Value:
-        """Return what comes of some work, having done what it needs."""
+        """Return the result of some work, after meeting its needs."""
         try:
             self._next(work)
         except StopIteration as end:
@@ -240,7 +241,7 @@ class Run:
         raise AssertionError  # it yields nothing else
 
     def _failure(self, needed: NeededError) -> OrgrestError | None:
-        """Do what is needed; return why that failed, if it did."""
+        """Send the needed request, or get the token; return the error if that failed."""
         try:
             if isinstance(needed, TokenNeededError):
                 self._get_token(needed)
@@ -258,7 +259,7 @@ class Run:
             tokens[asked] = error
 
     def _send_needed(self, needed: RequestNeededError) -> None:
-        """Send a request, in all its turns, unless it was sent. Raises its first failure."""
+        """Send a request, in all its turns, unless it was sent before. Raises its first failure."""
         failures: list[Exception] = []
         for what in self._tasks(needed.key, partial(self.document.needed, needed)):
             try:
@@ -277,7 +278,7 @@ class Run:
             raise failures[0]
 
     def send(self, task: Task, *, again: bool = False, needed: bool = False) -> Outcome:
-        """Return the outcome of a task, sending it unless that was done, or once more (`again`)."""
+        """Return the outcome of a task; send it if it was not sent yet, or if `again` is true."""
         with self.results.needing(task.id):
             outcome = self.results.known(task.id)
             if outcome is not None and not again:
@@ -290,7 +291,7 @@ class Run:
         return sent
 
     def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Report an outcome with the step that needs it, unless it will be with its own."""
+        """Report an outcome with the step that needs it, unless its own step will report it."""
         own = None
         if step is not None and step == step.request and step not in self._reported:
             own = next((one for one in self.plan.steps if one.id == step), None)

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @attrs.define(kw_only=True, eq=False)
 class Services(Helpers):
-    """What a run uses, besides what gives variables their values.
+    """The objects that a run uses, in addition to those that give variables their values.
 
     `client` sends, and is None where nothing is sent. `cookies` are those of earlier runs; without
     them each run has its own. `write` writes a file for a result, and raises OrgrestError if it
-    cannot; without it, none is written. What is sent is kept in the `history`. `person` can sign
-    in, None where nobody is there to do it; what they did and allowed is in `logins`. `ask` asks
-    the user whether to go on, None where nobody can be asked. `on_message` shows the messages of a
-    stream. `descriptions` are those of OpenAPI that exchanges are checked against.
+    cannot; without it, no files are written. Exchanges are kept in the `history`. `person` is the
+    user who can sign in, None if no user is present; their logins and permissions are in `logins`.
+    `ask` asks the user whether to continue, None if that is impossible. `on_message` shows the
+    messages of a stream. `descriptions` are the OpenAPI descriptions that exchanges are checked
+    against.
     """
 
     client: Client | None = None
@@ -44,5 +45,5 @@ class Services(Helpers):
 
     @classmethod
     def of_user(cls, **given: Any) -> Self:
-        """Add the secrets of this process's user to what is given."""
+        """Return the given services with the secrets of this process's user."""
         return cls(user_secrets=UserSecrets.of_user(), **given)

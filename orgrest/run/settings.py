@@ -1,8 +1,8 @@
 """The settings of a run: values only, created once from options, files and environment.
 
-Of requests, only what is safe is repeated (RFC 9110, section 9.2.2): a request with an idempotent
-method that failed or was answered with a status that says so, and any request that never reached
-the server. A server's `Retry-After` (section 10.2.3) is honoured up to `MOST_DELAY`.
+Only requests that are safe to repeat are retried (RFC 9110, section 9.2.2): requests with an
+idempotent method that failed or got one of `STATUSES`, and any request that never reached the
+server. A server's `Retry-After` (section 10.2.3) is honoured up to `MOST_DELAY`.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from orgrest.model import Request, Response
 
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
-"""What says that the same request may be answered later: RFC 9110, RFC 6585 and RFC 8470."""
+"""Statuses after which the same request may succeed later: RFC 9110, RFC 6585 and RFC 8470."""
 MOST_DELAY = 60.0
 """The longest delay, in seconds, that a server's `Retry-After` may impose."""
 
 
 @attrs.frozen
 class RetryPolicy:
-    """When a request is sent again: `retries` times, `delay` seconds after the failure."""
+    """The retries of a request: up to `retries` times, `delay` seconds after the failure."""
 
     retries: int = 0
     delay: float = 1.0
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
-        """Return the delay in seconds before retrying after n failures, or None."""
+        """Return the delay in seconds before a retry after `attempt` failures; None: no retry."""
         if attempt > self.retries or isinstance(error, BrokenOffError):
             return None
         return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
 
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
-        """Return the delay in seconds before retrying after the n-th answer, or None."""
+        """Return the delay in seconds before a retry after this response; None: no retry."""
         if attempt > self.retries or response.status not in STATUSES:
             return None
         if not _is_idempotent(request):
@@ -61,7 +61,7 @@ def _is_idempotent(request: Request) -> bool:
 
 
 def retry_after(response: Response) -> float | None:
-    """Return the seconds that `Retry-After` asks for, None if there is no such header."""
+    """Return the seconds in the header `Retry-After`; None if it is missing or invalid."""
     given = (response.header("Retry-After") or "").strip()
     if given.isascii() and given.isdigit():
         return float(given[:10])
@@ -72,33 +72,34 @@ def retry_after(response: Response) -> float | None:
 
     try:
         date = parsedate_to_datetime(given).astimezone(UTC)
-    except (ValueError, OverflowError):  # no date, or one in no year
+    except (ValueError, OverflowError):  # an invalid date
         return None
     return max(0.0, (date - datetime.now(UTC)).total_seconds())
 
 
 @attrs.frozen
 class Settings:
-    """What is evaluated, and how; `inputs` is where the values of variables come from.
+    """The selection of blocks and the options of a run; `inputs` provides the values of variables.
 
-    `names` and `lines` choose blocks; empty, all are meant.
+    `names` and `lines` choose blocks; if both are empty, all blocks are chosen.
 
-    Of these, `choice` says which a run of tests takes.
+    Of these, `choice` selects the steps of a run of tests.
 
-    With `until`, only those that start at that line or above it are. In a dry run a name in angle
-    brackets stands for an answer that another block would get; with `complete` that is an error.
-    `retry_policy` says when requests are sent again, and when the run ends.
+    With `until`, only blocks that start at that line or above it are evaluated. In a dry run, a
+    name in angle brackets replaces the response that another block would get; with `complete` that
+    is an error. `retry_policy` decides when requests are sent again.
 
     `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the run
     of tests; with `write`, its results go into the documents.
 
-    `limit` is how many bytes of a body are shown, None for the usual; the rest goes into a file.
-    Below the folders of `allow_write` documents may write any file. With `insecure` documents may
-    ask for what the client does then: it verifies no certificates. They may choose one of the
-    `proxies`.
+    `limit` is the maximum number of bytes of a body that are shown, None for the default; longer
+    bodies go into a file. Below the folders of `allow_write` documents may write any file. With
+    `insecure`, the client verifies no certificates, and documents may ask for that. They may choose
+    one of the `proxies`.
 
-    Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
-    its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
+    Without `languages`, a document with restclient blocks is treated as written for ob-restclient:
+    its blocks in http and rest belong to another tool. In other documents, blocks in all three
+    languages are evaluated.
     """
 
     inputs: Inputs = attrs.field(factory=Inputs)
@@ -120,11 +121,11 @@ class Settings:
     write: bool = False
 
     def is_above(self, line: int | None) -> bool:
-        """Tell whether what starts at a line (from 1; None is the first) is not below `until`."""
+        """Return whether a line (from 1; None is the first) is not below `until`."""
         return self.until is None or (line or 1) <= self.until
 
     def of_document(self, directory: Path, overrides: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings for a document in a folder; `overrides` count where none is set."""
+        """Return the settings for a document in a folder; `overrides` apply to other names only."""
         inputs = self.inputs
         overrides = {**(overrides or {}), **inputs.overrides}
         return attrs.evolve(

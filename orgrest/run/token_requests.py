@@ -1,4 +1,4 @@
-"""The requests with which a run gets its OAuth 2.0 tokens, recorded with the tasks in need."""
+"""The requests for a run's OAuth 2.0 tokens, recorded with the tasks that need the tokens."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class TokenRequests:
     ) -> None:
         """Begin without tokens; `numbers` are those of the run's requests.
 
-        `person` can sign in, None if nobody is there; what they have done is in `logins`, None if
-        nothing is to be kept beyond the run. `document` is its path, and whether it is a file.
-        What is sent goes into the last list of `asked`.
+        `person` is the user who can sign in, None if no user is present; their logins are in
+        `logins`, None if logins end with the run. `document` is the document's path, and whether it
+        is a file. Exchanges are appended to the last list of `asked`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -55,10 +55,10 @@ class TokenRequests:
     def get(
         self, grant: Grant, client: Client, secrets: frozenset[Secret], url: str | None
     ) -> tuple[Token, Bound | None]:
-        """Return a token, which `client` asks for; the grant's `secrets` go where they may.
+        """Return a token, requested with `client`; the grant's `secrets` only go to their hosts.
 
-        `url` is where the request goes that needs it, None if that is not known. A login's token
-        is bound itself. Raises OrgrestError if there is none.
+        `url` is that of the request that needs the token, None if it is not known. A login's token
+        comes with a binding. Raises OrgrestError if there is no token.
         """
         self._client, self._secrets = client, possible(secrets)
         token, itself = self._login(grant, url) if grant.is_login else (self._own(grant), None)
@@ -106,15 +106,15 @@ class TokenRequests:
         return self._logins
 
     def current(self, request: Request) -> Request:
-        """Return a request with the tokens that others of it became meanwhile."""
+        """Return a request with its tokens replaced by those that renewed them."""
         for old, new in self._renewed.items():
             request = _with(request, old, new)
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return a request's token that was refused, and the one that replaces it, or None.
+        """Return a request's refused token and its replacement, or None.
 
-        Raises TransportError if the server of tokens cannot be asked.
+        Raises TransportError if the token server cannot be reached.
         """
         words = (request.header("Authorization") or "").split()
         old = next((one for one in self._given if one in words), None)
@@ -132,7 +132,7 @@ class TokenRequests:
         self._renewed[old] = new
         return old, new
 
-    # ------------------------------------------------------------------------- how steps are done
+    # -------------------------------------------------------------------------- callbacks of flows
 
     def _performed(self) -> Steps:
         from orgrest.http.auth.tokens import Steps

@@ -1,10 +1,10 @@
 """The files that documents may write: data, below their folder, overwriting only orgrest's own.
 
-Their content may come from an untrusted server, and their name from the document. So there is an
-allow-list of suffixes of data. What tools may find by its name (JSON, XML, text, archives ...) also
-bears the document's: `api.org` writes `api-users.json` and `api-results/users.json`, which no tool
-looks for. Written files are remembered by a digest of their content, in a file of the user's
-(`$XDG_STATE_HOME/orgrest/written`), so that other files, and those edited since, are not
+Their content may come from an untrusted server, and their name from the document. So only suffixes
+of data are allowed. Files that a tool could find by name (JSON, XML, text, archives ...) must also
+contain the document's name: `api.org` writes `api-users.json` and `api-results/users.json`, which
+no tool looks for. Digests of written files are kept in one of the user's files
+(`$XDG_STATE_HOME/orgrest/written`), so that other files, and files edited since, are not
 overwritten. Below the folders of `--allow-write` none of these limits apply.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Saving
     from orgrest.http.values import Context
 
-# What is known to be configuration is not overwritten even where a document's result links to it.
+# Known configuration files are not overwritten, even if a document's result links to them.
 _CONFIGURATION = re.compile(
     r".*(?:config|settings|manifest|requirements|constraints|workspace)[^/]*"
     r"|(?:.*\.)?env\.json|(?:package|npm|composer|bower|deno|lerna|nx|turbo|rush|now|vercel|firebase"
@@ -37,7 +37,7 @@ _CONFIGURATION = re.compile(
     re.IGNORECASE,
 )
 _MOST_NAMES = 9999
-_MOST = 2**21  # bytes of the memory, of which half is kept then
+_MOST = 2**21  # bytes of the file of digests; beyond that, the older half is dropped
 
 
 def check(
@@ -50,7 +50,7 @@ def check(
 ) -> None:
     """Raise EvaluationError unless a document may write the file `target`.
 
-    `given` is its name in the document. `linked` tells that its result is a link to that file.
+    `given` is its name in the document. `linked`: whether the document's result is a link to it.
     `allowed` are the folders of `--allow-write`. All paths are without links.
     """
     folder = document.parent
@@ -89,7 +89,7 @@ def check(
 
 
 def own_name(document: str) -> str:
-    """Return what the names of a document's files begin with: its own, as links hold it."""
+    """Return the prefix of the names of a document's files: its own name, as written in links."""
     return re.sub(r"[^\w.-]+", "-", Path(document).stem).lstrip("-.") or "result"
 
 
@@ -98,7 +98,7 @@ def write(path: Path, data: bytes) -> None:
     write_result(path, data)
     line = f"{_digest(data)} {json.dumps(str(path.resolve()))}\n".encode()
     memory = _memory()
-    with contextlib.suppress(OSError):  # it is asked for once more then
+    with contextlib.suppress(OSError):  # then it counts as another's file
         memory.parent.mkdir(parents=True, exist_ok=True)
         number = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(number, "ab") as out:
@@ -110,7 +110,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _is_own(target: Path) -> bool:
-    """Tell whether a file is unchanged since it was last written."""
+    """Return whether a file is unchanged since it was last written."""
     name = json.dumps(str(target)).encode()
     try:
         lines = _memory().read_bytes().split(b"\n")

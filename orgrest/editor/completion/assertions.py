@@ -23,7 +23,7 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Tell whether the line is an assertion; in restclient's language that is a comment."""
+    """Return whether the line is an assertion; in restclient's language that is a comment."""
     match = _LINE.fullmatch(cursor.before)
     return match is not None and bool(match["comment"]) != cursor.is_common
 

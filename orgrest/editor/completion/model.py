@@ -102,5 +102,5 @@ class Imported:
 
 
 def fits(text: str, prefix: str) -> bool:
-    """Tell whether a text starts with what was typed, ignoring case."""
+    """Return whether a text starts with what was typed, ignoring case."""
     return text[: len(prefix)].lower() == prefix.lower()

@@ -74,7 +74,7 @@ def operation(cursor: Cursor) -> Operation | None:
 
 
 def _is_meant(found: Description, url: str) -> bool:
-    """Tell whether a description beside the document may be about a URL, as far as it is known."""
+    """Return whether a description beside the document may apply to a URL, as far as known."""
     return url.startswith(f"{_UNKNOWN}/") or found.may_be_meant(url)
 
 
@@ -99,7 +99,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(found: Description, typed: str) -> bool:
-    """Tell whether a description beside the document may be about a URL that is being typed."""
+    """Return whether a description beside the document may be about a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(one.startswith(typed) for one in found.servers)
@@ -133,7 +133,7 @@ def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
 
 
 def is_harmless(text: str, *, blanks: bool = True) -> bool:
-    """Tell whether a text of a description may be put into a document: no lines, no variables."""
+    """Return whether a text of a description may be put into a document: no lines, no variables."""
     return text.isprintable() and "{{" not in text and (blanks or not re.search(r"\s", text))
 
 

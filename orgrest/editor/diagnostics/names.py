@@ -48,7 +48,7 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _may_be_wrong(analysis: Analysis) -> bool:
-    """Tell whether two requests may have a name, or one may depend on itself.
+    """Return whether two requests may have a name, or one may depend on itself.
 
     It does not if each needs only requests above: names mean the last one above.
     """

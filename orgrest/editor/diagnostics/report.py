@@ -190,7 +190,7 @@ class Report:
             yield from found
 
     def _needs_none(self, part: ParsedRegion) -> bool:
-        """Tell whether a region may lack a request: it is empty, or part of others."""
+        """Return whether a region may lack a request: it is empty, or part of others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -208,7 +208,7 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Tell whether problems depend on nothing but what they are kept by."""
+    """Return whether problems depend on nothing but what they are kept by."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
@@ -274,7 +274,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Tell whether there may be a description beside a document."""
+    """Return whether there may be a description beside a document."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside
@@ -283,7 +283,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Tell whether text that other blocks insert into this one may resolve a problem."""
+    """Return whether text that other blocks insert into this one may resolve a problem."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]

@@ -42,7 +42,7 @@ async def end_of(process: int) -> None:
 
 
 def can_watch() -> bool:
-    """Tell whether the system says that a process has died."""
+    """Return whether the system says that a process has died."""
     return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 

@@ -1,8 +1,8 @@
-"""The directives that act before a request is sent: a module for each, called as the directive.
+"""The directives that act before a request is sent: a module for each, named like the directive.
 
-The table of directives (`orgrest.http.parsing.directives`) says which act. A module's function
-`act` gets the directive's value and the job. It raises EvaluationError, and calls `job.decline`
-if the request is not to be sent.
+The table of directives (`orgrest.http.parsing.directives`) lists them. A module's function `act`
+gets the directive's value and the job. It raises EvaluationError, and calls `job.decline` if the
+request must not be sent.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from orgrest.run.job import Job
 
 ACTING: Final = tuple(rule.name for rule in DIRECTIVES.values() if rule.acts)
-"""The directives that act, in the order in which they do."""
+"""The directives that act before a request, in the order in which they are carried out."""
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def act(job: Job) -> None:
-    """Do what the directives of a request ask for, unless this is a dry run."""
+    """Carry out the directives of a request, except in a dry run."""
     if job.parsed.restclient or job.work.settings.dry_run:
         return
     for name in ACTING:

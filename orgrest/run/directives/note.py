@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Ask whether to send the request. Raises EvaluationError if nobody can be asked."""
+    """Ask whether to send the request. Raises EvaluationError if there is no user to ask."""
     ask = job.work.services.ask
     if ask is None:
         raise EvaluationError("@note asks before sending, and needs a terminal to ask on")

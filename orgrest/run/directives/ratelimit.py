@@ -1,7 +1,7 @@
-"""`# @ratelimit`: requests are held back, so that a server is not asked too often.
+"""`# @ratelimit`: delays requests to limit the load on a server.
 
-`slot NAME` are requests that count together, `minIdleTime MS` is the least time between two of
-them, `max N expire MS` says that no more than N are sent in that time.
+`slot NAME` groups requests that count together, `minIdleTime MS` is the minimum time between two of
+them, `max N expire MS` allows at most N of them in that time.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -28,7 +28,7 @@ _LIMIT = re.compile(
 
 @attrs.frozen
 class Limit:
-    """How often requests of a slot are sent: times in seconds; `most` is 0 for any number."""
+    """The rate limit of a slot: times in seconds; `most` is 0 for any number of requests."""
 
     slot: str
     idle: float
@@ -55,9 +55,9 @@ def act(text: str, job: Job) -> None:
 
 
 def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:
-    """Return the seconds until a request may be sent, which counts as sent then.
+    """Return the seconds until a request may be sent, and add that time to `sent`.
 
-    `sent` are the times at which those of its slot were sent.
+    `sent` are the times of the requests of its slot, in seconds of the monotonic clock.
     """
     now = time.monotonic() if now is None else now
     earliest = max(now, sent[-1] + limit.idle) if sent else now

@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Wait. Raises EvaluationError for what is no duration, or too long."""
+    """Wait. Raises EvaluationError if the duration is invalid or too long."""
     job.work.sleep(seconds(text, "sleep"), "@sleep")

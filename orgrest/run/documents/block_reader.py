@@ -142,7 +142,7 @@ class BlockReader:
 def _variables(
     arguments: Arguments, given: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the effective ``:var``s, as in `Context.block`, and all of them as Org has them."""
+    """Return the effective ``:var``s, as in `Context.block`, and all ``:var``s as in Org."""
     values: dict[str, str] = {}
     literal = dict(given)
     shown: list[tuple[str, object]] = []
@@ -196,7 +196,7 @@ def _requests(
 
 
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
-    """Compute the hash of a block, of its text as Emacs would hand it on."""
+    """Compute the hash of a block, from the text that Emacs would pass on."""
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
     parts += [
         f":{name} = {lisp.write(given) if isinstance(given, lisp.Number) else given}"

@@ -1,7 +1,7 @@
 """The Org document of a run, with the results so far.
 
-Results are collected as edits of the parsed text while they do not touch. One that does causes all
-edits to be applied and the text to be parsed again; the remaining blocks are then located in it.
+Results are collected as edits of the parsed text while the edits do not touch. If one would touch
+another, all are applied, the text is parsed again, and the remaining blocks are located in it.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class DocumentEditor:
         return header.arguments_of(self.document, self.inherited, block)
 
     def id_of(self, block: Block) -> StepId | None:
-        """Return the identity of a block of `document`, None if it is part of a new result."""
+        """Return the identity of a block of `document`; None if it is part of a new result."""
         start = self._origins.get(block.start)
         return None if start is None else id_of(block, self.file, start)
 
     def block_of(self, step: StepId) -> Block:
-        """Return the block of a step, or of a call; one of a new result has a negative start."""
+        """Return the block of a step or a call; a negative start means a block of a new result."""
         begins = step.start
 
         def is_it(block: Block) -> bool:
@@ -76,13 +76,13 @@ class DocumentEditor:
         return next(one for one in (*self.document.blocks, *self.document.verb) if is_it(one))
 
     def as_placed(self, name: str) -> Document:
-        """Return the document including a result inserted under a name, if there is one."""
+        """Return the document, including the result inserted under a name if there is one."""
         return Document(self.text, self.document) if name.lower() in self._placed else self.document
 
     # blocks that the text moves
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Locate these blocks again whenever the text is parsed again."""
+        """Track these blocks: locate them each time the text is parsed."""
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
@@ -96,10 +96,10 @@ class DocumentEditor:
         make: Callable[[Document, Block], Edit],
         judge: Callable[[str, str], Verdict] | None = None,
     ) -> Outcome:
-        """Make the edit that places the result of a block.
+        """Place the result of a block, with the edit that `make` returns.
 
-        Returns the outcome with the old and the new text. `judge` tells whether the new one is as
-        expected; if not, the old result stays. Raises EvaluationError if the block no longer
+        Returns the outcome with the old and the new text. `judge` decides whether the new text is
+        as expected; if not, the old result stays. Raises EvaluationError if the block no longer
         exists, as `Placing.edit` does, or if `write` fails; the document is then unchanged.
         """
         placing = Placing(block.start, block.kind, block.name, make)

@@ -27,7 +27,7 @@ _EXPECTED = re.compile(r"[1-5](?:\d\d|[xX]{2})")
 
 
 def expected_status(arguments: Arguments, file: str | None, line: int) -> Assertion | None:
-    """Return the assertion of `:expect` about the status; None if there is none.
+    """Return the assertion of `:expect` about the status; None if it does not name a status.
 
     Raises EvaluationError for anything but statuses and `same`.
     """
@@ -52,7 +52,7 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
 
 
 def expects_same(arguments: Arguments) -> bool:
-    """Tell whether `:expect` requires the result in the document."""
+    """Return whether `:expect` requires the result in the document."""
     return SAME in re.split(r"[\s,]+", arguments.get("expect").lower())
 
 
@@ -65,7 +65,7 @@ def judge_same(
 ) -> Verdict:
     """Compare a result with the one in the document, as `:expect same` requires.
 
-    `files` are those that the result links to, with what they are to hold; `place` is the file and
+    `files` are the files that the result links to, with their new content; `place` is the file and
     the line of its block.
     """
     verdict = Verdict(

@@ -40,9 +40,9 @@ class FileResults:
         languages: Container[str],
         allow_write: Sequence[Path] = (),
     ) -> None:
-        """`folder` is that of the document `file`, `languages` those of its requests.
+        """`folder` contains the document `file`; `languages` are the languages of its requests.
 
-        Below the folders of `allow_write` any file may be written.
+        Any file below the folders of `allow_write` may be written.
         """
         self._editor = editor
         self._folder = folder
@@ -55,7 +55,7 @@ class FileResults:
     def make(
         self, block: Block, arguments: Arguments, exchange: Exchange, number: int
     ) -> tuple[str, list[tuple[Path, bytes]]]:
-        """Return the link to the result of an exchange, and the files to be written: one, or none.
+        """Return the link to the result of an exchange, and the files to write: one or none.
 
         `number` is the number of files that the block already has. Raises OrgrestError.
         """
@@ -96,7 +96,7 @@ class FileResults:
         return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
-        """Tell whether the block's present result has a link to a file."""
+        """Return whether the block's present result has a link to a file."""
         document = self._editor.document
         result = result_of(document, self._editor.now(block) or block)
         if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
@@ -109,7 +109,7 @@ class FileResults:
         start = writable_files.own_name(self._file)
         given = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
-        path = folder / f"{given}{end}"  # as long as nothing could take it for something else
+        path = folder / f"{given}{end}"  # only if no tool could mistake it for its configuration
         if given and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
             return path
         return folder / f"{start}-{given or self._number(block)}{end}"
@@ -131,7 +131,7 @@ class FileResults:
 
 
 def linked(link: str) -> str:
-    """Return the path that a link of `FileResults.make` leads to."""
+    """Return the target path of a link from `FileResults.make`."""
     match = _LINKED.match(link)
     return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
 
@@ -151,7 +151,7 @@ def _link(path: str, description: str | None) -> str:
 
 
 def _path(name: str, given: str) -> Path:
-    """Return the path that a header argument holds; ``~`` is the home folder, as in a link."""
+    """Return the path in a header argument; ``~`` is the home folder, as in a link."""
     if any(not character.isprintable() for character in given):
         raise EvaluationError(f":{name} {given}: it holds characters that cannot stand in a link")
     try:

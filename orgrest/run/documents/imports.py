@@ -1,10 +1,10 @@
 """Imported request files: their requests and variables, for a run and for an editor.
 
 A path is relative to the folder of the file that contains it. Each file is read once, so circular
-imports terminate. A name means the last request of that name above, in the same file, else the
-first one below; then the last one of a file that it imports, in their order, each before those that
-it imports itself, and last of any other of the run. Variables of imported files count by their
-names alone; of several definitions the one nearest to the document is used.
+imports terminate. A name refers to the last request of that name above in the same file, else to
+the first below; else to the last of that name in an imported file, in the order of the imports and
+each file before its own imports; else to that of any other file of the run. Variables of imported
+files are looked up by name only; of several definitions, the one nearest to the document is used.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ MOST_FILES = 100
 
 @attrs.define(eq=False)
 class File:
-    """A request file, where it is, and the files that it imports, in their order.
+    """A request file, its path, and the files that it imports, in their order.
 
-    `name` is what messages call it. `path` of a document that is in no file need not exist.
+    `name` is used in messages. If the document is not in a file, `path` need not exist.
     """
 
     name: str
@@ -48,7 +48,7 @@ class File:
     imports: list[File] = attrs.field(factory=list)
 
     def and_imported(self) -> Iterator[File]:
-        """Yield this file and all that it imports, each once, in the order in which they count."""
+        """Yield this file and all files that it imports, each once, in order of precedence."""
         seen: set[Path] = set()
         waiting = [self]
         while waiting:
@@ -81,10 +81,10 @@ def read_file(path: Path, name: str) -> Document:
 
 
 class Imports(RequestNames):
-    """The files that a document imports, read as the document is; `main` is itself.
+    """The files that a document imports, read in the same way; `main` is the document itself.
 
-    `broken` are the imports that failed. `circles` are the lines of the document that lead back to
-    it, with the path.
+    `broken` are the imports that failed. `circles` are the document's lines that lead back to it,
+    with the path.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Imports(RequestNames):
     ) -> None:
         """Read the imports of `document`, of the file `file`; `context` limits what may be read.
 
-        `read_file` reads a file of a path and a name.
+        `read_file` reads the file with a path and a name.
         """
         self._context = context
         self._read = read_file
@@ -116,7 +116,7 @@ class Imports(RequestNames):
         }
 
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
-        """Read what one line imports, and all that this imports; `top` leads to it."""
+        """Read the file that a line imports, and recursively its imports; `top` leads to it."""
         if item.path is None:
             return
         file = above[-1]
@@ -164,11 +164,11 @@ class Imports(RequestNames):
         return self._context.locate(path, self._context.directory if own else importing.path.parent)
 
     def file(self, source: Source) -> File | None:
-        """Return the file that a source is the text of, None if it is none of these."""
+        """Return the file whose text is this source; None if it is not one of these files."""
         return self._of_sources.get(id(source))
 
     def imported(self, path: str, source: Source) -> File | None:
-        """Return the file that a line of a source imports, None if that fails."""
+        """Return the file that a line of a source imports; None if the import failed."""
         file = self._of_sources[id(source)]
         try:
             return self._files.get(self._locate(path, file))
@@ -178,7 +178,7 @@ class Imports(RequestNames):
     # ---------------------------------------------------------------------------------- names
 
     def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
-        """Return the requests to which those of a source may refer, by name, in one file each."""
+        """Return, by name, the requests that those of a source may refer to: of one file each."""
         found = self._named.get(id(source))
         if found is None:
             found = {}
@@ -195,7 +195,7 @@ class Imports(RequestNames):
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
         """Return the request that a name in a source refers to, or None.
 
-        Of several it is the last one that begins above `end` (None: of all), else the first one.
+        Of several, it is the last that begins above `end` (None: the last of all), else the first.
         """
         every = self.named(source).get(name)
         if not every:
@@ -215,7 +215,7 @@ class Imports(RequestNames):
         return self._requests[step.request]
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield the requests that a name may refer to: itself once answered, and another."""
+        """Yield the requests that a name may refer to: `using` once answered, and another."""
         if name == using.name:
             yield self.id_of(using)
         request = self.of(using.source, name, using.span.start)
@@ -223,7 +223,7 @@ class Imports(RequestNames):
             yield self.id_of(request)
 
     def imported_value(self, name: str) -> str | None:
-        """Return what an imported file gives for a variable, or None."""
+        """Return the value of a variable of an imported file, or None."""
         found = self._variables.get(name)
         return None if found is None else found[1].value.text
 

@@ -1,4 +1,4 @@
-"""Noweb references: ``<<name>>`` in a block stands for the text of the blocks of this name."""
+"""Noweb references: ``<<name>>`` in a block is replaced with the blocks of this name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, editor: DocumentEditor) -> bool:
-        """Tell whether the document is still the version that was indexed."""
+        """Return whether the document is still the version that was indexed."""
         return self._document is editor.document
 
     def expand(

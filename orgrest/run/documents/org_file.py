@@ -61,7 +61,7 @@ class OrgFile:
         context: Context,
         results: RequestResults,
     ) -> None:
-        """Read the Org document `text`, of the file called `file`; the rest is the run's."""
+        """Read the Org document `text`, of the file called `file`, with the objects of the run."""
         self.editor = DocumentEditor(text, file, services.write)
         self._file = file
         self._settings = settings
@@ -80,18 +80,18 @@ class OrgFile:
         return self.editor.text
 
     def plan(self) -> Plan:
-        """Choose what is evaluated. Raises EvaluationError."""
+        """Choose the blocks to evaluate. Raises EvaluationError."""
         editor = self.editor
         plan = plan_of(editor.document, editor.inherited, self._settings, self._file)
         editor.follow(step.source for step in plan.steps)
         return plan
 
     def title(self, step: Step) -> str:
-        """Return the method and URL of a block's first request as they are written."""
+        """Return the method and URL of a block's first request, as written."""
         return self.reader.title(step.source, self._planned)
 
     def tasks(self, step: Step) -> list[Task | Outcome]:
-        """Return the task of a step's block; an outcome if it is not to be sent.
+        """Return the task of a step's block, or an outcome if it is not sent.
 
         Raises RequestNeededError until the blocks that it refers to were sent.
         """
@@ -114,7 +114,7 @@ class OrgFile:
         return [attrs.evolve(task, block=step.source)]
 
     def needed(self, needed: RequestNeededError) -> list[Task | Outcome]:
-        """Return the task of a block that another one refers to; raises as `tasks` does."""
+        """Return the task of a block that another block refers to; raises the errors of `tasks`."""
         block = self.editor.block_of(needed.key)
         try:
             return [self._read(block, needed.key, self.editor.arguments(block), needed.given)]

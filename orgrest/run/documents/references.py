@@ -36,9 +36,9 @@ class References:
         *,
         complete: bool,
     ) -> None:
-        """Find data in `editor`, and what other blocks got in `results`.
+        """Look up data in `editor`, and the responses to other blocks in `results`.
 
-        `by` identifies who refers to them. With `complete`, an answer is needed in a dry run, too.
+        `by` identifies the referring block. With `complete`, dry runs need responses, too.
         """
         self._editor = editor
         self._results = results
@@ -49,8 +49,8 @@ class References:
     def resolve(self, given: Value, arguments: Arguments) -> str:
         """Return the text of a value in a block with these header arguments.
 
-        Lists and tables are given as JSON. Raises OrgrestError where there is no such value, and
-        RequestNeededError until a request that it names was sent.
+        Lists and tables are returned as JSON. Raises OrgrestError if there is no such value, and
+        RequestNeededError if it names a request that was not sent yet.
         """
         if isinstance(given, Lisp):
             return lisp.understand(given.text, {})
@@ -64,9 +64,9 @@ class References:
         return data.to_text(given)
 
     def outcome(self, block: Block, given: Mapping[str, str]) -> Outcome:
-        """Return the outcome of a request block; with `given` variables it is always sent anew.
+        """Return the outcome of a request block; with `given` variables it is always sent again.
 
-        Raises RequestNeededError until that is done, and the error with which it failed.
+        Raises RequestNeededError if that was not done yet, and the block's own error if it failed.
         """
         step = self._editor.id_of(block)
         if given or step is None:
@@ -99,7 +99,7 @@ class References:
         raise EvaluationError(f"no block, table, list or result is named {name} in this document")
 
     def _result_of(self, block: Block, reference: Reference) -> str:
-        """Return the body that a request block gets, sending it unless that was done already."""
+        """Return the response body of a request block, sending it unless that was done already."""
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:

@@ -1,8 +1,8 @@
-"""One run over a file of requests: each becomes a task, and there is no document to change.
+"""One run over a request file: each request becomes a task, and the file is not changed.
 
-A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, whoever needs
-it first. Other files are imported for their requests and variables; what they `run` is sent where
-that line stands.
+A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, when the
+first of them needs it. Other files are imported for their requests and variables; the requests of a
+`run` line are sent at the position of that line.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RequestFile:
         services: Services,
         context: Context,
     ) -> None:
-        """Take the requests in `text`, of the file called `file`; the rest is the run's."""
+        """Read the requests in `text`, of the file called `file`, with the objects of the run."""
         self._context = context
         self.text = text
         self._file = file
@@ -52,27 +52,27 @@ class RequestFile:
         self.names = context.names = Imports(read(self._source), file, own)
 
     def plan(self) -> Plan:
-        """Choose what is sent. Raises EvaluationError."""
+        """Choose the requests to send. Raises EvaluationError."""
         plan = plan_of(self.names, self._settings, self._file)
         notices = self._context.environment.every.notices
         return attrs.evolve(plan, notices=(*notices, *plan.notices))
 
     def title(self, step: Step) -> str:
-        """Return the method and URL of a request as they are written, or a `run` line."""
+        """Return the method and URL of a request, or a `run` line, as written."""
         one = step.source
         if isinstance(one, ParsedRequest):
             return one.title
         return self.text[one.span.start : one.span.end].strip()
 
     def tasks(self, step: Step) -> Iterator[Task | Outcome]:
-        """Return the requests of a step, one after the other."""
+        """Yield the requests of a step."""
         if isinstance(step.source, ParsedRequest):
             yield self._task(step.source)
         else:
             yield from self._run(step.source, self._source, {}, (self.names.main,), ())
 
     def needed(self, needed: RequestNeededError) -> Iterator[Task]:
-        """Return a request that another one needs."""
+        """Yield the task of a request that another request needs."""
         yield self._task(self.names.request(needed.key))
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
@@ -89,7 +89,7 @@ class RequestFile:
     ) -> Task:
         """Return a request as a task.
 
-        `given` are the values of the `run` lines that lead to it, which are at `runs`.
+        `given` are the values from the `run` lines that lead to it; `runs` are their positions.
         """
         context, file = self._context, self.names.file(parsed.source)
         if file is not None and (given or file is not self.names.main):
@@ -116,7 +116,7 @@ class RequestFile:
     def _named(
         self, directive: Directive, needing: ParsedRequest
     ) -> RequestNeededError | EvaluationError:
-        """Return what `@ref` or `@force-ref` of a request names."""
+        """Return the need for the request that `@ref` or `@force-ref` names, or an error."""
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
         if parsed is not None:
@@ -133,7 +133,7 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Yield the requests that a `run` in a source sends, in order and recursively."""
+        """Yield the requests that a `run` line of a source sends, in order and recursively."""
         line = source.position(item.span.start).line
         try:
             file = self.names.imported(item.path.text, source) if item.path else None
@@ -156,7 +156,7 @@ class RequestFile:
     def _found(
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
-        """Return the request that a `run` names, in a `file` or its own. Raises OrgrestError."""
+        """Return what a `run` line sends, from `file` or its own file. Raises OrgrestError."""
         broken = {id(one.own): one.error for one in self.names.broken}
         if item.path is not None and file is None:
             error = broken.get(id(item))
@@ -173,7 +173,7 @@ class RequestFile:
 
 
 def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
-    """Choose what is sent of a request file, which is called `file`. Raises EvaluationError."""
+    """Choose the requests to send from a request file called `file`. Raises EvaluationError."""
     document = imports.main.document
     problems = [one.error for one in imports.broken if not (one.item.run and one.own.run)]
     if settings.lines or settings.names:
@@ -221,7 +221,7 @@ def position(request: ParsedRequest) -> int:
 
 
 def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
-    """Find the requests whose name another one has already: (request, the first of the name)."""
+    """Find the requests with the name of an earlier one: (request, the first of that name)."""
     firsts: dict[str, ParsedRequest] = {}
     named = [(one, one.name) for one in document.requests if one.name is not None]
     pairs = [(one, firsts.setdefault(name, one)) for one, name in named]
@@ -229,7 +229,7 @@ def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
 
 
 def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
-    """Return a warning about a request with the name of another one."""
+    """Return a warning about two requests with the same name."""
     return (
         f"the request at line {position(first)} is named {request.name}, too: both are sent, and "
         "the name means the last one above whoever refers to it"

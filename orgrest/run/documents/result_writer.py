@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Written:
     """The responses of a block as text: bare, wrapped, and with headers as comments.
 
-    `files` are the targets of links: (path, content). `links` tells that a response is only a link.
+    `files` are the targets of links: (path, content). `links`: whether a response is only a link.
     """
 
     values: list[str] = attrs.field(factory=list)
@@ -51,7 +51,7 @@ class ResultWriter:
     def __init__(
         self, editor: DocumentEditor, settings: Settings, languages: frozenset[str]
     ) -> None:
-        """Place results in the document of an editor, whose requests are in some languages."""
+        """Place results in the document of `editor`; `languages` are those of its requests."""
         self._editor = editor
         self._settings = settings
         self._languages = languages
@@ -64,7 +64,7 @@ class ResultWriter:
         return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
 
     def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
-        """Place the result of a task below its block; `references` finds what ``:post`` names.
+        """Place the result of a task below its block; `references` looks up the block of ``:post``.
 
         Returns the outcome with that change. Raises OrgrestError.
         """
@@ -107,7 +107,7 @@ class ResultWriter:
     def _judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
-        """Tell whether a result equals the one in the document."""
+        """Return the verdict whether a result equals the one in the document."""
         from orgrest.run.comparison import Volatile
         from orgrest.run.documents.expect import judge_same
 
@@ -119,8 +119,8 @@ class ResultWriter:
     ) -> Written:
         """Return each response bare and wrapped, or as a link, and the files of the links.
 
-        One that is too long is shown in part, with a link, but not as a list or table, which cannot
-        be truncated.
+        A response that is too long is truncated, with a link to its file; lists and tables cannot
+        be truncated and become only the link.
         """
         written = Written()
         whole = {"file", "list", "table", "vector"} & set(arguments.results)
@@ -145,7 +145,7 @@ class ResultWriter:
         return written
 
     def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
-        """Hand the result to the block that ``:post`` names."""
+        """Pass the result to the block that ``:post`` names."""
         post = arguments.get("post")
         if not post:
             return values
@@ -173,9 +173,9 @@ class ResultWriter:
 
 
 def inline_text(arguments: Arguments, rendered: Sequence[Rendered], language: str) -> str:
-    """Return the responses of an inline block as they stand in its line.
+    """Return the text of an inline block's responses, as inserted into its line.
 
-    Raises EvaluationError if that is more than a line.
+    Raises EvaluationError if that is more than one line.
     """
     text = "".join(one.uncut() for one in rendered).rstrip("\n")
     shown = layout.inline(arguments, text, language)

@@ -1,8 +1,8 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
 Requests (including verb's below headings) and calls in request languages, unless a heading above is
-a COMMENT or they are in the place of a result: text sent by a server is never taken for a request.
-Names and lines select among them, and may select a commented one.
+a COMMENT or they are in a result's position: text sent by a server is never treated as a request.
+Names and lines select among them, and may select a commented block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
 def plan_of(document: Document, inherited: Inherited, settings: Settings, file: str) -> Plan:
-    """Choose the blocks of a document, of the file called `file`, that are evaluated.
+    """Choose the blocks to evaluate in a document, of the file called `file`.
 
     Raises EvaluationError if `Settings.names` or `Settings.lines` choose nothing.
     """
@@ -95,7 +95,7 @@ def sent_of(document: Document, inherited: Inherited, languages: frozenset[str])
 def _requests(
     document: Document, inherited: Inherited, languages: frozenset[str]
 ) -> tuple[list[Block], list[tuple[int, int]]]:
-    """Return the blocks in these languages, and the spans of results, in which there are none."""
+    """Return the blocks in these languages outside results, and the spans of the results."""
     texts = [(one.start, document.offset(one.last)) for one in document.verb]
     found = [
         block
@@ -105,7 +105,7 @@ def _requests(
     ]
     inside: list[tuple[int, int]] = []
     missing = document.unclosed_requests() or _nameless(document)
-    # only a paragraph, a list or a container is a result that may hold one of these
+    # only these kinds of results may contain a block: a paragraph, a list or a container
     if missing or any(
         block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
         for block in found
@@ -127,7 +127,7 @@ def _nameless(document: Document) -> list[Block]:
 def _sent(
     document: Document, blocks: Sequence[Block], file: str, notices: list[str]
 ) -> Iterator[Block]:
-    """Yield those of `blocks` that a run of the whole document evaluates."""
+    """Yield the `blocks` that a run of the whole document evaluates."""
     tree = VerbTree(document, file) if any(one.language == VERB for one in blocks) else None
     for block in blocks:
         if (
@@ -139,7 +139,7 @@ def _sent(
 
 
 def id_of(block: Block, file: str, start: int) -> StepId:
-    """Return the identity of a block that began at `start` of the text as it was read first."""
+    """Return the identity of a block; `start` is its offset in the text as first read."""
     name = block.heading.properties.get("VERB-STORE") or block.name or ""
     return StepId(file, start, name=name)
 
@@ -161,7 +161,7 @@ def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[tuple
 def _misspelt_languages(
     document: Document, inside: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, str]]:
-    """Yield line and reason for each block with a request whose language is nearly one of ours."""
+    """Yield line and reason for each request block with a misspelt request language."""
     for block in document.blocks:
         language = block.language
         if block.kind != "block" or language in ALL_LANGUAGES:
@@ -178,7 +178,7 @@ def _misspelt_languages(
 def _misspelt_arguments(
     document: Document, inherited: Inherited, blocks: Iterable[Block]
 ) -> Iterator[tuple[int, str]]:
-    """Yield line and reason for each header argument of `blocks` that is nearly a known one."""
+    """Yield line and reason for each misspelt header argument of `blocks`."""
     for block in blocks:
         try:
             arguments = arguments_of(document, inherited, block)
@@ -190,7 +190,7 @@ def _misspelt_arguments(
 
 
 def _similar(word: str, known: Iterable[str], least: float) -> str | None:
-    """Return the most similar known word, None if none has this ratio (of `difflib`) at least."""
+    """Return the most similar known word; None if no ratio (of `difflib`) is at least `least`."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
@@ -215,7 +215,7 @@ def _tags(text: str, block: Block) -> frozenset[str]:
 
 
 def _noted(block: Block, notices: list[str]) -> bool:
-    """Note that a block is in the place of a result, and so may come from a server."""
+    """Add a notice that a block is in a result's position, so it may come from a server."""
     line = block.line + 1
     notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
     notices.append(f"{notice} (--line {line} sends it)")
@@ -223,7 +223,7 @@ def _noted(block: Block, notices: list[str]) -> bool:
 
 
 def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
-    """Tell whether a block, or the text of a heading, is more than a verb template."""
+    """Return whether a block, or the text of a heading, is more than a verb template."""
     if block.language != VERB or block.kind not in ("heading", "block"):
         return True
     if block.kind == "heading" and tree.is_prose(block):
@@ -235,7 +235,7 @@ def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
 
 
 def is_request(document: Document, block: Block, languages: Container[str]) -> bool:
-    """Tell whether a block, or the one that a call names, is in one of these languages."""
+    """Return whether a block, or the block that a call names, is in one of these languages."""
     if block.call is None:
         return block.language in languages
     target = document.block_named(block.call.name)
@@ -250,7 +250,7 @@ def check_names(names: Iterable[str], known: Container[str | None], file: str) -
 
 
 def namesakes(document: Document, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:
-    """Find those of `blocks` whose name another one has already: (block, the first of the name)."""
+    """Find the `blocks` with the name of an earlier one: (block, the first of that name)."""
     named = (block for block in blocks if block.name and block.kind != "heading")
     firsts = ((block, document.namesakes(block.name or "")[0]) for block in named)
     return [(block, first) for block, first in firsts if first is not block]
@@ -268,9 +268,9 @@ def _same_name(pair: tuple[Block, Block]) -> str:
 def result_spans(
     document: Document, inherited: Inherited, blocks: Iterable[Block]
 ) -> list[tuple[int, int]]:
-    """Find the old results of `blocks`, in which no block is a request of the user.
+    """Find the old results of `blocks`; blocks inside them are not the user's requests.
 
-    Returns spans of offsets in order, without results that evaluation keeps.
+    Returns their spans in order, without results that evaluation keeps.
     """
     spans: list[tuple[int, int]] = []
     for block in blocks:
@@ -287,7 +287,7 @@ def result_spans(
 
 
 def _keeps_old(document: Document, inherited: Inherited, block: Block) -> bool:
-    """Tell whether a block's header arguments say that its old result stays."""
+    """Return whether a block's header arguments keep its old result."""
     try:
         arguments = arguments_of(document, inherited, block)
     except ArgumentError:
@@ -296,6 +296,6 @@ def _keeps_old(document: Document, inherited: Inherited, block: Block) -> bool:
 
 
 def within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Tell whether an offset lies in one of the sorted `spans`."""
+    """Return whether an offset lies in one of the sorted `spans`."""
     at = bisect_left(spans, (offset + 1,))
     return at > 0 and offset < spans[at - 1][1]

@@ -1,8 +1,9 @@
 """verb's requests in one run: the headings above them, preludes, and stored responses.
 
-Of a heading's properties, ``Verb-Store`` names its response for others, ``Verb-Prelude`` gives
-variables (JSON, in the property or in a file; those of the parent headings apply, too, the nearest
-first), and ``Verb-Max-Redirections: 0`` follows no redirect. Those that need Emacs Lisp are errors.
+Of a heading's properties, ``Verb-Store`` names its response for other requests, ``Verb-Prelude``
+defines variables (as JSON, in the property or in a file; those of parent headings apply, too, the
+nearest first), and ``Verb-Max-Redirections: 0`` follows no redirects. Properties that need Emacs
+Lisp are errors.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _REFUSED = {
 
 
 class VerbTree:
-    """The requests of verb in one document, as it was read once."""
+    """The verb requests of one version of a document."""
 
     def __init__(self, document: Document, file: str) -> None:
         """Index `document`, of the file called `file` (for messages)."""
@@ -61,9 +62,9 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Return the request of a block with those of its parent headings, and its properties.
+        """Return a block's request, merged with those of its parent headings and its properties.
 
-        Raises EvaluationError for a property that is not understood.
+        Raises EvaluationError for a property that is not supported.
         """
         for name, instead in _REFUSED.items():
             if _property(block.heading, name.upper()):
@@ -80,9 +81,9 @@ class VerbTree:
         )
 
     def is_request(self, block: Block) -> bool:
-        """Tell whether a text is to be sent, rather than only inherited by headings below.
+        """Return whether a heading's text is a request, not only inherited by headings below.
 
-        A template is sent only if nothing is below it, and it inherits a method.
+        A template is only sent if no heading is below it and it inherits a method.
         """
         parsed = self._read(block)
         if parsed.method or parsed.problems:
@@ -94,7 +95,7 @@ class VerbTree:
         return bool(method([*self._above(block), parsed]))
 
     def is_prose(self, block: Block) -> bool:
-        """Tell whether a heading's text does not even look like a request."""
+        """Return whether a heading's text does not even look like a request."""
         line = self.document.lines[block.first]
         from orgrest.http.parsing.verb import REQUEST
 
@@ -136,7 +137,7 @@ def _property(heading: Heading, name: str) -> str:
 
 
 def is_export(arguments: Arguments) -> bool:
-    """Tell whether a block is to be exported in another form instead of being sent."""
+    """Return whether a block is exported in another form instead of being sent."""
     return arguments.get("op").startswith("export")
 
 
@@ -156,7 +157,7 @@ def part_asked(arguments: Arguments) -> str:
 
 
 def _prelude(given: str, context: Context) -> dict[str, str]:
-    """Read a prelude: JSON, or the file that holds it; values one level down count as well."""
+    """Read a prelude: JSON, or a file with JSON; nested values one level down count, too."""
     text = given
     if not any(c in given for c in "(){}"):
         if given.endswith(".el"):

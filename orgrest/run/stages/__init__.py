@@ -1,8 +1,8 @@
 """The stages through which each request of a task goes, in order: functions of a `Job`.
 
-Each row names a feature and a function; one that needs other requests yields them. Only requests
-with that feature pass through the stage (`Job.features`; "" is each request), and only then is its
-module loaded. A stage that declines the request, or a directive in it, ends its way.
+Each row names a feature and a function; functions that need other requests yield them. Only
+requests with that feature pass through the stage (`Job.features`; "" means every request), and only
+then is its module loaded. If a stage or a directive declines the request, later stages are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEFORE: Final[tuple[tuple[str, str], ...]] = (
     ("scripts", ".stages.scripts.before"),
     ("directives", ".directives.act"),
 )
-"""For a request as it is written, once for all elements of a list in it."""
+"""Stages for a request as written, run once for all elements of a list in it."""
 COMPLETED: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.expand.expand"),
     ("secrets", ".stages.bind.bind_secrets"),
@@ -40,17 +40,17 @@ SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.render.render"),
 )
 PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview"),)
-"""What a dry run does instead of `SENT`."""
+"""The stages of a dry run, instead of `SENT`."""
 
 
 def do(job: Job) -> Needing[Outcome]:
     """Send the requests of a job's task in order; failures are in the outcome, not raised.
 
-    Yields what has to be done before.
+    Yields the needs that must be met first.
     """
     task = job.task
     asked = job.work.asked
-    if len(asked) == 1:  # what was asked for before belongs to the first request that is sent
+    if len(asked) == 1:  # earlier token requests belong to the first request that is sent
         job.asked += asked[0]
         asked[0].clear()
     asked.append(job.asked)
@@ -86,7 +86,7 @@ def _send_each(job: Job) -> Needing[None]:
 
 
 def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
-    """Do these stages; return whether the request is still to be sent."""
+    """Run these stages; return whether the request was not declined."""
     for feature, stage in stages:
         if job.declined:
             return False

@@ -1,4 +1,4 @@
-"""Refuses directives that only who starts the run may allow."""
+"""Refuses directives that the user has not allowed with an option of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(job: Job) -> None:
-    """Raise OrgrestError for what is not allowed, in a dry run, too."""
+    """Raise OrgrestError for a directive that is not allowed; also in a dry run."""
     parsed, settings = job.parsed, job.work.settings
     if parsed.directive("no-reject-unauthorized") and not settings.insecure:
         raise EvaluationError(
@@ -24,7 +24,7 @@ def check(job: Job) -> None:
 
 
 def proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
-    """Return the proxy that a directive chooses. Raises OrgrestError if it may not."""
+    """Return the proxy that a directive chooses. Raises OrgrestError if it is not allowed."""
     directive = parsed.directive("proxy")
     if directive is None:
         return None

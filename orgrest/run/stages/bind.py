@@ -20,10 +20,10 @@ def bind_secrets(job: Job) -> None:
 
 
 def bound(request: Request, secrets: Secrets) -> Request:
-    """Return a request with the bound secrets that are found in it, in any spelling.
+    """Return a request with the bound secrets that are found in it, in any encoding.
 
-    They are beside those known to be in it: a server sent them back. Raises ExpansionError if any
-    may not be sent to its URL.
+    These are added to the secrets known to be in it, for instance if a server echoed a secret.
+    Raises ExpansionError if any of them may not be sent to its URL.
     """
     from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in
@@ -39,7 +39,7 @@ def bound(request: Request, secrets: Secrets) -> Request:
 
 
 def without_secrets(request: Request) -> Request:
-    """Return a request as scripts see it that do not change it: the user's secrets are masked."""
+    """Return a request for scripts that cannot change it: with the user's secrets masked."""
     from orgrest.rendering.masking import masked
 
     return masked(request) if request.bound else request

@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def capture(job: Job) -> None:
-    """Capture. Raises OrgrestError where there is no such value."""
+    """Set the variables. Raises OrgrestError if the response lacks a value."""
     for name, value in captures(*job.sent):
         job.context.capture(job.parsed, name, value)

@@ -1,7 +1,7 @@
 """Judges a response: by the assertions of its request, by `:expect` and by a description.
 
-This module provides what they need: jq, the engine for JavaScript, RE2 for regular expressions, and
-JSON Schemas out of files below the document's folder.
+This module provides their tools: jq, the engine for JavaScript, RE2 for regular expressions, and
+JSON Schemas from files below the document's folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_SCHEMAS = 100
 
 
 def judge(job: Job) -> Needing[None]:
-    """Add the verdicts on a response to the job's: of its assertions, and of a description."""
+    """Add the verdicts on the response to the job: by its assertions, and by a description."""
     arguments, tests = job.task.arguments, job.scripts.tests
     if "expect" in arguments:
         file, line = job.parsed.source.file, job.task.line
@@ -110,7 +110,7 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
 
 
 def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:
-    """Tell whether a pattern matches, by RE2, which takes linear time.
+    """Return whether a pattern matches, by RE2, which takes linear time.
 
     Features of JavaScript only (look-around, back-references) are left to `search`, whose time is
     limited.
@@ -129,7 +129,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
-    """Validate a value by the schema in a file; return the errors, "" if there are none."""
+    """Validate a value by the schema in a file; return the errors, or ""."""
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
     found = context.engine.validate(value, schemas, path)

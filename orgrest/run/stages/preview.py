@@ -1,4 +1,4 @@
-"""What a dry run does instead of sending: it keeps the request as it would be sent."""
+"""The stage of a dry run that replaces sending: it keeps the complete request."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def preview(job: Job) -> None:
     assert job.request is not None  # noqa: S101 - the order of the stages
     assert job.values is not None  # noqa: S101 - the order of the stages
     request = _with_cookies(job, job.request)
-    wire_headers(request)  # what could not be sent is told here, too
+    wire_headers(request)  # raises for headers that could not be sent
     job.exchanges.append(Exchange(request, variables=tuple(job.values.origins())))
     for capture in job.parsed.captures if job.context.placeholders else ():
         job.context.capture(job.parsed, capture.name, f"<{capture.name}>")
 
 
 def _with_cookies(job: Job, request: Request) -> Request:
-    """Return a request with the cookies of earlier runs that would go along, if there are any."""
+    """Return a request with the cookies of earlier runs that would be sent with it."""
     from orgrest.http.transport.wire import parse_url
 
     cookies, url = job.work.cookies, parse_url(request.url)

@@ -1,4 +1,4 @@
-"""Makes a response's result: the text, and the files, for the document or the terminal."""
+"""Renders a response as a result: the text and the files, for the document or the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def render(job: Job) -> None:
-    """Render the response as the header arguments want it. Raises EvaluationError."""
+    """Render the response as the header arguments require. Raises EvaluationError."""
     from orgrest.rendering import results as rendering
 
     arguments, limit = job.task.arguments, job.work.settings.limit

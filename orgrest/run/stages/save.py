@@ -1,4 +1,4 @@
-"""Saves responses in files, where `>> file` of a request file asks for it."""
+"""Saves responses in files, as requested by `>> file` in a request file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save(job: Job) -> Needing[None]:
-    """Add the files to write to the job's. Raises OrgrestError where none may be written."""
+    """Add the files to write to the job's. Raises OrgrestError for a file it may not write."""
     from orgrest.run.writable_files import saved
 
     values, work = Values(job.parsed, job.context), job.work

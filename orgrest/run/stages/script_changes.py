@@ -1,7 +1,8 @@
-"""What a script changes in its request: the URL, method, headers and body are sent as it left them.
+"""Changes by a script to its request: the URL, method, headers and body are sent as it left them.
 
-A script above a request has it as it is written; what it puts there is part of the document, and
-variables in it are replaced. A script for the completed request changes what is sent as it stands.
+A script above a request sees the request as written; text that it inserts is part of the document,
+and variables in that text are replaced. A script for the completed request changes it directly: its
+text is sent unchanged.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def rewritten(
 ) -> ParsedRequest:
     """Return a request as the script above it, whose text is `code`, left it.
 
-    Variables are replaced where the request or the script itself has them. A text of a response
-    that a script puts there can thus get no value that was not meant for this request. Raises
-    OrgrestError for what cannot be sent, or for a `{{name}}` from elsewhere.
+    Only variables that occur in the request or in the script itself are replaced. So text from a
+    response that a script inserts cannot get a value that was not intended for this request. Raises
+    OrgrestError for a change that cannot be sent, or for a `{{name}}` from elsewhere.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
@@ -88,7 +89,7 @@ def rewritten(
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
     """Return a completed request as the script for it left it, with the `secrets` known by now.
 
-    Raises OrgrestError for what cannot be sent.
+    Raises OrgrestError for a change that cannot be sent.
     """
     found = _changed(request, change)
     try:
@@ -108,7 +109,7 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
 
 
 def _references(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what stands in double braces, as it is read in requests, with its index."""
+    """Yield the index and text of each `{{...}}`, parsed as in requests."""
     start = 0
     for line in text.split("\n"):
         at = line.find("{{")

@@ -1,6 +1,6 @@
 """The scripts before and after a request of a request file.
 
-They run in a separate engine process (`http.scripts`), which starts with the first one.
+They run in a separate engine process (`http.scripts`), which starts with the first script.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PARTS = ("method", "url", "body")
 def before(job: Job) -> Needing[None]:
     """Run the scripts above a request, which may change it; in a dry run as far as possible.
 
-    Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
+    Raises ScriptError, or another OrgrestError if their changes cannot be sent.
     """
     job.defined = {}
     with _previewed(job):
@@ -61,9 +61,9 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the scripts of a request's document that run once. Raises what they fail with.
+    """Run the scripts of a request's document that run once. Raises their errors.
 
-    What they log and test is reported with the first request.
+    Their log and tests are reported with the first request.
     """
     for script in _of(job.parsed, "before"):
         if script.runs == "once":
@@ -73,7 +73,7 @@ def prepare(job: Job) -> Needing[None]:
 def completed(job: Job) -> Needing[None]:
     """Run the scripts for a completed request, which may change it; in a dry run as `before`.
 
-    Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
+    Raises ScriptError, or another OrgrestError if their changes cannot be sent.
     """
     with _previewed(job):
         for script in _of(job.parsed, "request"):
@@ -98,7 +98,7 @@ def after(job: Job) -> Needing[None]:
 
 
 def _once(job: Job, script: Script) -> Needing[bool]:
-    """Run a script that belongs to no request, unless it ran; its failure is everyone's.
+    """Run a script that belongs to no request, unless it ran; if it fails, all requests fail.
 
     Returns whether it cancels all requests.
     """
@@ -131,7 +131,7 @@ def _change(job: Job, script: Script) -> Needing[None]:
 
 
 def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) -> None:
-    """Note the secrets in the parts that a script made."""
+    """Record the secrets in the parts of the request that a script created."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(one for one in _PARTS if getattr(after, one) != getattr(before, one))
     job.held.update((part, one) for part in parts for one in in_made_part(made))
@@ -139,7 +139,7 @@ def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) ->
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """In a dry run, which has no responses, make a note of an error."""
+    """Turn an error into a note in a dry run, which has no responses."""
     try:
         yield
     except OrgrestError as error:
@@ -151,7 +151,7 @@ def _previewed(job: Job) -> Iterator[None]:
 def _run(
     job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
 ) -> Needing[tuple[str, Result, frozenset[Secret]]]:
-    """Run a script, and record its results; return its code, what it did, the secrets in that."""
+    """Run a script, and record its results; return its code, its result, the secrets in that."""
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
@@ -201,7 +201,7 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Take the variables, output and tests of a script, also of one that failed then."""
+    """Record the variables, output and tests of a script, even if it failed afterwards."""
     context, known = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
@@ -220,7 +220,7 @@ def _take(
 
 
 def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response | str:
-    """Send a script's request, in which are the secrets of all that it `made`; record it."""
+    """Send a script's request, which may contain the secrets in `made`, and record it."""
     from orgrest.http.transport.limits import BrokenOffError
 
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
@@ -313,7 +313,7 @@ def _at_line(
 
 @contextlib.contextmanager
 def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
-    """Give errors about what a script made its position in the document."""
+    """Add the script's position in the document to errors about its changes."""
     try:
         yield
     except OrgrestError as error:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""The interval in seconds between two checks whether an assertion has become true."""
+"""The first and longest interval between two checks of an `eventually` assertion, in seconds."""
 
 
 def send(job: Job) -> Needing[None]:
     """Get the first response for which all `eventually` assertions hold.
 
-    When the time for that is over, it is the last one. Raises OrgrestError if there is none.
+    If their time runs out, get the last response. Raises OrgrestError if there is no response.
     """
     waited = tuple(one for one in job.parsed.assertions if one.within is not None)
     job.response = (yield from _settled(job, waited)) if waited else _retried(job)
@@ -39,9 +39,9 @@ def send(job: Job) -> Needing[None]:
 
 
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
-    """Send until all assertions hold, or the time of one that does not is over.
+    """Send until all assertions hold, or the time of an assertion that does not hold runs out.
 
-    A request without an answer is repeated for the shortest of these times.
+    A request without a response is repeated for the shortest of these times.
     """
     from orgrest.run.stages.judge import verdicts
 
@@ -91,7 +91,7 @@ def _retried(job: Job) -> Response:
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request whose token was refused with a new one, None if nobody gives one."""
+    """Return a request with a new token instead of a refused one; None if there is no new token."""
     found, secrets = tokens.renewed(request), job.context.secrets
     if found is None:
         return None
@@ -137,7 +137,7 @@ def _shown(
 
 
 def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
-    """Return how header arguments, directives and settings want a request to be sent."""
+    """Return the client's options for a request, from header arguments, directives and settings."""
     follow = "follow" not in arguments or arguments.flag("follow")
     options: dict[str, Any] = {
         "follow": follow and parsed.directive("no-redirect") is None,

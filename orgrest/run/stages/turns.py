@@ -1,8 +1,8 @@
-"""How often a request is sent: `@disabled` and `@loop`, httpyac's; once for each element of a list.
+"""The turns of a request: httpyac's `@disabled` and `@loop`; JetBrains' lists.
 
-`{{$.clients..id}}`, JetBrains': the paths are JSONPaths in an object of all variables. Several in
-one request advance together. Source: JetBrains' HTTP Client documentation, "Iterate over
-collections".
+With `{{$.clients..id}}`, a request is sent once for each element of a list: the paths are JSONPaths
+in an object of all variables. Several in one request advance together. Source: JetBrains' HTTP
+Client documentation, "Iterate over collections".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from orgrest.run.results import Needing
 
 MOST_TURNS: Final = 10_000
-"""How often a request is sent at most, for a list or by `@loop`."""
+"""The maximum number of times that a request is sent, for a list or by `@loop`."""
 _ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
@@ -44,9 +44,9 @@ _EACH: Final = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
-    """Yield the tasks of a loop; an outcome instead of them for a request that is not sent.
+    """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
-    Yields what has to be done before, too.
+    Also yields the needs that must be met first.
     """
     task, parsed, context = job.task, job.parsed, job.context
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
@@ -98,9 +98,9 @@ def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
 
 
 def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether the condition of `@disabled` holds, which it does without an expression.
+    """Return whether the condition of `@disabled` holds; without an expression it always does.
 
-    In a dry run, one that needs a response does not. Raises OrgrestError.
+    In a dry run, a condition that needs a response does not hold. Raises OrgrestError.
     """
     code = condition.value.text
     return code in ("", "true") or _holds(code, condition.span.start, parsed, context)
@@ -164,9 +164,9 @@ def of_elements(job: Job) -> Needing[list[Context]]:
 
 
 def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
-    """Yield the context of each turn of a request; its own one if it has no such path.
+    """Yield the context of each turn of a request; just `context` if it has no such path.
 
-    In a dry run, a list that another request has yet to provide has one turn. Raises
+    In a dry run, a list from the response to another request has one turn. Raises
     EvaluationError if a path is malformed, or the lists have different lengths.
     """
     paths = list(dict.fromkeys(_paths(parsed)))

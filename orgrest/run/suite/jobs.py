@@ -85,7 +85,7 @@ class SuiteRun:
             yield from self._told(unit)
 
     def abandon(self) -> Iterator[Brief]:
-        """Record what is under way and what was not done; yield the outcomes not yet told."""
+        """Record the steps in progress and those not started; yield the unreported outcomes."""
         control = self._control
         control.abandon()
         while not self._queue.empty():
@@ -114,7 +114,7 @@ class SuiteRun:
             self._done.add(found.number)
 
     def _told(self, unit: Unit) -> Iterator[Brief]:
-        """Yield the outcomes of a document that were not told yet."""
+        """Yield the outcomes of a document that were not reported yet."""
         waiting = self._held[unit.number]
         while waiting:
             brief = waiting.popleft()

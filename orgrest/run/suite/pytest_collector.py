@@ -1,7 +1,7 @@
 """Documents as pytest tests: a collector for each document, an item for each request.
 
-A document's setup is sent before its first selected request, its teardown after the last one. A
-request that others refer to is sent when the first of them needs it, whether selected or not.
+A document's setup is sent before its first selected request, its teardown after the last. A request
+that others refer to is sent when the first of them needs it, whether selected or not.
 """
 
 from __future__ import annotations

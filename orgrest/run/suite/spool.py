@@ -1,10 +1,10 @@
 """The records of a run on disk, one line of JSON each: the `--jsonl` file or a temporary file.
 
-Records are written as they arrive, so a run of any length needs little memory, and a killed one
+Records are written as they arrive, so a run of any length needs little memory, and a killed run
 leaves its records; with `--jsonl -` they also go to standard output. Reports read them in the order
-of the documents, whatever the order of the jobs.
+of the documents, regardless of the order of the jobs.
 
-The first line describes the run (`{"format": 2, ...}`), the last one is its summary
+The first line describes the run (`{"format": 2, ...}`), the last line is its summary
 (`{"summary": ...}`); a truncated line, as after a power failure, is skipped.
 """
 

@@ -63,7 +63,7 @@ def place(record: Record) -> str:
 def title(record: Record) -> str:
     """Return a request's title: its name, else its method and URL; with turn and row.
 
-    If it was not sent, they are as written.
+    If it was not sent, method and URL are as written.
     """
     words = record["name"] or ""
     if not words and record["exchanges"]:
@@ -122,7 +122,7 @@ class Summary:
         return not (self.counts["failed"] or self.counts["error"])
 
     def as_data(self) -> Record:
-        """Return the summary as reports have it."""
+        """Return the summary in the format of reports."""
         return {
             "requests": sum(self.counts.values()),
             **self.counts,

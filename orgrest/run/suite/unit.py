@@ -46,7 +46,7 @@ class Unit:
 
 
 class Opened:
-    """A document that was read and planned, and what was recorded of it."""
+    """A document that was read and planned, and its recorded steps."""
 
     def __init__(self, unit: Unit, settings: Settings, services: Services) -> None:
         """Read and plan the document. Raises OrgrestError if either fails."""
@@ -70,7 +70,7 @@ class Opened:
         self._untold = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
-        """Yield the record of each request that was sent for an outcome, its own as the last."""
+        """Yield the records of an outcome: of the requests sent for it, then its own."""
         for one in (*outcome.needed, outcome):
             place = self._place
             try:
@@ -85,7 +85,7 @@ class Opened:
             self._untold.pop(outcome.step.id, None)
 
     def abandon(self, why: str) -> Iterator[Record]:
-        """Yield a record of each request under way, and of each step that has none yet."""
+        """Yield a record of each request in progress, and of each step without a record."""
         steps = {step.id: step for step in self.run.plan.steps}
         under_way = tuple(self.run.results.under_way)
         for one in under_way:
@@ -151,7 +151,7 @@ def run(
     try:
         for outcome in outcomes:
             kept(outcome)
-    except Exception as error:  # of whoever records it: the teardown is sent nevertheless
+    except Exception as error:  # raised by `keep` or a step: the teardown is sent nevertheless
         for outcome in _torn_down(outcomes, error):
             kept(outcome)
         if isinstance(error, FileError):  # nothing can be reported any more
