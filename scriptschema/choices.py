@@ -1,8 +1,8 @@
-"""Sources of choice: whatever a generator leaves open, it asks one of these.
+"""Choices: the source of every decision that a generator makes.
 
-Every question has a simplest answer, 0, the empty string, the first of several, so that a source
-that always gives it leads to the smallest tree: what Hypothesis shrinks to, and what is left when a
-fuzzer's bytes run out. The third source, over Hypothesis's `draw`, is in `strategies.py`.
+Each decision has a simplest value: 0, the empty string, the first of several. A source that always
+returns it yields the smallest tree: what Hypothesis shrinks to, and what a generator builds once a
+fuzzer's bytes are used up. A third source, over Hypothesis's `draw`, is in `strategies.py`.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""Most integers are below this: indexes of names, where equal ones matter more than large ones."""
+"""Most integers are below this: for indexes of names, equality matters more than size."""
 
 INTEGERS: Final = (
     *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),
     *(INT32_MAX, INT32_MIN, INT32_MAX - 1, INT32_MIN + 1),
 )
-"""Integers at which something may change: lengths of varints, limits of compilers, of int32."""
+"""Integers where behaviour may change: lengths of varints, limits of compilers and of int32."""
 
 WORDS: Final = ("a", "x", "key", "value", "hello", "__index", "end", "0", "0x10", "1e5", " ")
-"""Strings that programs hold."""
+"""Strings that occur in programs."""
 
 PIECES: Final = (
     *("\0", "\n", "\r\n", "\t", '"', "'", "\\", "`", "{", "}", "]]", "--", "\x7f", "%s", "%"),
     *("é", "ß", "中", "\u2028", "\ufeff", "\U0001f600", "e\u0301", "\u202e", "\udc80", "\udcff"),
 )
-"""What printers and parsers of strings trip over; the last two are bytes that are not UTF-8."""
+"""Text that printers and parsers often mishandle; the last two are bytes that are not UTF-8."""
 
 
 class Choices(Protocol):
-    """What a generator asks.
+    """The decisions that a generator needs.
 
-    `fills` says whether trees should come near the size that was asked for. A source that is
-    shrunk or runs out does not fill: with it, the same answers mean the same tree wherever that
-    stands, and the size is a limit only.
+    `fills` says whether trees should come near the requested size. It is false for a source that is
+    shrunk or can run out: the size is then only a limit, and the same choices give the same tree in
+    any context.
     """
 
     @property
     def fills(self) -> bool:
-        """Whether the source aims at the size."""
+        """Whether trees should come near the requested size."""
 
     def below(self, n: int) -> int:
-        """An integer from 0 to n - 1, for n from 1 to 256; 0 is the simplest."""
+        """Return an integer from 0 to n - 1, for n from 1 to 256; 0 is the simplest."""
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """An index into weights, given as their running sums; the first is the simplest."""
+        """Return an index into weights, given as their running sums; the first is the simplest."""
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """About `whole * share / shares`: a part of a budget, from 0 to `whole`."""
+        """Return about `whole * share / shares`: a part of a budget, from 0 to `whole`."""
 
     def int32(self) -> int:
-        """A 32-bit integer; 0 is the simplest."""
+        """Return a 32-bit integer; 0 is the simplest."""
 
     def string(self) -> str:
-        """A string, lone surrogates for bytes that are not UTF-8; the empty one is the simplest."""
+        """Return a string, lone surrogates for bytes that are not UTF-8; empty is the simplest."""
 
 
 class RandomChoices:
-    """Choices by Python's random numbers, the same for the same seed everywhere and always.
+    """Choices from Python's random numbers: the same seed gives the same choices on every machine.
 
-    `source` is a seed or a `random.Random`, of which only `random()` is used: the one method whose
+    `source` is a seed or a `random.Random`, of which only `random()` is used: the only method whose
     sequence Python promises not to change.
     """
 
@@ -76,19 +76,19 @@ class RandomChoices:
         self.random = source.random
 
     def below(self, n: int) -> int:
-        """An integer from 0 to n - 1."""
+        """Return an integer from 0 to n - 1."""
         return int(self.random() * n)
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """An index into weights that are given as their running sums."""
+        """Return an index into weights that are given as their running sums."""
         return bisect(cumulative, self.random() * cumulative[-1])
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """From nothing to twice the fair share, so that siblings differ."""
+        """Return a random part, from nothing to twice the fair share, so that siblings differ."""
         return min(whole, int(2 * self.random() * whole * share / shares))
 
     def int32(self) -> int:
-        """Mostly a small one, sometimes one of `INTEGERS`, seldom any."""
+        """Return mostly a small integer, sometimes one of `INTEGERS`, rarely any 32-bit integer."""
         x = self.random() * 64
         if x < SMALL + 8:
             return int(x) % SMALL
@@ -97,7 +97,7 @@ class RandomChoices:
         return int(self.random() * 2**32) - 2**31
 
     def string(self) -> str:
-        """Mostly a word, often with something awkward in it, seldom a long one."""
+        """Return mostly a word, often with awkward characters in it, rarely a long string."""
         kind = self.below(8)
         if kind == 0:
             return ""
@@ -113,9 +113,9 @@ class RandomChoices:
 
 
 class BytesChoices:
-    """Choices by bytes that a fuzzing engine hands over; any bytes do.
+    """Choices from the bytes that a fuzzing engine provides; any bytes are valid.
 
-    Each choice eats a byte or two, so that the engine's small changes are small changes of the
+    Each choice consumes a byte or two, so that small changes by the engine are small changes of the
     tree. When the bytes run out, every choice is the simplest.
     """
 
@@ -133,19 +133,19 @@ class BytesChoices:
         return self.data[position]
 
     def below(self, n: int) -> int:
-        """An integer from 0 to n - 1; eats a byte."""
+        """Return an integer from 0 to n - 1; consumes a byte."""
         return self._byte() % n
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """An index into weights that are given as their running sums; eats a byte."""
+        """Return an index into weights that are given as their running sums; consumes a byte."""
         return bisect(cumulative, self._byte() * cumulative[-1] / 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """The fair share; eats nothing."""
+        """Return the fair share; consumes nothing."""
         return whole * share // shares
 
     def int32(self) -> int:
-        """Eats a byte, and four more if that is 255."""
+        """Return an integer; consumes a byte, and four more if its value is 255."""
         value = self._byte()
         if value < 128:
             return value % SMALL
@@ -156,7 +156,7 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Eats a byte for the kind and the length, and as many more as it says."""
+        """Return a string; consumes a byte for kind and length, then that many bytes."""
         value = self._byte()
         if value < 64:
             return WORDS[value % len(WORDS)] if value else ""
@@ -168,7 +168,7 @@ class BytesChoices:
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:
-    """Return the source of choices that a seed, a fuzzer's bytes or a source of choices is.
+    """Return `source` itself if it is a source of choices, else choices from a seed or bytes.
 
     Raises TypeError for anything else.
     """

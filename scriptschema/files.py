@@ -1,11 +1,10 @@
-"""Trees in files: the three formats, how a file's format is recognized, and how files are written.
+"""Reading and writing trees: the three formats, recognizing a file's format, atomic writes.
 
-All commands share this. A file is written whole or not at all: into a hidden temporary
-file beside it, then renamed. Folders may come from strangers, so links in them are never followed
-when writing.
+All commands use this. A file is written whole or not at all: to a hidden temporary file beside it,
+which is then renamed. Folders may come from strangers, so writing never follows links in them.
 
-A stream is many trees in one file or pipe, each after its length as a varint, as protobuf's
-`writeDelimitedTo` and `parseDelimitedFrom` have it; its ending is `.pbstream`.
+A stream is many trees in one file or pipe, each after its length as a varint, like protobuf's
+`writeDelimitedTo` and `parseDelimitedFrom`; its ending is `.pbstream`.
 """
 
 from __future__ import annotations
@@ -40,17 +39,17 @@ DROP: Final[interop.Unknown] = "drop"
 ERROR: Final[interop.Unknown] = "error"
 
 STANDARD: Final = Path("-")
-"""Stands for standard input or output."""
+"""The path that means standard input or output."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 class FileError(Exception):
-    """A file that cannot be read or written as asked; the text names it and says why."""
+    """A file cannot be read or written as requested; the message names it and says why."""
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's ending names; raises FileError if it names none."""
+    """Return the format that a file's ending names. Raises FileError if it names none."""
     try:
         return ENDINGS[path.suffix]
     except KeyError:
@@ -94,7 +93,7 @@ def read(
     unknown: interop.Unknown = "error",
     luau: str | Version | None = None,
 ) -> MessageT:
-    """Read a message from a file, in the format `form` or the one that the file's ending tells.
+    """Read a message from a file, in the format `form` or by default that of the file's ending.
 
     `luau` is as in `wire.decode`. Raises FileError for a file that cannot be read or does not hold
     a message of class `cls`.
@@ -110,7 +109,7 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Told]]:
-    """Read a message from a file in upstream's schema, as `read`, and what was left out of it."""
+    """Return a message read from a file in upstream's schema, and what the conversion omitted."""
     from scriptschema.interop import upstream
 
     form = form or format_of(path)
@@ -122,7 +121,7 @@ def read_upstream(
 
 
 def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Told]:
-    """Write the tree of `source` in upstream's schema; return what was left out of it.
+    """Write the tree of `source` in upstream's schema; return what the conversion omitted.
 
     Raises FileError.
     """
@@ -137,15 +136,15 @@ def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> 
 
 
 def delimited(data: bytes) -> bytes:
-    """A tree's bytes as they stand in a stream."""
+    """Return a tree's bytes in the form used by streams: after their length as a varint."""
     return varints.varint_bytes(len(data)) + data
 
 
 def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield the trees' bytes from a stream, each with the position at which it starts.
+    """Yield pairs from a stream: the offset at which a tree's bytes start, and the bytes.
 
-    Only one is held at a time. Raises FileError where the stream is cut off or is none, or a tree
-    has more than `limit` bytes.
+    Only one tree is in memory at a time. Raises FileError if the stream is cut off or not a stream,
+    or if a tree has more than `limit` bytes.
     """
     position = 0
     while first := file.read(1):
@@ -165,7 +164,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
         position += shift // 7
         pieces = []
         left = size
-        # In pieces, so that a wrong length does not take memory that is not there.
+        # In chunks, so that a wrong length does not allocate more than the stream holds.
         while left and (piece := file.read(min(left, 1 << 20))):
             pieces.append(piece)
             left -= len(piece)
@@ -180,32 +179,32 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
 
 
 def name_of(path: Path) -> str:
-    """The file's name as error messages give it."""
+    """Return the file's name for use in error messages."""
     return "standard input" if path == STANDARD else str(path)
 
 
 def reason_of(error: Exception) -> str:
-    """The error in words, without the file's name."""
+    """Return the error in words, without the file's name."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 @attrs.frozen
 class Input:
-    """A file to read, and where it lies below the folder that was named (`in_folder`)."""
+    """A file to read. With `in_folder`, its folder was named, and `relative` is its path there."""
 
     path: Path
     relative: Path
     in_folder: bool = False
 
     def base_of(self, target: Path) -> Path | None:
-        """Return the named folder that `target`, the result of this input, is in."""
+        """Return the named folder that contains `target`, the result of this input."""
         return None if target == STANDARD else target.parents[len(self.relative.parts) - 1]
 
 
 def expand(paths: Iterable[Path]) -> list[Input]:
-    """The files to read: a folder stands for all files below it, in sorted order.
+    """Return the files to read, with each folder replaced by all files below it, in sorted order.
 
-    Hidden files in it are left out: one may be what a killed process left of its output.
+    Hidden files below folders are skipped: one may be incomplete output of a killed process.
     """
     found = []
     for path in paths:
@@ -222,8 +221,8 @@ def expand(paths: Iterable[Path]) -> list[Input]:
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     """Write a file whole or not at all; `-` is standard output. Raises FileError.
 
-    An existing file's mode is kept. Folders below the folder `below` (by default the file's own)
-    are created if missing. A link there, or in the place of the file, is an error.
+    An existing file's mode is kept. Missing folders below `below` (by default the file's own
+    folder) are created. A link below `below`, or at `path` itself, is an error.
     """
     try:
         if path == STANDARD:
@@ -241,9 +240,9 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
-    """Give a binary file whose content becomes that of `path` when the block ends without error.
+    """Yield a binary file whose content replaces that of `path` when the block ends without error.
 
-    `below` is as in `write`. What is not a regular file (a pipe, a terminal) is written to
+    `below` is as in `write`. Anything but a regular file (a pipe, a terminal) is written to
     directly if it is named itself, without `below`. Raises OSError.
     """
     if path.is_absolute() and path.parts[1] in ("dev", "proc"):  # /dev/stdout, >(command)
@@ -277,9 +276,8 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
 def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
     """Open a file to read and append, created if missing; `below` is as in `write`.
 
-    A link, a second name of a file elsewhere, and what is not a regular file are errors.
-
-    Raises OSError.
+    Raises OSError, also for a link, a file with a second name elsewhere (a hard link), and anything
+    but a regular file.
     """
     with _parent_of(path, below) as (folder, name):
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _SAFE
@@ -293,7 +291,7 @@ def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
 
 
 def make_folder(path: Path, *, below: Path) -> None:
-    """Create a folder below `below` if it is missing. Raises OSError, also where one is a link."""
+    """Create a folder below `below` if missing. Raises OSError, also for a link on the way."""
     with _parent_of(path / "-", below):
         pass
 
@@ -304,7 +302,7 @@ _LINK: Final = "this is a link, and links are not followed when writing"
 
 @contextlib.contextmanager
 def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
-    """Give the descriptor of a file's folder, and the file's name in it."""
+    """Yield the descriptor of a file's folder, and the file's name in it."""
     base = path.parent if below is None else below
     try:
         base.mkdir(parents=True, exist_ok=True)
@@ -330,7 +328,7 @@ def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
 
 
 def _mode_of(folder: int, name: str) -> int | None:
-    """Return a file's mode, None if there is none. Raises OSError for a link."""
+    """Return a file's mode, or None if it does not exist. Raises OSError for a link."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -349,11 +347,11 @@ def require_parent(path: Path) -> None:
 
 
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
-    """Where each input's result goes: `output`, or files below it with the ending `ending`.
+    """Return where each input's result goes: `output`, or files below it with the ending `ending`.
 
-    `output` is a folder where it exists as one or ends in a slash, where there are several inputs,
-    or where a folder was named as the input; None and `-` are standard output. Raises FileError
-    where that cannot be, or the folder of `output` does not exist.
+    `output` is a folder if it exists as one or ends in a slash, if there are several inputs, or if
+    a folder was named as the input; None and `-` are standard output. Raises FileError if the
+    results cannot go there, or if the folder of `output` does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:

@@ -1,4 +1,4 @@
-"""What commands on many files have in common: choosing, running, writing, reporting."""
+"""Shared parts of commands that process many files: choosing, running, writing, reporting."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
-    """The files to read trees from: in a folder, those whose ending tells the format.
+    """Return the files to read trees from: in a folder, those with an ending of a known format.
 
-    If a format was asked for, these are all files. What is skipped is reported.
+    With a given format `form`, all files are read. The number of skipped files is reported.
     """
     from scriptschema import files
 
@@ -39,14 +39,14 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
 
 
 def form_of(name: str | None) -> Format | None:
-    """The format that an option names."""
+    """Return the format that an option names."""
     from scriptschema import files
 
     return next((form for form in files.FORMATS if form == name), None)
 
 
 def common_form(items: Sequence[Input]) -> Format:
-    """The format that the files have; a usage error if they have several."""
+    """Return the files' common format. Raises a usage error if they have several."""
     from scriptschema import files
 
     forms = {files.ENDINGS[i.path.suffix] for i in items if i.path.suffix in files.ENDINGS}
@@ -62,9 +62,9 @@ def run_all(
     what: str,
     run: Callable[[Input, Path], None],
 ) -> int:
-    """Run `run` for each input and the file to write, which gets the ending of the format `form`.
+    """Call `run` with each input and the file to write, whose ending is that of the format `form`.
 
-    Returns the exit status; raises a usage error if it is unclear where to write, and FileError if
+    Returns the exit status. Raises a usage error if it is unclear where to write, and FileError if
     there is nothing to do.
     """
     from scriptschema import files
@@ -83,7 +83,7 @@ def run_all(
 def run_each(
     pairs: Sequence[tuple[Input, Path]], what: str, run: Callable[[Input, Path], None]
 ) -> int:
-    """Run `run` for each pair, report those that fail, and return the exit status."""
+    """Call `run` for each pair, report failures, and return the exit status."""
     from scriptschema import files
 
     status = 0
@@ -99,7 +99,7 @@ def run_each(
 def write_tree(
     item: Input, target: Path, tree: Message, form: Format, luau: Version | None = None
 ) -> None:
-    """Write the tree that was made of `item`. Raises FileError."""
+    """Write the tree derived from `item`. Raises FileError."""
     from scriptschema import files
 
     try:
@@ -110,7 +110,7 @@ def write_tree(
 
 
 def require_some(items: Sequence[Input]) -> None:
-    """Raise FileError if the given folders hold nothing that the command takes."""
+    """Raise FileError if the given folders contain nothing that the command can read."""
     from scriptschema.files import FileError
 
     if not items:

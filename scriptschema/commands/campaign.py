@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.workers import Workers
 
 FOUND = 3
-"""The exit status for a new find with --fail-on-find."""
+"""The exit status if there is a new find and --fail-on-find is given."""
 
 DEMO_SECONDS = 30.0
 
@@ -64,12 +64,12 @@ _told = section("Output")
 @_targets(
     "--crash",
     metavar="REGEX",
-    help="What a command prints is a crash if this matches in it.",
+    help="Output of a command that this matches is a crash.",
 )
 @_targets(
     "--error",
     metavar="REGEX",
-    help="What a command prints is an ordinary error of the program if this matches in it.",
+    help="Output of a command that this matches is an ordinary error of the program.",
 )
 @_targets(
     "--config",
@@ -135,7 +135,7 @@ _told = section("Output")
 @_programs(
     "--style",
     type=click.Choice(["random", "plain"]),
-    help="Write one in four programs in a style of its own (random, the default), or none (plain).",
+    help="Write one in four programs in a random style (random, the default), or none (plain).",
 )
 @_programs(
     "--broken",
@@ -177,7 +177,7 @@ _told = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="What to compare: output, also error messages, or also the positions in these.",
+    help="Compare output, also error messages, or also the positions in these.",
 )
 @_judges(
     "--ulps",
@@ -224,15 +224,15 @@ def fuzz(
 
     Programs are made, mutated, run by each TARGET with each variant, and judged: crashes, reports
     of sanitizers, failed assertions, internal errors, hangs, and differences between targets and
-    variants are bugs. Each is reduced and kept once, in FOLDER/finds/. A campaign that is there
-    goes on.
+    variants are bugs. Each is reduced and kept once, in FOLDER/finds/. An existing campaign is
+    continued.
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
     or standard input, or persistent:COMMAND, which runs one program after the other. In COMMAND,
     {variant} is where a variant's arguments are put.
 
     The severities of --fail-on-find, the worst first: memory (sanitizers, used up), crash, result
-    (a wrong one), assertion, hang, undefined (behaviour), message, position. Without one it is
+    (incorrect), assertion, hang, undefined (behaviour), message, position. The default is
     undefined; what differs in messages or positions alone is one entry each.
 
     With --engine afl the first TARGET is a program built with AFL++'s compiler, ./harness or
@@ -248,11 +248,11 @@ def fuzz(
     A campaign from somebody else has commands: they are shown, and run if you say so, or with
     --trust.
 
-    With --broken a share of the sources are no programs: tokens are missing or changed. A TARGET
-    that does not refuse one, but runs it to its end, or crashes or hangs on it, has a bug.
+    With --broken a share of the sources are not programs: tokens are missing or changed. A TARGET
+    that runs one to its end instead of refusing it, or that crashes or does not finish, has a bug.
 
-    With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
-    command is one that compiles). They are stranger then: they need not end, nor get anywhere.
+    With --only-compile a TARGET compiles programs and does not run them (services get "run": false;
+    a command must only compile). Programs are stranger then: they need not end, nor get anywhere.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError
@@ -331,7 +331,7 @@ def _summarize(session: Session, folder: Path) -> None:
 def _workers(
     campaign: Campaign, address: str | None, jobs: int
 ) -> AbstractContextManager[Workers | None]:
-    """Return the cluster at an address, AFL++'s instances, or a context of None for neither."""
+    """Return the cluster at an address, AFL++'s instances, or a context of None without either."""
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.afl import AflEngine

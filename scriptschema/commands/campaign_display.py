@@ -49,7 +49,7 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line of text on an input that breaks the target and is no Luau."""
+    """Return a line of text about an input that breaks the target and is not Luau."""
     return f"not judged, since it is no Luau that is read here: {event['path']}"
 
 
@@ -63,7 +63,7 @@ def _rate(event: dict[str, Any]) -> str:
 
 
 def tell_targets(event: dict[str, Any]) -> None:
-    """Print the targets' versions, and the features they lack, which programs will not use."""
+    """Print the targets' versions, and the features they lack, which programs will avoid."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
 

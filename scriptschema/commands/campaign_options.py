@@ -1,4 +1,4 @@
-"""What the options of `fuzz` give: durations, names, seeds and the configuration of a campaign."""
+"""Parsing the options of `fuzz`: durations, names, seeds and the configuration of a campaign."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _OPTIONS = {
     "crash": "--crash",
     "error": "--error",
 }
-"""The options by the fields of targets that they set."""
+"""Options, by the target field that each sets."""
 
 
 def config_of(
@@ -132,7 +132,7 @@ def _read_config(path: Path, given: dict[str, Any]) -> Config:
 
 
 def seeds_in(folder: Path, config: Config) -> list[bytes]:
-    """Return the programs in a folder, and report how many, and what is lost."""
+    """Return the programs in a folder; report their number and any losses."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds
 

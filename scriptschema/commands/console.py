@@ -1,4 +1,4 @@
-"""What the commands share: options, errors, and the progress bar."""
+"""Shared parts of all commands: options, errors, and the progress bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGEST = 1_000_000
-"""The most nodes of a tree that is made; so many take about ten seconds."""
+"""The maximum number of nodes of a generated tree; this many take about ten seconds."""
 
 FORMATS = click.Choice(["binary", "text", "json"])
 
@@ -35,7 +35,7 @@ class NonEmptyPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Convert as click does; fail for an empty text."""
+        """Convert like click; fail for an empty text."""
         if value == "":
             self.fail("the name is empty: is a shell variable not set?", param, ctx)
         return super().convert(value, param, ctx)
@@ -48,7 +48,7 @@ class MissingFileError(click.ClickException):
 
 
 class ExistingPath(NonEmptyPath):
-    """The path of a file or folder that exists; `-` is standard input, where that is allowed."""
+    """The path of an existing file or folder; `-` is standard input, where that is allowed."""
 
     def convert(
         self,
@@ -56,7 +56,7 @@ class ExistingPath(NonEmptyPath):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Convert as click does. Raises MissingFileError."""
+        """Convert like click. Raises MissingFileError."""
         path = super().convert(value, param, ctx)
         if not (self.allow_dash and value == "-"):
             try:
@@ -86,7 +86,7 @@ message_option = click.option(
     help="The message that the trees are, by its name in the schema.",
 )
 from_option = click.option(
-    "--from", "from_format", type=FORMATS, help="The input's format, if its ending does not tell."
+    "--from", "from_format", type=FORMATS, help="The input's format, if its ending does not say."
 )
 drop_unknown_option = click.option(
     "--drop-unknown", is_flag=True, help="Drop fields that the schema does not know."
@@ -111,7 +111,7 @@ luau_option = click.option(
 
 
 def message_class(name: str, luau: Version | None = None) -> type[Message]:
-    """The message with that name; a usage error that names near ones if there is none."""
+    """Return the message class of that name, or raise a usage error that suggests similar names."""
     from scriptschema.messages import schema
 
     messages = schema(luau).messages
@@ -130,7 +130,7 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
 
 
 def counted(number: int, name: str) -> str:
-    """The number with what is counted: `1 tree`, `1,000 trees`."""
+    """Return a number with its unit: `1 tree`, `1,000 trees`."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
@@ -140,12 +140,12 @@ def report(error: Exception) -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # Python would try again at its end, and turn the exit status into 120.
+        # Python would otherwise flush again when it exits, fail, and change the exit status to 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def refuse_terminal() -> None:
-    """End with a usage error where binary data would go to a terminal."""
+    """Raise a usage error if binary data would go to a terminal."""
     if sys.stdout.isatty():
         raise click.UsageError("binary output would go to the terminal: redirect it or use -o FILE")
 
@@ -153,7 +153,7 @@ def refuse_terminal() -> None:
 def progress(
     items: Iterable[T], what: str, total: int | None = None, *, least: int = 20
 ) -> Iterator[T]:
-    """Yield the items with a bar on standard error, if that is a terminal and there are many."""
+    """Yield the items, with a progress bar if standard error is a terminal and there are many."""
     if total is None:
         total = len(items) if isinstance(items, Sequence) else 0
     if total < least or not sys.stderr.isatty():
@@ -185,10 +185,10 @@ def progress(
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Let a termination signal raise KeyboardInterrupt, as Ctrl-C does.
+    """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
 
-    A job that a shell starts in the background ignores Ctrl-C's signal, and so can be ended only by
-    the other, which would leave half of what it was doing.
+    A job that a shell starts in the background ignores Ctrl-C's signal, so only a termination
+    signal can end it, which would otherwise leave its work half done.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -199,7 +199,7 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stoppable(consequence: str) -> Iterator[None]:
-    """End the program in good order at Ctrl-C or a termination signal, and say what remains."""
+    """End the program cleanly on Ctrl-C or a termination signal, and print the `consequence`."""
     try:
         with terminated_as_interrupted():
             yield

@@ -1,4 +1,4 @@
-"""The commands `schema`, `dictionary`, `convert` and `show`: for other programs and readers."""
+"""The commands `schema`, `dictionary`, `convert` and `show`, for other programs and for readers."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ def convert(
     """Convert trees between binary, text format and JSON.
 
     An INPUT is a file (.pb, .textproto, .json), a folder (all files in it with these endings, or,
-    with --from, all files) or - for standard input. The format is told from a file's ending or with
+    with --from, all files) or - for standard input. The format is that of a file's ending or of
     --from. Unknown fields are an error. A file that cannot be converted is reported, the others are
-    done, and the exit status is 1, as it is where there is nothing to convert. With --upstream,
-    what the other schema cannot say is left out and told.
+    converted, and the exit status is 1, as it is if there is nothing to convert. With --upstream,
+    what the other schema cannot represent is left out and reported.
 
     \b
     scriptschema convert program.pb --to text
@@ -155,7 +155,7 @@ def show(path: Path, from_format: Any, message_name: str, luau: Version | None) 
 
 
 class Line(NamedTuple):
-    """One line: the branches before it, the path step, the message's name, its plain values."""
+    """A line: the branches before it, the path step, the message's name, its scalar values."""
 
     branches: str
     step: str
@@ -166,10 +166,10 @@ class Line(NamedTuple):
 
 
 def outline(tree: Message) -> Iterator[Line]:
-    """Yield the lines of `tree`, top down: one a message.
+    """Yield the lines of `tree`, top down, one for each message.
 
     A message that is one of several (`Expr`, `Stat` ...) shares its line with the alternative that
-    is set; numbers, strings and the like stand on the line of their message.
+    is set; numbers, strings and the like are on the line of their message.
     """
     from scriptschema.base import Message
 
@@ -209,16 +209,16 @@ def outline(tree: Message) -> Iterator[Line]:
 
 
 def _others(message: Message) -> bool:
-    """Whether the message has fields beside its oneof."""
+    """Return whether the message has fields other than its oneof."""
     return any(field.oneof is None for field in message.ALL_FIELDS.values())
 
 
 _PLAIN = str.maketrans("├└│─", "|`|-")
-"""Branches for terminals whose encoding has no lines."""
+"""Branches for terminals whose encoding lacks box-drawing characters."""
 
 
 def print_outline(lines: Iterator[Line], size: int) -> None:
-    """Print the lines and, last, the totals; in colour on a terminal. `size` is in bytes."""
+    """Print the lines, then the totals; in colour on a terminal. `size` is in bytes."""
     from rich.console import Console
     from rich.text import Text
 

@@ -121,9 +121,9 @@ def _show(run: Run) -> None:
 
 
 def reduce_find(folder: Path, *, trust: bool) -> None:
-    """Reduce a find in its folder completely, and print the resulting size.
+    """Reduce a find in its folder to completion, and print the resulting size.
 
-    With `trust`, its commands are trusted.
+    With `trust`, its commands run without a question.
     """
     from contextlib import nullcontext
 
@@ -161,7 +161,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
 
 
 def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Parse builds into names and commands."""
+    """Parse builds into pairs of a name and a command."""
     builds = [(name.strip(), command) for name, _, command in (v.partition("=") for v in values)]
     for name, command in builds:
         if not name or not command.strip():

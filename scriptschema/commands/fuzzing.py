@@ -1,4 +1,4 @@
-"""The command `reduce`: the smallest program for which a command still ends with status 0."""
+"""The command `reduce`, which shrinks a program while a command still ends with status 0."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     "--from",
     "from_format",
     type=click.Choice(["luau", "binary", "text", "json"]),
-    help="The input's format, if its ending does not tell.",
+    help="The input's format, if its ending does not say.",
 )
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option(
@@ -70,9 +70,10 @@ def reduce_command(
 
     The test is COMMAND, which ends with status 0 while the program is interesting. FILE is a Luau
     source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is run
-    without a shell. {} in it stands for a file with the source, {.pb}, {.textproto} and {.json} for
-    one with the tree; without any it gets the source on standard input. FILE of -o is a source or a
-    tree by its ending. It holds the smallest program so far at all times, also after Ctrl-C.
+    without a shell. {} in it is replaced by the name of a file with the source, {.pb}, {.textproto}
+    and {.json} by one with the tree; without any it gets the source on standard input. FILE of -o
+    is a source or a tree by its ending. It holds the smallest program so far at all times, also
+    after Ctrl-C.
 
     FILE may be a find of a campaign, a folder in its finds/: then the test is what the find is
     known by, on the targets of its campaign, and what comes of it is kept there.
@@ -201,7 +202,7 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Return the shortest source that passes the test, None for a module or a test of trees."""
+    """Return the shortest source that passes the test; None for a module or a test of trees."""
     from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 

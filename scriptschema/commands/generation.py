@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
-    """Parse a style: the seed of one, `random`, or `plain`, which is None."""
+    """Parse a style: its seed, `random`, or `plain`, which gives None."""
     if value is None or value == "plain":
         return None
     if value == "random":
@@ -146,10 +146,10 @@ def generate(
 ) -> None:
     """Make random trees, programs or invalid sources.
 
-    The first is made from the seed S, the next from S+1, and so on. With -n, a folder gets one file
-    for each tree, named by its seed. Those that are there already are kept: run again after an
-    interruption, the command goes on. Standard output, and a FILE that ends in .pbstream, get a
-    stream: each tree after its length as a varint.
+    The first is generated from the seed S, the next from S+1, and so on. With -n, a folder gets one
+    file for each tree, named by its seed. Existing files are kept: run again after an interruption,
+    the command continues. Standard output, and a FILE that ends in .pbstream, get a stream: each
+    tree after its length as a varint.
 
     Without -n, one tree goes to standard output or FILE as it is, and so does one source. As
     sources, a program that has a module is a folder with program.luau and module0.luau; on standard
@@ -231,7 +231,7 @@ def generate(
 
 
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
-    """Write a stream to a file, whole or not at all, or to standard output as the trees come."""
+    """Write a stream to a file, whole or not at all, or to standard output, tree by tree."""
     from scriptschema import files
     from scriptschema.generation.bulk import interrupts_later
 
@@ -247,14 +247,14 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
             for data in make_all(recipe, seeds, jobs):
                 file.write(files.delimited(data))
     except BrokenPipeError:
-        raise  # click ends the program silently, as one expects before `| head`
+        raise  # click ends the program silently, as users expect with `| head`
     except OSError as error:
         name = "standard output" if path == files.STANDARD else path
         raise files.FileError(f"{name}: {files.reason_of(error)}") from None
 
 
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
-    """Write what is made from one seed to a file or to standard output."""
+    """Write the result of one seed to a file or to standard output."""
     from scriptschema import files
     from scriptschema.luau.sources import ENDINGS, write_sources
 
@@ -266,7 +266,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file, or a folder for a program of two sources, for each seed that has none."""
+    """Write a file, or a folder for a program of two sources, for each seed that lacks one."""
     from scriptschema import files
     from scriptschema.generation.bulk import SourceRecipe, interrupts_later
     from scriptschema.luau.sources import PROGRAM
@@ -299,22 +299,22 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
         )
     with stoppable("the same command goes on where it stopped"):
         for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
-            with interrupts_later():  # the temporary files are made and renamed, or not made
+            with interrupts_later():  # temporary files are created and renamed, or not created
                 for name, data in files_of(seed, made).items():
                     files.write(folder / name, data, below=folder)
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:
-    """Raise FileError where `path` does not hold what it would be given now.
+    """Raise FileError if `path` does not hold what these options would write there.
 
-    Nobody asks for a folder with some trees made in one way and some in another.
+    Otherwise a folder could end up with trees from different options.
     """
     from scriptschema import files
 
     found: bytes | None = None
     try:
         found = path.read_bytes()
-    except FileNotFoundError:  # these options make two sources of the seed, or one
+    except FileNotFoundError:  # one source was expected and two exist, or the reverse
         path = path.parent
     except OSError as error:
         raise files.FileError(f"{path}: {files.reason_of(error)}") from None
@@ -326,7 +326,7 @@ def refuse_other_trees(path: Path, wanted: bytes) -> None:
 
 
 def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
-    """What `bulk.make_all` yields, with a progress bar."""
+    """Yield the results of `bulk.make_all`, with a progress bar."""
     from scriptschema.generation import bulk
 
     made = bulk.make_all(recipe, seeds, min(jobs, max(1, len(seeds))))

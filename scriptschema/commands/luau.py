@@ -1,7 +1,7 @@
 """The commands `render`, `check`, `repair` and `parse`: trees to Luau sources and back.
 
-A command takes files and whole folders. A file that fails is reported, the others are done, and the
-exit status is 1.
+Commands accept files and whole folders. A file that fails is reported, the others are processed,
+and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
 
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
-    """Return what is wrong in a source and its module, each with its file, line and column.
+    """Return the problems of a source and its module, each with its file, line and column.
 
     Raises FileError for a source that is not Luau.
     """
@@ -208,7 +208,7 @@ def repair_command(
 @program.command("parse")
 @inputs_argument
 @click.option(
-    "--to", "to_format", type=FORMATS, default="binary", show_default=True, help="What to write."
+    "--to", "to_format", type=FORMATS, default="binary", show_default=True, help="The format."
 )
 @output_option
 @names_option
@@ -292,7 +292,7 @@ def parse_command(
 
 
 def load_names(path: Path | None) -> Names:
-    """The tables of names in that file, or the built-in ones; a usage error for a wrong file."""
+    """Return the name tables in a file, by default the built-in ones; a usage error if invalid."""
     from scriptschema.luau.names import DEFAULT, Names
 
     if path is None:

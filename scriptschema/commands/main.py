@@ -1,7 +1,6 @@
 """The command line ``scriptschema``; only the modules of this folder read, write and print.
 
-A command's module is imported when the command is called, and what the command needs when it runs.
-
+A command's module is imported when the command is called, and its dependencies when it runs.
 Exit status: 0 on success; 1 if a file could not be processed or a check found something; 2 for
 wrong usage, or a file on the command line that does not exist; 130 after Ctrl-C.
 """
@@ -42,24 +41,24 @@ _COMMANDS = {
 def hold_standard_streams() -> None:
     """Open standard streams that were closed, so that using one is an error that can be reported.
 
-    Otherwise the next file to be opened would take its number, and get what is printed. Each is
-    opened the wrong way round: then reading or writing fails as it does in other programs.
+    Otherwise the next file to be opened would get its descriptor, and receive what is printed. Each
+    is opened in the opposite direction, so that reading or writing fails as on a closed stream.
     """
     for number, (name, way) in enumerate(
         [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
     ):
         if getattr(sys, name) is None:
-            os.open(os.devnull, way)  # the lowest number that is free
+            os.open(os.devnull, way)  # gets the lowest free descriptor
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
 
 
 class _Program(Program):
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; report the errors that no command handles."""
+        """Run the command line and exit; report errors that no command handles."""
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)
-        except OSError as error:  # one with a file's name was reported where that was opened
+        except OSError as error:  # errors of named files were reported where they are opened
             from scriptschema.commands.console import report
 
             report(OSError(f"standard output: {error.strerror or error}"))

@@ -1,6 +1,6 @@
 """The command line's style: commands imported on demand, options in sections, errors.
 
-`orgrest` has the same style, in a module of its own: the two programs share no code.
+`orgrest` has a separate module with the same style, because the two programs share no code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Context(click.Context):
-    """A context that formats help for narrow terminals, too."""
+    """A context that also formats help for narrow terminals."""
 
     def make_formatter(self) -> click.HelpFormatter:
         """Return a formatter; click's own uses at least 50 columns."""
@@ -57,7 +57,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands whose help has the whole first sentence of each one's help."""
+    """A group of commands that lists the whole first sentence of each command's help."""
 
     context_class = Context
     command_class = Command
@@ -81,12 +81,12 @@ class Program(Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, the most common ones first."""
+        """Return the names of the commands, the most common first."""
         del ctx
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None if there is none with this name."""
+        """Import and return a command, or None if no command has this name."""
         del ctx
         if cmd_name not in self._table:
             return None
@@ -97,7 +97,7 @@ class Program(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names; suggest one for a wrong name."""
+        """Return the command that the first argument names; suggest a similar one if unknown."""
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
@@ -107,7 +107,7 @@ class Program(Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; errors of usage start with the program's name."""
+        """Run the command line and exit; usage errors start with the program's name."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
             status = super().main(*arguments, **options)
@@ -126,12 +126,12 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return what decorates a `Command` with an option of a section, as click.option does."""
+    """Return a decorator that adds an option to a section of a `Command`, like click.option."""
     return partial(click.option, cls=Option, section=title)
 
 
 def sections(command: click.Command, context: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command and their help by section; those without one come last."""
+    """Return a command's options and their help by section; those without a section come last."""
     found: dict[str, list[tuple[str, str]]] = {}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):

@@ -1,10 +1,10 @@
-"""Trust in campaigns: a campaign from somebody else runs its commands only after a question.
+"""Trust in campaigns: commands of somebody else's campaign run only after the user agrees.
 
-A campaign's configuration has commands, which run with the user's rights. Those that the user gave
-on the command line are trusted; others are shown, and asked about once for each folder and command.
-The answers are lines of JSON in `trusted.jsonl` in the user's state folder
-(`$XDG_STATE_HOME/scriptschema`, else `~/.local/state/scriptschema`), never in the campaign, which
-could bring them along.
+A campaign's configuration has commands, which run with the user's rights. Commands that the user
+gave on the command line are trusted; others are shown, with a question once for each folder and
+command. The answers are lines of JSON in `trusted.jsonl` in the user's state folder
+(`$XDG_STATE_HOME/scriptschema`, else `~/.local/state/scriptschema`), never in the campaign: it
+could bring its own answers along.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ trust_option = click.option(
 
 @contextlib.contextmanager
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
-    """Open a campaign; its commands are trusted if `config` is given by the user.
+    """Open a campaign; its commands are trusted if the user gave `config`.
 
     Raises what `Campaign` and `require_trust` raise.
     """
@@ -62,8 +62,8 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     """Ask whether to run the commands of a campaign in a folder, unless they are trusted.
 
-    With `trust` they are, and this is remembered. Raises FileError if the answer is no, and a usage
-    error if there is no terminal to ask on.
+    With `trust` they are, and this is remembered. Raises FileError if the user declines, and a
+    usage error if there is no terminal to ask on.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.report.text import visible
@@ -86,7 +86,7 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
 
 
 def commands_of(config: Config) -> list[str]:
-    """Return what a campaign runs besides this package: commands, packages of npm, functions."""
+    """Return all external code that a campaign runs: commands, npm packages, Python functions."""
     found = [each.command for each in config.targets if each.command]
     found += [f"luau-web in {each.folder}" for each in config.targets if each.kind == "luau-web"]
     found += [each for each in (config.checker, config.printer) if each]
@@ -101,7 +101,7 @@ def _file() -> Path:
 
 
 def _trusted() -> set[tuple[str, str]]:
-    """Return pairs of a folder and a command; damaged lines are skipped."""
+    """Return pairs of a folder and a command; invalid lines are skipped."""
     found = set()
     with contextlib.suppress(OSError):
         for line in _file().read_bytes().splitlines():

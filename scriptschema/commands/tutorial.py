@@ -1,4 +1,4 @@
-"""The command `tutorial`: a folder with what the tutorial needs, and what to type next."""
+"""The command `tutorial`: creates the tutorial's folder, and prints what to type next."""
 
 from __future__ import annotations
 

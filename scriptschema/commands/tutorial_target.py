@@ -2,8 +2,8 @@
 
     python3 minify.py program.luau
 
-prints the program without comments and needless blanks. It keeps account of blocks, as it wants to
-say where one is not closed. Needs nothing but Python.
+prints the program without comments and needless blanks. It keeps track of blocks to report where
+one is not closed. Needs nothing but Python.
 """
 
 import re
@@ -19,25 +19,25 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-# An `if` behind one of these is an expression: it has no `end`.
+# An `if` after any of these is an expression, which has no `end`.
 BEFORE_EXPRESSION = {
     *("=", ",", "[", "{", "return", "and", "or", "not", "in", "while", "until"),
     *("+", "-", "*", "/", "//", "%", "^", "..", "#", "<", ">", "<=", ">=", "==", "~="),
     *("+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="),
 }
-# Two characters that would be read as one token, or as another one.
+# Two characters that together would be read as one token, or as different tokens.
 TOGETHER = re.compile(r"\w\w|--|\.\.|\[\[|==|\d\.|\[=|[<>~]=")
 
 
 class Blocks:
-    """The blocks and `if` expressions that are open."""
+    """The open blocks and `if` expressions."""
 
     def __init__(self) -> None:
         self.open: list[str] = []
         self.before = ""
 
     def take(self, word: str) -> None:
-        """Take the next token, whatever it is."""
+        """Process the next token."""
         if word == "if":
             expression = self.before in BEFORE_EXPRESSION
             self.open.append("expression" if expression else "if")
@@ -55,7 +55,7 @@ class Blocks:
 
 
 def minify(source: str) -> str:
-    """Return the program without what it does not need."""
+    """Return the program without comments and needless blanks."""
     blocks, written, at = Blocks(), "", 0
     while at < len(source):
         token = TOKEN.match(source, at)

@@ -1,1 +1,1 @@
-"""The commands `corpus ...`: corpora are imported, exported, distilled, described and compared."""
+"""The commands `corpus ...`: import, export, distill, describe and compare corpora."""

@@ -1,4 +1,4 @@
-"""The commands `corpus ...`: importing, exporting, distilling, describing and comparing corpora."""
+"""The commands `corpus ...` that import, export, distill, merge, describe and compare corpora."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
     """Write the trees of corpora in another format.
 
-    Files keep their names, with the format's ending. Those that are there already are kept: run
-    again after an interruption, the command goes on. A stream is written whole or not at all.
+    Files keep their names, with the format's ending. Existing files are kept: run again after an
+    interruption, the command continues. A stream is written whole or not at all.
 
     \b
     scriptschema corpus export corpus/ --to text -o lpm-corpus/
@@ -152,13 +152,14 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Select a few trees that have all features of many.
 
-    Of trees that are equal up to names and constants only the smallest is looked at; of these a
-    small set is kept that has all features: messages and the fields they stand in, alternatives,
-    operators, globals and libraries' members. It is the same in whatever order the trees are.
+    Of trees that are equal up to names and constants only the smallest is considered; of these a
+    small set is kept that has all features: messages and the fields that hold them, alternatives,
+    operators, globals and libraries' members. The order of the trees does not matter.
 
     With --coverage, what is kept is every line that COMMAND prints, such as the edges of
-    afl-showmap. {} in it stands for a file with the tree's source, {.pb}, {.textproto} and {.json}
-    for one with the tree; without any it gets the source on standard input. No shell runs it.
+    afl-showmap. {} in it is replaced by the name of a file with the tree's source, {.pb},
+    {.textproto} and {.json} by one with the tree; without any it gets the source on standard input.
+    No shell runs it.
 
     \b
     scriptschema corpus distill corpus/ -o small/

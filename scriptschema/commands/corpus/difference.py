@@ -1,4 +1,4 @@
-"""Two corpora side by side for people: a table, JSON, or a chart."""
+"""The output of `corpus diff`: two corpora side by side as a table, JSON, or a chart."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from scriptschema.wire import Scan
 
 @attrs.define
 class FeatureCounts:
-    """What a corpus holds, and in how many of its trees each feature is.
+    """A corpus's statistics, and the number of its trees that have each feature.
 
-    `stats` says of which Luau the trees are.
+    `stats` also has the version of Luau that the trees are for.
     """
 
     stats: CorpusStats = attrs.field(factory=CorpusStats)
@@ -31,13 +31,13 @@ class FeatureCounts:
         self._numbers.update(numbers_of(scan))
 
     def features(self) -> Counter[str]:
-        """How many trees have each feature, by its name."""
+        """Return the number of trees that have each feature, by its name."""
         known = feature_names(self.stats.luau)
         return Counter({known[number]: count for number, count in self._numbers.items()})
 
 
 def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
-    """The features that `one` has and `two` lacks, each with how many trees have it; most first."""
+    """Return features that `one` has and `two` lacks, with their tree counts; most common first."""
     theirs = two.features()
     return [(name, n) for name, n in one.features().most_common() if not theirs[name]]
 
@@ -45,11 +45,11 @@ def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
 Both = tuple[FeatureCounts, FeatureCounts]
 
 SHOWN: Final = 40
-"""The number of features a chart names."""
+"""The number of features that a chart names."""
 
 
 def as_json(both: Both) -> dict[str, Any]:
-    """What each has and the other lacks, and the sizes of both, as JSON's types."""
+    """Return the sizes of both, and what each has and the other lacks, as JSON data."""
     one, two = both
     return {
         "one": {"sizes": _sizes(one), "alone": dict(lacking(one, two))},
@@ -64,7 +64,7 @@ def _sizes(counts: FeatureCounts) -> dict[str, Any]:
 
 
 def print_difference(names: tuple[str, str], both: Both) -> None:
-    """Print both corpora's sizes, and what each has and the other lacks."""
+    """Print both corpora's sizes, and the features that only one has."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""What the commands `corpus ...` share: which files they read, how, and what they report."""
+"""Shared parts of the commands `corpus ...`: reading files, and reporting problems."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make_reader(
     delimited: bool,
     luau: Version | None,
 ) -> Reader:
-    """The reader that the options ask for; a usage error if they name no message."""
+    """Return the reader that the options describe. Raises a usage error if they name no message."""
     from scriptschema import files
     from scriptschema.fuzzing.corpora.reading import Reader
 
@@ -67,21 +67,21 @@ def make_reader(
 
 
 def tell_losses(incomplete: int, luau: Version | None) -> None:
-    """Say how many sources were read of which the trees do not say all."""
+    """Print how many sources have parts that their trees cannot represent."""
     if incomplete:
         text = f"{counted(incomplete, 'source')} with more than the schema has"
         click.echo(text + ("" if luau else ": --luau today has it"), err=True)
 
 
 def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
-    """The files to read, with a progress bar."""
+    """Yield the files to read, with a progress bar."""
     from scriptschema.fuzzing.corpora.reading import corpus_files
 
     return progress(list(corpus_files(inputs)), what)
 
 
 def apart(inputs: Iterable[Path], output: Path) -> None:
-    """End with a usage error where the output is in one of the folders that are read."""
+    """Raise a usage error if the output is in one of the folders that are read."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import require_apart
 
@@ -92,7 +92,7 @@ def apart(inputs: Iterable[Path], output: Path) -> None:
 
 
 class Failures:
-    """How many things failed, each of which was reported."""
+    """The number of failures, each of which was reported."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -115,7 +115,7 @@ class Failures:
 
 @contextlib.contextmanager
 def failures() -> Iterator[Failures]:
-    """Report an error that ends the block, and end with status 1 if anything failed in it."""
+    """Report an error that ends the block, and exit with status 1 if anything failed in it."""
     failed = Failures()
     with failed.caught():
         yield failed

@@ -1,4 +1,4 @@
-"""Statistics of a corpus for people: tables with bars, and charts."""
+"""The output of `corpus stats`: tables with bars, and charts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def print_report(stats: CorpusStats) -> None:
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = max(console.width, 100)  # a file has room for the bars
+        console.width = max(console.width, 100)  # files have room for the bars
     console.print(
         f"{counted(stats.trees, 'tree')}, {counted(total(stats.nodes), 'node')}, "
         f"{counted(total(stats.sizes), 'byte')}"
@@ -52,7 +52,7 @@ def _percentiles(stats: CorpusStats) -> Any:
 
 
 def _frequencies(stats: CorpusStats) -> Any:
-    """Messages by number, as parts of all; below each, its alternatives, as parts of it."""
+    """Return a table of messages by frequency, each followed by the shares of its alternatives."""
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -1,4 +1,4 @@
-"""The commands `corpus stats` and `corpus diff`: what a corpus holds, and what another lacks."""
+"""The commands `corpus stats` and `corpus diff`: contents of a corpus, and what another lacks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def stats_command(
     """Describe a corpus: sizes, depths and features.
 
     Features are the parts of the schema, each with the number of its uses. Bytes are those of the
-    trees in the binary format, in whatever format they were read.
+    trees in the binary format, independent of the format that was read.
 
     \b
     scriptschema corpus stats corpus/
@@ -81,8 +81,8 @@ def diff_command(
 ) -> None:
     """Compare the features and sizes of two corpora.
 
-    Features are those of distill: messages and the fields they stand in, alternatives, operators,
-    globals and libraries' members. The number beside one is how many trees have it.
+    Features are those of distill: messages and the fields that hold them, alternatives, operators,
+    globals and libraries' members. The number beside each is how many trees have it.
 
     \b
     scriptschema corpus diff before/ after/
@@ -118,7 +118,7 @@ def read_all(
     add: Callable[[Scan], None],
     report: Callable[[Exception], None],
 ) -> None:
-    """Hand the scan of each tree to `add`, and report what cannot be read."""
+    """Pass the scan of each tree to `add`, and report what cannot be read."""
     from scriptschema.files import FileError
 
     for item in items_of(inputs, "reading"):
@@ -130,7 +130,7 @@ def read_all(
 
 
 def check_plot(path: Path | None) -> None:
-    """Raise a usage error unless the file is SVG by its ending."""
+    """Raise a usage error unless the file's ending is that of SVG."""
     if path and path.suffix != ".svg":
         raise click.BadParameter(
             f"{path}: charts are SVG; the ending must be .svg", param_hint="--plot"
