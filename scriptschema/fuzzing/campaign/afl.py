@@ -1,12 +1,12 @@
-"""AFL++ as the engine of a campaign: its instances run the first target, and we judge their finds.
+"""AFL++ as the engine of a campaign: its instances run the first target, and we judge its inputs.
 
     with AflEngine(campaign, instances=4) as engine:
         Session(campaign, workers=engine).run()
 
 The target is a command built with AFL++'s compiler. The instances use the mutator of `fuzzing.afl`;
-they start from the corpus and from generated programs, are restarted when they end, and continue
-where they were when the campaign does. What they keep in `FOLDER/afl/out/NAME/` (queue, crashes,
-hangs) is run and judged by a worker as any other program: on all targets, with all oracles.
+they start from the corpus and from generated programs, are restarted when they end, and resume when
+the campaign does. The inputs that they keep in `FOLDER/afl/out/NAME/` (queue, crashes, hangs) are
+run and judged by a worker like any other program: on all targets, with all oracles.
 
 Source: AFL++'s docs/fuzzing_in_depth.md and docs/env_variables.md.
 """
@@ -48,18 +48,18 @@ from scriptschema.luau.sources import encode
 from scriptschema.messages import ExprCall, ModuleSet
 
 SEEDS: Final = 200
-"""The number of generated programs to start from, beside the corpus."""
+"""The number of generated programs to start from, in addition to the corpus."""
 _SEED_SIZE: Final = 60
 
 _MEASURED: Final = 10
-"""Seconds that an instance must have run until its rate says anything."""
+"""Seconds that an instance must have run before its rate is meaningful."""
 
 _SOON: Final = 10.0
 _TRIES: Final = 3
-"""An instance that ends within `_SOON` seconds this many times in a row does not work."""
+"""An instance fails after this many consecutive exits, each within `_SOON` seconds."""
 
 _ENDING: Final = 10.0
-"""Seconds that instances have to write their statistics."""
+"""The time limit in seconds for instances to write their statistics when they end."""
 
 _ENVIRONMENT: Final = MappingProxyType(
     {
@@ -139,7 +139,7 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return what AFL++ counts, see `counts`."""
+        """Return AFL++'s figures, see `counts`."""
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
@@ -153,9 +153,9 @@ class AflEngine:
 
 
 def counts(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Return executions, those of a second, and edges that were covered, of some `fuzzer_stats`.
+    """Return the executions, executions per second and covered edges from some `fuzzer_stats`.
 
-    The rate is None in the first minute: until then the file has what the seeds' calibration took.
+    The rate is None in the first minute, when the file only covers the calibration of the seeds.
     """
     measured = [each for each in found if int(each.get("run_time", 0)) >= _MEASURED]
     rates = [int(each["execs_done"]) / int(each["run_time"]) for each in measured]
@@ -183,9 +183,9 @@ class _Instance:
         self._failures = 0
 
     def start(self) -> None:
-        """Start the process; it resumes if it has been here before."""
+        """Start the process; it resumes an earlier run of the instance."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        # AFL++ has a Python of its own, which finds modules by this variable only.
+        # AFL++ embeds its own Python, which finds modules only through this variable.
         modules = map(importlib.import_module, ("scriptschema", "attr"))
         paths = {str(Path(module.__file__ or "").parents[1]) for module in modules}
         environment |= {**_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sorted(paths))}
@@ -223,7 +223,7 @@ class _Instance:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, seconds: float) -> None:
-        """Wait for the end of the process, and kill it and its target after some seconds."""
+        """Wait for the process to end; after `seconds`, kill it and its target."""
         if self._process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -232,7 +232,7 @@ class _Instance:
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
-        """Return the fields of `fuzzer_stats`; none before AFL++ has written it."""
+        """Return the fields of `fuzzer_stats`; empty before AFL++ has written it."""
         found = {}
         with contextlib.suppress(OSError):
             for line in (self._folder / "out" / self.name / "fuzzer_stats").read_text().split("\n"):
@@ -296,7 +296,7 @@ _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HA
 
 
 class Inputs(ProgramSource):
-    """The inputs of the campaign in `folder` that were not judged, crashes first."""
+    """The inputs of the campaign in `folder` that have not been judged, crashes first."""
 
     def __init__(self, config: Config, seed: int, folder: Path) -> None:
         super().__init__(config, seed)
@@ -308,7 +308,7 @@ class Inputs(ProgramSource):
         self._read = 0
 
     def next(self) -> Made | None:
-        """Return the program of the next input; None if there is none now."""
+        """Return the program of the next input; None if no input is waiting."""
         self._read_judged()
         self._waiting = self._waiting or [*self._unjudged()]
         while self._waiting:
@@ -319,7 +319,7 @@ class Inputs(ProgramSource):
             try:
                 source = path.read_bytes()
                 index = self._sources.tree_of(source)
-            except FileNotFoundError:  # AFL++ removes what it has made smaller
+            except FileNotFoundError:  # AFL++ removes inputs that it has trimmed
                 continue
             kind = _CLAIMS[path.parent.name]
             if index is None:
@@ -336,18 +336,18 @@ class Inputs(ProgramSource):
         return None
 
     def put_back(self, made: Made) -> None:
-        """Take back a program that was not judged; another worker may judge it before."""
+        """Take back a program that was not judged; another worker may judge it first."""
         name = made.origin["input"]
         self._done.discard(name)
         self._waiting.append((name, self._folder / "out" / name))
 
     def unreadable(self) -> list[str]:
-        """Return the names of crashes and hangs since the last call that are no Luau."""
+        """Return the names of crashes and hangs since the last call that are not Luau."""
         names, self._unreadable = self._unreadable, []
         return names
 
     def _read_judged(self) -> None:
-        """Read which inputs were judged since the last call, by any worker."""
+        """Read the names of inputs that any worker has judged since the last call."""
         with contextlib.suppress(FileNotFoundError), (self._folder / JUDGED).open("rb") as file:
             file.seek(self._read)
             lines = file.read().rpartition(b"\n")[0]
@@ -355,7 +355,7 @@ class Inputs(ProgramSource):
             self._done.update(lines.decode("utf-8", "backslashreplace").split("\n"))
 
     def _unjudged(self) -> Iterator[tuple[str, Path]]:
-        """Yield the inputs that were not judged, crashes last, since the last is taken first."""
+        """Yield the inputs that have not been judged, crashes last: the caller takes the last."""
         for kind in ("queue", "hangs", "crashes"):
             for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
                 name = str(path.relative_to(self._folder / "out"))
@@ -364,9 +364,9 @@ class Inputs(ProgramSource):
 
 
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
-    """The tree, and the style that an input's name says it is written in, if that is what it is.
+    """Return the tree, and the style in an input's name if the source is the tree in that style.
 
-    A call without parentheses may be of the style, and not of the tree.
+    Calls without parentheses may come from the style instead of the tree.
     """
     found = re.search(r"@([0-9]{1,9})", name)
     if found is not None:

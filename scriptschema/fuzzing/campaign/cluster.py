@@ -5,7 +5,7 @@
 
 An order to a worker is a Dask task of ten seconds of fuzzing, so that its overhead is negligible
 and the loss of a machine costs no more than that. A task carries the latest trees of the other
-workers and returns those that it kept; suspects are reported at once.
+workers and returns those that it kept; suspects are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -127,7 +127,7 @@ class Cluster:
         return made
 
     def progress(self) -> dict[str, Any]:
-        """Return nothing: the session knows all."""
+        """Return nothing, because the session already has these figures."""
         return {}
 
     def _receive(self, event: tuple[float, bytes]) -> None:
@@ -235,7 +235,7 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Execute an order; `number` is the seed if a fuzzer has to be made for it."""
+    """Execute an order; `number` is the seed of a new fuzzer, if the order needs one."""
     try:
         with _fuzzer(key, config, number) as idle:
             if isinstance(order, Task):
@@ -254,7 +254,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Fuzz; report suspects at once, together with the work done so far."""
+    """Fuzz; report suspects immediately, together with the work done so far."""
     end = time.monotonic() + order.seconds
     left = order.programs
     batch = Batch()
@@ -270,7 +270,7 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
 
 
 def _tell(key: str, seed: int, batch: Batch) -> bool:
-    """Send the work done so far to the session, if this is a process of a cluster."""
+    """Send the work done so far to the session; return whether this is a process of a cluster."""
     from distributed import get_worker
 
     try:
@@ -313,7 +313,7 @@ def _give_up(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """Return a message about targets that do not work here; empty if all work."""
+    """Return a message about targets that do not work on this machine; empty if all work."""
     try:
         for description in config.targets:
             try_target(description)

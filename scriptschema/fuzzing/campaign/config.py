@@ -54,8 +54,9 @@ class Config:
     `known` the path of a file with known bugs. `compare` and `ulps` define a difference (see
     `oracles.differential`). Programs avoid the names in `without` (libraries, members, globals) and
     all libraries not in `only`. `probed` has the targets' properties when the campaign was last
-    started. `luau` is the version that programs are for, empty for the newest of which all targets
-    have all. `style` is `random` if programs are written in styles (see `luau.render.render`), else
+    started. `luau` is the version that programs are for; empty means the newest version that all
+    targets fully support. `style` is `random` if programs are written in styles (see
+    `luau.render.render`), else
     `plain`.
     """
 
@@ -81,16 +82,16 @@ class Config:
     probed: tuple[Probed, ...] = attrs.field(default=(), eq=False)
 
     def __attrs_post_init__(self) -> None:
-        """Raise ValueError for unknown libraries, and a version of Luau that is not known."""
+        """Raise ValueError for unknown libraries or an unknown version of Luau."""
         missing_of(self.without, self.only)
         if self.luau:
             Version.parse(self.luau)
 
     @property
     def version(self) -> Version | None:
-        """The version of Luau that programs are for: as told, or what all targets have all of.
+        """The version that programs are for: as configured, or fully supported by all targets.
 
-        None: what the seed's schema says.
+        None means the seed's schema.
         """
         if self.luau:
             return Version.parse(self.luau)
@@ -104,7 +105,7 @@ class Config:
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs are compared with rewritings of them: all targets must run programs."""
+        """Whether programs are compared with rewritings of them, which all targets must run."""
         return (
             "metamorphic" in self.oracles
             and bool(self.probed)
@@ -113,11 +114,11 @@ class Config:
 
     @property
     def styles(self) -> bool:
-        """Whether programs are written in styles: all targets must read these."""
+        """Whether programs are written in styles, which all targets must be able to read."""
         return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
 
     def missing(self) -> frozenset[str]:
-        """The features that programs must not use: the excluded ones, and those a target lacks."""
+        """Features that programs must not use: excluded, or missing in a target."""
         lacked = {name for target in self.probed for name in target.missing}
         return missing_of(self.without, self.only) | lacked - {SPELLINGS}
 

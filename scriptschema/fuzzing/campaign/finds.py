@@ -4,7 +4,7 @@
     find = store.add(suspect, verdict)       a new find
     store.put_reduced(find, reduced)         its program is smaller now
     store.count(find)                        it was seen again
-    store.drop(find)                         it was a duplicate, a known bug, or none
+        store.drop(find)                         a duplicate, a known bug, or no bug
 
 Which suspects become finds is decided in `triage.py`.
 """
@@ -102,7 +102,7 @@ class Find:
 
     @property
     def smallest(self) -> Shown:
-        """The reduced program, or the original one if there is none."""
+        """The reduced program or, until it is known, the original one."""
         return self.reduced or self.program
 
     def as_json(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Find:
 class Suspect:
     """A program with a verdict: its tree's bytes, its runs, its origin, and its style.
 
-    `requests` are the last ones to the process that broke, for targets that run many programs.
+    `requests` are the latest to the process that broke, for targets that run many programs.
     """
 
     data: bytes
@@ -170,12 +170,12 @@ class Reduced:
 
 
 def words(text: str) -> list[str]:
-    """Return the words, the blanks and the other characters of a source, in order."""
+    """Return the words, runs of blanks and other characters of a source, in order."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
 def size_of(tree: ModuleSet, spelling: Spelling) -> int:
-    """Return how large a program is, in nodes, or in words if it has no tree."""
+    """Return the size of a program in nodes, or in words if it has no tree."""
     return len(words(spelling)) if isinstance(spelling, str) else len(Index(tree))
 
 
@@ -202,12 +202,12 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
-    """Return the tree of the original program, or of the `REDUCED` one. Raises FileError."""
+    """Return the tree of the original program, or of the `REDUCED` program. Raises FileError."""
     return files.read(ModuleSet, folder / f"{stem}.pb", luau=TODAY)
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    """Return the source of the original program, or of the `REDUCED` one. Raises FileError."""
+    """Return the source of the original program, or of the `REDUCED` program. Raises FileError."""
     path = folder / f"{stem}.luau"
     try:
         return path.read_bytes().decode("utf-8", "backslashreplace")
@@ -334,7 +334,7 @@ class FindStore:
         self.by_name = {find.name: find for _, find in load_all(path)}
 
     def __len__(self) -> int:
-        """How many finds the campaign has."""
+        """The number of the campaign's finds."""
         return len(self.by_name)
 
     def folder(self, find: Find) -> Path:
@@ -342,7 +342,7 @@ class FindStore:
         return self.path / FOLDER / find.name
 
     def find_of(self, suspect: Suspect, verdict: Verdict) -> Find:
-        """Return a find of a suspect's program, which is not added yet."""
+        """Return a find of a suspect's program, without adding it."""
         time = now()
         name = verdict.signature.name
         return Find(
@@ -363,7 +363,7 @@ class FindStore:
         )
 
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
-        """Add a find of a suspect, with its reduction if there is one; return it."""
+        """Add a find of a suspect, with its reduction if known; return it."""
         tree = encoding.decode(ModuleSet, suspect.data)
         find = self.find_of(suspect, verdict)
         smaller = None
@@ -380,14 +380,14 @@ class FindStore:
         return find
 
     def put_reduced(self, find: Find, reduced: Reduced) -> None:
-        """Keep a smaller program, and its verdict, as those of a find."""
+        """Store a smaller program and its verdict in a find."""
         reduced.put_into(find)
         find.verdict = reduced.verdict
         add_reduced(self.folder(find), find, encoding.decode(ModuleSet, reduced.data))
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:
-        """Count that a find was seen again, unless it was dropped."""
+        """Count further programs that showed a find, unless it was dropped."""
         if find.name in self.by_name:
             find.count += count
             find.last_seen = now()

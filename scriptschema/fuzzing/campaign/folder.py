@@ -23,16 +23,17 @@ AFL: Final = "afl"
 """The folder of the engine AFL++: its instances' output is in `out`."""
 
 JUDGED: Final = "judged.txt"
-"""The file in `AFL` that names the inputs that were judged, a line each."""
+"""The file in `AFL` that names the inputs that were judged, one per line."""
 LOG: Final = "log.txt"
 LOCK: Final = ".lock"
 
 
 class Campaign:
-    """The folder of a campaign, for its only owner: a context manager that holds the lock.
+    """The folder of a campaign, owned by one process: a context manager that holds the lock.
 
-    `wanted` is the configuration of a new campaign. An existing campaign must have the same one;
-    None continues it with its own. Raises FileError, also if another process holds the lock.
+    `wanted` is the configuration of a new campaign. An existing campaign must have the same
+    configuration; None continues it with its own. Raises FileError, also if another process holds
+    the lock.
     """
 
     def __init__(self, path: Path, wanted: Config | None) -> None:
@@ -136,8 +137,8 @@ class Campaign:
 def _refuse_links(folder: Path) -> None:
     """Raise FileError if there is a link in a folder.
 
-    A campaign makes none, but AFL++ links entries of its queue to each other: links from its folder
-    into its folder are allowed.
+    A campaign creates no links, but AFL++ links entries of its queue to each other: links from its
+    folder into its folder are allowed.
     """
     afl = os.path.join(os.path.realpath(folder), AFL, "")  # noqa: PTH118  # as below
     for inside, folders, names in os.walk(folder):

@@ -1,4 +1,4 @@
-"""One fuzzer: it makes programs, runs and judges them, and keeps those with new behaviour.
+"""A fuzzer: it creates programs, runs and judges them, and keeps those with new behaviour.
 
     fuzzer = Fuzzer(config, seed=1)
     batch = fuzzer.work(seconds=10)          counts, kept trees and suspects
@@ -37,16 +37,16 @@ from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
 _PER_BATCH: Final = 1
-"""The maximum number of suspects per signature in a batch; further ones are only counted."""
+"""The maximum number of suspects per signature in a batch; the rest are only counted."""
 
 _ROUND_TRIPS: Final = 64
-"""The round trip is checked for one in this many programs, and for each that is kept."""
+"""The round trip is checked for one in this many programs, and for each program that is kept."""
 
 _PAUSE: Final = 0.1
 """Seconds to wait for the inputs of another engine."""
 
 _REWRITTEN: Final = 8
-"""One in this many programs is rewritten, and so is each that is kept."""
+"""One in this many programs is rewritten, and so is each program that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures with enough suspects; see `Fuzzer.work`."""
@@ -57,8 +57,9 @@ class Batch:
     """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts.
 
     `messages` are the kinds of error messages that programs ended with. `covered` has the counters
-    of targets that were new to the fuzzer: pairs of the target's number and the counter's.
-    `inputs` names the inputs of another engine that were judged; those `unreadable` are no Luau.
+    of targets that were new to the fuzzer, as pairs of the target's number and the counter's
+    number. `inputs` names the inputs of another engine that were judged; those in `unreadable` are
+    not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -83,11 +84,11 @@ class Batch:
 
 
 class Fuzzer:
-    """See the module. `seed` differs for each fuzzer of a campaign.
+    """A fuzzer, as described in the module's docstring. `seed` differs for each in a campaign.
 
-    `corpus` has encoded trees, which are repaired: they may come from somebody else.
+    `corpus` has encoded trees, which are repaired because they may come from somebody else.
 
-    `programs` makes the programs, if it is not `ProgramSource(config, seed)`.
+    `programs` supplies the programs, by default `ProgramSource(config, seed)`.
 
     Raises TargetError and JudgeError, here and in `work`.
     """
@@ -104,7 +105,7 @@ class Fuzzer:
         self._counted: Counter[int] = Counter()
         self._plain: list[Made] = []
         self._not_run: list[tuple[str, ModuleSet]] = []
-        """Corpus trees of others: run first, so that what they cover is not new."""
+        """Corpus trees of others: run first, so that their coverage is not considered new."""
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._looked = 0
@@ -125,7 +126,7 @@ class Fuzzer:
         self._programs.adopt(name, tree, ended=None)
 
     def run_first(self, trees: Iterable[bytes]) -> None:
-        """Run trees of the corpus before other programs, if the targets have what they use."""
+        """Run trees of the corpus before other programs, if the targets support them."""
         self._first += [data for data in trees if self._programs.admits(data)]
 
     def close(self) -> None:
@@ -180,7 +181,7 @@ class Fuzzer:
         return batch
 
     def _make(self) -> Made | None:
-        """Return what is to be run first, a corpus tree that was not run, or the next program."""
+        """Return a requested program, a corpus tree that was not run, or the next program."""
         if self._rewritten is not None:
             made, self._rewritten = self._rewritten, None
             return made
@@ -196,7 +197,7 @@ class Fuzzer:
         return self._programs.next()
 
     def _put_back(self, made: Made) -> None:
-        """Let a program that was not judged be run again, as what it was."""
+        """Let a program that was not judged be run again, in its original role."""
         if made.rewriting is not None:
             self._rewritten = made
         elif "corpus" in made.origin:
@@ -279,7 +280,8 @@ class Fuzzer:
         if made.style is None:
             batch.covered |= covered
         elif covered:
-            # What is kept has no style: it is run again without, and counts if it does the same.
+            # Corpus trees have no style: run it again without, and keep it if the coverage is the
+            # same.
             self._plain.append(attrs.evolve(made, style=None))
             covered = set()
         return self._novelty.is_new(numbers, messages) | bool(covered)
@@ -334,15 +336,15 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the last requests to the first process that broke."""
+    """Return the latest requests to the first process that broke."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 
 class Novelty:
-    """The features of programs, the kinds of outcomes and the counters of `targets` that were seen.
+    """The features of programs, kinds of outcomes and counters of `targets` that were seen.
 
-    A counter is the number of its run's target, and its own. `counts` tells whether a target counts
-    what it covers; it is None before the first run.
+    A counter is a pair: the number of its run's target, and its own number. `counts` is whether a
+    target reports coverage; it is None before the first run.
     """
 
     def __init__(self, targets: Sequence[int]) -> None:
@@ -354,7 +356,7 @@ class Novelty:
         self._in_styles: set[tuple[int, int]] = set()
 
     def is_new(self, numbers: Iterable[int], messages: set[str]) -> bool:
-        """Return whether a feature's number or a kind of message is new, and note all of them."""
+        """Return whether a feature's number or a kind of message is new, and record all of them."""
         numbers = [*numbers]
         found = not self._features.issuperset(numbers) or not messages <= self._messages
         self._features.update(numbers)
@@ -362,9 +364,10 @@ class Novelty:
         return found
 
     def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
-        """Return the counters that only these runs have reached, and note them.
+        """Return the counters that these runs are the first to reach, and record them.
 
-        What a program in a style (`styled`) reaches is still new to one without.
+        Counters reached by a program in a style (`styled`) are still new for programs without a
+        style.
         """
         self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
         covered = {
@@ -382,7 +385,7 @@ class Novelty:
 
 
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
-    """Return the kinds of outcomes, with those of messages: a program's own are one kind."""
+    """Return kinds of outcomes with those of messages; a program's own messages share one kind."""
     found = set()
     for run in runs:
         said = run.outcome.error

@@ -1,8 +1,8 @@
-"""The programs of a fuzzer: new ones, and mutants of those that were kept.
+"""The programs of a fuzzer: new programs, and mutants of those that were kept.
 
-A mutant of a program that fails early mostly fails there, too, and then no part behind that is
-tested. So a parent is drawn less often the fewer of its mutants ended normally, which is observed:
-nothing has to be known of trees that come from another fuzzer or an earlier run.
+A mutant of a program that fails early mostly fails there, too, and the code after that is not
+tested. So the fewer of a parent's mutants ended normally, the less often it is drawn. The share is
+observed, so nothing has to be known about trees that come from another fuzzer or an earlier run.
 """
 
 from __future__ import annotations
@@ -44,37 +44,37 @@ _AGAIN: Final = 4
 """One in this many mutants is mutated once more."""
 
 _SWARM: Final = 25
-"""The number of programs that share a choice of idioms, because choosing is slow."""
+"""The number of programs that share a selection of idioms, because selecting is slow."""
 
 _ATTEMPTS: Final = 3
-"""The number of programs generated before one that uses missing features is stripped of them."""
+"""The number of attempts to generate a program without missing features before stripping one."""
 
 _UNIFORM: Final = 8
-"""One in this many choices allows all idioms; the others allow about half of them."""
+"""One in this many selections contains all idioms; the others contain about half of them."""
 
 _STYLED: Final = 4
-"""One in this many programs is written in a style: enough, since there are far fewer spellings than
-programs, and plain ones are shorter."""
+"""One in this many programs is written in a style. There are far fewer spellings than programs, and
+plain programs are shorter."""
 
 _WRONG_IF_COMPILED: Final = 0.3
 _RANDOM_IF_COMPILED: Final = 3
-"""One in this many new programs is a random tree, and one in this many mutants is made blindly, if
-no program is run."""
+"""If programs are not run, one in this many new programs is a random tree, and one in this many
+mutants ignores kinds and scope."""
 
 
 MOST_PARENTS: Final = 400
 """The maximum number of parents."""
 
 _SURE: Final = 3
-"""The number of mutants that the outcome of the parent itself counts for."""
+"""The outcome of a parent itself counts like those of this many mutants."""
 
 _DRAWS: Final = 16
-"""The number of parents that are drawn before the last one is taken in any case."""
+"""The maximum number of draws of a parent; the last is accepted in any case."""
 
 
 @attrs.define(eq=False)
 class Parent:
-    """A tree with its name; `made` counts its mutants, `ended` those that ended normally."""
+    """A tree with its name; `made` counts its mutants, and `ended` those that ended normally."""
 
     name: str
     index: Index[Any]
@@ -93,7 +93,7 @@ class Parent:
 
 
 class Parents:
-    """The latest `MOST_PARENTS` parents; falsy if there are none."""
+    """The latest `MOST_PARENTS` parents; falsy if empty."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -103,17 +103,17 @@ class Parents:
         return bool(self._parents)
 
     def add(self, name: str, index: Index[Any], *, ended: bool | None) -> None:
-        """Add a tree; `ended` says whether it ended normally, None if that is not known."""
+        """Add a tree; `ended` is whether it ended normally, None if unknown."""
         parent = Parent(name, index)
         if ended is not None:
             parent.count(ended=ended, times=_SURE)
         self._parents.append(parent)
-        if len(self._parents) > MOST_PARENTS:  # of two old ones, that which fails more often goes
+        if len(self._parents) > MOST_PARENTS:  # drop the worse of two old parents
             old = self._random.sample(range(MOST_PARENTS // 2), 2)
             del self._parents[min(old, key=lambda number: self._parents[number].share)]
 
     def draw(self) -> Parent:
-        """Return a parent: seldom one whose mutants mostly fail."""
+        """Return a parent; rarely one whose mutants mostly fail."""
         for _ in range(_DRAWS):
             parent = self._parents[self._random.randrange(len(self._parents))]
             if self._random.random() < parent.share**2:
@@ -134,7 +134,7 @@ class Restriction:
         return bool(self.missing)
 
     def weights(self) -> Mapping[str, Mapping[str, float]]:
-        """The weights for the program generator with which most programs need no change."""
+        """Weights for the program generator with which most programs need no change."""
         members = {name.partition(".")[0] for name in names()} - self.missing
         libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
         idioms = {
@@ -168,7 +168,7 @@ def _words_of(text: str) -> set[str]:
     return words | {name for name, source in _SIGNS.items() if source in text}
 
 
-_SIGNS: Final = {  # the text by which an idiom with this feature is recognised
+_SIGNS: Final = {  # text that identifies idioms with this feature
     "ExprBinary.Op.FloorDiv": "//",
     "ExprInterpString": "`",
     "StatContinue": "continue",
@@ -179,7 +179,7 @@ _SIGNS: Final = {  # the text by which an idiom with this feature is recognised
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return, for each optional part of the syntax by number, the names that stand for it."""
+    """Return, for each optional part of the syntax by number, its names in `SYNTAX`."""
     found = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -191,10 +191,10 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 
 @attrs.frozen
 class Made:
-    """A program with its origin; `mutant` and `parent`, or `rewriting`, say what it comes from.
+    """A program with its origin; `mutant` and `parent`, or `rewriting`, describe its derivation.
 
-    `style` says how its `sources` are written; None: they are `plain`.
-    `claim` is what another engine has seen of it.
+    `style` is that of its `sources`; None if they are `plain`. `claim` is a verdict that another
+    engine claims for it.
     """
 
     tree: ModuleSet
@@ -223,7 +223,7 @@ class Made:
 
 @attrs.frozen
 class Rewriting:
-    """Which of `REWRITINGS` a program is, of which program with which runs."""
+    """A rewriting of a program: its name in `REWRITINGS`, the original program and its runs."""
 
     name: str
     original: Made
@@ -231,7 +231,7 @@ class Rewriting:
 
 
 class ProgramSource:
-    """Makes programs as the configuration says; `seed` differs for each fuzzer of a campaign."""
+    """Creates programs as configured; `seed` differs for each fuzzer of a campaign."""
 
     def __init__(self, config: Config, seed: int) -> None:
         self.config = config
@@ -268,7 +268,7 @@ class ProgramSource:
         self._mutator.useful(mutant)
 
     def next(self) -> Made | None:
-        """Return a program that uses no feature that a target lacks; None if there is none now."""
+        """Return a program that uses no feature that a target lacks; None without input."""
         if self._back:
             return self._back.pop()
         made = self._attempt()
@@ -284,11 +284,11 @@ class ProgramSource:
         return self.stripped(made)
 
     def put_back(self, made: Made) -> None:
-        """Take back a program that was not judged: it comes next."""
+        """Take back a program that was not judged; `next` returns it first."""
         self._back.append(made)
 
     def stripped(self, made: Made) -> Made:
-        """Return a program without the statements that use what a target lacks."""
+        """Return a program without the statements that use features that a target lacks."""
         tree = self._restriction.strip(made.tree)
         return Made(tree, made.origin, made.style)
 
@@ -297,7 +297,7 @@ class ProgramSource:
         return []
 
     def rewritten(self, made: Made, runs: list[Run]) -> Made | None:
-        """Return a rewriting of a program that had these runs, None if that one does not apply."""
+        """Return a rewriting of a program that had these runs, or None if it does not apply."""
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](made.tree)

@@ -1,7 +1,7 @@
 """The reduction of a suspect: the smallest program with the same verdict, and its construct.
 
-Programs are written plainly if they show the bug so. Otherwise the style is kept, and the smallest
-program is tried plainly and in other styles, of which the one with the shortest source stays.
+Programs are written plainly if they show the bug that way. Otherwise the style is kept, and the
+smallest program is tried plainly and in other styles; the style with the shortest source is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
 MOST_SECONDS: Final = 120.0
-"""Time limit, after which the smallest program so far is the result."""
+"""The time limit in seconds, after which the smallest program so far is the result."""
 
 
 TRIES: Final = 3
@@ -44,7 +44,7 @@ class _OutOfTimeError(Exception):
 
 
 class _Test:
-    """Whether a program, written in the style `style`, shows the bug of a suspect."""
+    """A test of whether a program, written in the style `style`, shows the bug of a suspect."""
 
     def __init__(self, runner: Runner, wanted: Signature, end: float) -> None:
         self.runner = runner
@@ -66,7 +66,7 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Take no style if none is needed, else that in which the source is the shortest."""
+        """Choose no style if the bug does not need one, else the style with the shortest source."""
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):
@@ -74,7 +74,7 @@ class _Test:
                 self._shows(tree, style)
 
     def _shows(self, tree: ModuleSet, style: int | None) -> bool:
-        """Return whether a program shows the bug in this style, which then becomes the style."""
+        """Return whether a program shows the bug in this style; if so, set `style` to it."""
         shows = time.monotonic() <= self.end and self.verdict(tree, style) is not None
         if shows:
             self.style = style
@@ -171,16 +171,16 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return a part of a text that `shows` is true of, from which no line or word can be left out.
+    """Return a part of a text for which `shows` is true and which has no removable line or word.
 
-    `shows` may end it by an exception; it has been asked of each part that was better.
+    `shows` may stop this by raising an exception; it was called with each intermediate result.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
     return "".join(_fewer(words(text), shows))
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Leave out parts, half of them at once, then a quarter, until no single one can be."""
+    """Remove half of the parts at a time, then a quarter, until no single part can be removed."""
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

@@ -1,6 +1,6 @@
 """Reproduces finds: runs the program, or replays the requests to the process that broke.
 
-`bisect` finds the first of several builds that shows a find.
+`bisect` finds the first of several builds that shows a bug.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""The number of attempts with a sequence of requests or, without one, with the program."""
+"""The number of attempts with a sequence of requests or, without such a sequence, the program."""
 
 
 @attrs.frozen
@@ -105,7 +105,7 @@ def _replay(
 
 @attrs.frozen
 class Bisection:
-    """The builds, oldest first, and for each that was run whether it shows the find.
+    """The builds, oldest first, and for each that was run whether it shows the find's bug.
 
     `first` is the first build that shows it; None if the newest does not. `before` is the last
     build that does not; None if the oldest shows it, so that the bug may be older still.

@@ -47,7 +47,7 @@ do
     environment.coroutine.resume = function(...) return noted(resumed(...)) end
 end
 """
-"""What is put before a program, so that it prints which overflows of the stack it catches."""
+"""Code put before a program, which prints a line when the program catches a stack overflow."""
 
 
 class Runner:
@@ -117,7 +117,7 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Run a program, written in a style; return the verdict of all oracles, and the runs.
 
-        If the verdict `wanted` is that on a rewriting of the program, that is run as well.
+        If `wanted` is a verdict on a rewriting of the program, the rewriting is run as well.
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
@@ -133,9 +133,9 @@ class Runner:
         return found, runs
 
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
-        """Return whether a program catches an overflow of the stack.
+        """Return whether a program catches a stack overflow.
 
-        How deep the stack is then depends on the level of optimization.
+        The depth at which the stack overflows depends on the level of optimization.
         """
         if not _CATCHES.search(sources.program):
             return False

@@ -5,13 +5,13 @@
         session.run()
         session.state.finds.new              the new finds
 
-An order asks a worker for one second of fuzzing, and tells it which trees the others have kept.
+An order asks a worker for one second of fuzzing, and has the trees that the others have kept.
 Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
 One additional worker reduces suspects, and others help it if many are waiting. When the time is up,
 all workers reduce for a limited time; the next run continues with the remaining suspects.
 
-A session that only a number of programs limits, with one job, is reproducible: the clock decides
-nothing in it. Its orders have a number of programs instead of a duration, its one worker reduces
+A session limited only by a number of programs, with one job, is reproducible: nothing in it depends
+on the clock. Its orders have a number of programs instead of a duration, its only worker reduces
 each suspect before it continues, and runs have the targets' full time limits.
 """
 
@@ -55,13 +55,13 @@ _DEATHS: Final = 5
 """The number of consecutive deaths of workers after which the session gives up."""
 
 _SEEDS: Final = 20
-"""The number of seeds that an order has at most."""
+"""The maximum number of seeds in an order."""
 
 _PROGRAMS: Final = 20
 """The number of programs of an order in a reproducible session."""
 
 _MANY: Final = 4
-"""The number of waiting suspects from which on other workers help to reduce them."""
+"""The number of waiting suspects at which other workers help to reduce them."""
 
 _ENOUGH: Final = 100
 """The number of programs after which a target that ran none of them properly is broken."""
@@ -80,13 +80,13 @@ EventHandler = Callable[[dict[str, Any]], None]
 
 
 class State:
-    """The state of a running campaign, through which alone its results get into the folder.
+    """The state of a running campaign; all results are written to the folder through it.
 
-    `on_event` is called with each event. `take` stores what fuzzers found, `tick` is called
-    regularly: it writes statistics and counts.
+    `on_event` is called with each event. `take` stores the results of fuzzers; `tick` is called
+    regularly, and writes statistics and counts.
 
-    `total` sums up all runs of the campaign; `since_new` is the time of the last new behaviour.
-    Raises FileError and TargetError.
+    `total` is the sum of all runs of the campaign; `since_new` is the time of the last new
+    behaviour. Raises FileError and TargetError.
     """
 
     def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
@@ -148,7 +148,7 @@ class State:
             self._write()
 
     def close(self) -> None:
-        """Write everything that is not written yet."""
+        """Write everything that has not been written yet."""
         self._write()
 
     def _is_new(self, data: bytes, batch: Batch) -> bool:
@@ -192,7 +192,9 @@ class State:
 
 
 class Session:
-    """See the module. `seconds` and `programs` are limits; `on_event` is called with each event.
+    """A session, as described in the module's docstring. `seconds` and `programs` are limits.
+
+    `on_event` is called with each event.
 
     `finishing` is the time limit in seconds for reductions at the end. `seeds` are encoded trees
     for the corpus, which are run first if they were not there yet.
@@ -287,7 +289,7 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return a reduction's time limit, such that it can finish before the session's end."""
+        """Return the time limit of a reduction, so that it can finish before the session's end."""
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)

@@ -1,6 +1,6 @@
 """Statistics of a campaign over time: `statistics.jsonl`, an append-only file.
 
-A line counts the work since the line before it, so the sum of all lines is the total:
+A line counts the work since the previous line, so the sum of all lines is the total:
 
     total(read(folder))                       an Interval with the totals
     for each in read(folder): each.seconds    how long the campaign had run at its end

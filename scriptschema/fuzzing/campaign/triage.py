@@ -1,6 +1,6 @@
 """Triage: decides which suspects are new bugs, and the order of reductions.
 
-A suspect is a program whose verdict a second run confirmed. It is stored on disk at once, so it
+A suspect is a program whose verdict a second run confirmed. It is stored on disk immediately, so it
 survives the campaign's process; this run or a later one reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
@@ -34,7 +34,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
 _MOST_WAITING: Final = 4
-"""The number of waiting suspects of one signature from which on no more are requested."""
+"""The number of waiting suspects of one signature at which no more are requested."""
 
 _RAREST: Final = 64
 
@@ -46,7 +46,8 @@ _TRIES: Final = 2
 class _Job:
     """A suspect to reduce; `find` is its find, or None if that is not decided.
 
-    `explained` is a find with possibly the same bug, which counts it; `folder` is where it waits.
+    `explained` is a find with possibly the same bug, which counts it; `folder` is where the suspect
+    is stored while it waits.
     """
 
     suspect: Suspect
@@ -95,7 +96,7 @@ def _is_costly(suspect: Suspect) -> bool:
 
 
 class Triage:
-    """The suspects of a campaign, and what became of them in its `store` of finds.
+    """The suspects of a campaign, and the decisions about them in its `store` of finds.
 
     All methods may raise FileError.
     """
@@ -134,9 +135,10 @@ class Triage:
                 self.store.count(known[0], count)
 
     def enough(self) -> Enough:
-        """Return the signatures of which further verdicts are only to be counted for now.
+        """Return the signatures whose further verdicts are only to be counted for now.
 
-        If a signature has constructs, suspects are still wanted that contain none of them in full.
+        For a signature with constructs, suspects that contain none of them in full are still
+        wanted.
         """
         self._orders += 1
         found: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -206,7 +208,7 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Make a suspect a find, count it, or let it wait in its `folder` or a new one."""
+        """Make a suspect a find, count it, or queue it in its `folder`, by default a new folder."""
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:
@@ -244,7 +246,7 @@ class Triage:
             self._unreduced.append(_Job(suspect, find))
 
     def _decide(self, group: _Group, job: _Job, reduced: Reduced | None) -> None:
-        """Assign a suspect to a find after its reduction, possibly to a new one."""
+        """Assign a suspect to an existing or a new find after its reduction."""
         suspect = job.suspect
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:

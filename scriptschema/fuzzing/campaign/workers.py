@@ -32,7 +32,7 @@ from scriptschema.generation.bulk import interrupts_later
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
-"""Makes the source of a fuzzer's programs, of its configuration, seed and the campaign's folder."""
+"""Returns the source of a fuzzer's programs for a configuration, a seed and a campaign's folder."""
 
 
 @attrs.frozen
@@ -93,13 +93,13 @@ class AnyWorker(Protocol):
         """
 
     def stop(self) -> None:
-        """End the worker and all that it has started."""
+        """End the worker and all processes that it has started."""
 
 
 class Workers(Protocol):
     """A factory of a session's workers, with the duration of their orders.
 
-    `progress` has what it adds to the session's progress events.
+    `progress` returns the fields that it adds to the session's progress events.
     """
 
     slice_seconds: float
@@ -108,12 +108,12 @@ class Workers(Protocol):
         """Return a new worker."""
 
     def progress(self) -> dict[str, Any]:
-        """Return further fields of a progress event."""
+        """Return additional fields of a progress event."""
 
 
 @attrs.frozen
 class Processes:
-    """Makes workers that are processes of this machine.
+    """Creates workers that are processes of this machine.
 
     With `full_limits`, runs have the full time limits of the targets.
     """
@@ -126,12 +126,12 @@ class Processes:
         return Worker(campaign.config, campaign.path, seed, full_limits=self.full_limits)
 
     def progress(self) -> dict[str, Any]:
-        """Return nothing: the session knows all."""
+        """Return nothing, because the session already has these figures."""
         return {}
 
 
 class Worker:
-    """A worker process, and the pipe to it. Its fuzzer runs what `programs` makes, if given."""
+    """A worker process and the pipe to it. Its fuzzer runs the programs of `programs`, if given."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Worker:
         return self.pipe.recv()
 
     def stop(self) -> None:
-        """End the worker and what it has started."""
+        """End the worker and the processes that it has started."""
         self.pipe.close()  # ends it if it has no order
         self.process.join(2 if self.order is None else 0)
         if self.process.is_alive():

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
     """Return the indexes of a small set of `masks` whose union with `covered` is that of all.
 
-    The next one taken is always the one that adds most, then the smallest, then the first; in the
-    end those whose features the others have are dropped, the largest first. So none can be left
-    out; a smaller set may exist, but none smaller by a factor above the logarithm of the number of
-    features. Gains are counted anew only for those that may come next.
+    The next mask chosen is always the one that adds most, then the smallest, then the first;
+    finally those whose features the others have are dropped, the largest first. So every chosen
+    mask is needed; a smaller set may exist, but the factor is at most the logarithm of the number
+    of features. Gains are recomputed only for masks that may come next.
 
     Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
     "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
@@ -38,7 +38,7 @@ def _without_needless(
 ) -> list[int]:
     """Drop those whose features the others have, the largest first."""
     largest_first = sorted(taken, key=lambda index: (-sizes[index], -index))
-    later = []  # what those have that come after each
+    later = []  # for each mask, the union of those after it
     union = 0
     for index in reversed(largest_first):
         later.append(union)

@@ -1,8 +1,8 @@
 """Coverage of a tree as a command reports it: each line that it prints is a feature.
 
-The command is run as the tests of a reduction are (`command_test`): afl-showmap prints a line for
-each edge and how often it was taken, and so may any other program. What it printed for a tree is
-kept in a hidden file of the corpus that is written, since that may have taken hours.
+The command is run like the tests of a reduction (`command_test`). afl-showmap prints a line for
+each edge and its number of hits, and any other program may do the same. The output for each tree is
+kept in a hidden file of the output corpus, since it may have taken hours to compute.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
 from scriptschema.messages import ModuleSet
 
 JOURNAL: Final = ".covered"
-"""The file in a corpus that says what the command has reported, until all is done."""
+"""The file in a corpus with the command's results so far; it is needed until all are done."""
 
 LIMIT: Final = 64 << 20
-"""How many bytes of what a command prints are read."""
+"""The maximum number of bytes read of a command's output."""
 
 
 class CommandCoverage:
-    """A judge of trees (`distill`), which asks the command once about each.
+    """A judge of trees (`distill`), which runs the command once for each.
 
-    `report` gets each tree for which it took too long or printed nothing: that has no features.
+    `report` is called for each tree on which the command took too long or printed nothing, and
+    which therefore has no features.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class CommandCoverage:
             self._remember(line)
 
     def __call__(self, data: bytes) -> int:
-        """The features of a tree, as bits. Raises CommandError and FileError."""
+        """Return the features of a tree, as bits. Raises CommandError and FileError."""
         name = name_of(data)
         if name in self._known:
             return self._known[name]
@@ -68,7 +69,7 @@ class CommandCoverage:
         return mask
 
     def _remember(self, line: bytes) -> None:
-        """Read what an earlier run has recorded, if it was of the same command."""
+        """Read a result of an earlier run, if it was with the same command."""
         try:
             words, name, before, new, text = json.loads(line)
             if words != self.command.words or before != len(self._bits):

@@ -1,8 +1,8 @@
-"""Distill and merge: of many trees, a few that have the features of all.
+"""Distill and merge: select a few of many trees that have the features of all.
 
-Of trees with one shape the smallest is a candidate; of the candidates a small set is taken that has
-all features: those of the schema (`features`), or what a command reports (`coverage`). Memory is
-needed for the candidates' features, not for their bytes, which wait in a temporary file.
+Of the trees with one shape the smallest is a candidate; of the candidates a small set is selected
+that has all features: those of the schema (`features`), or those that a command reports
+(`coverage`). Only the candidates' features are in memory; their bytes are in a temporary file.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Judge = Callable[[bytes], int]
 
 @attrs.define
 class Counts:
-    """What was read, how many shapes that has, and how many trees were kept of it."""
+    """The number of trees read, of their shapes, and of the trees kept."""
 
     trees: int = 0
     failed: int = 0
     incomplete: int = 0
-    """Sources of which the schema could not say all."""
+    """The number of sources that the schema cannot represent completely."""
     shapes: int = 0
     features: int = 0
-    """How many features all these trees have, together with those that were there before."""
+    """The number of features of all these trees, with those that were in the folder before."""
     kept: int = 0
     new: int = 0
-    """Of those kept, the ones that were not in the folder yet."""
+    """The number of kept trees that were not in the folder yet."""
     others: int = 0
-    """Trees that were in the folder already, and are not among those kept."""
+    """The number of trees that were in the folder already, and are not among those kept."""
 
 
 class _Candidates:
@@ -61,7 +61,7 @@ class _Candidates:
         reader: Reader,
         report: Callable[[FileError], None],
     ) -> Counts:
-        """Read the trees of the files, past those that cannot be read."""
+        """Read the trees of the files, skipping those that cannot be read."""
         counts = Counts()
         for item in items:
             for found in [item] if isinstance(item, FileError) else reader.read(item):
@@ -81,18 +81,18 @@ class _Candidates:
         return counts
 
     def sizes(self) -> list[int]:
-        """The sizes of the candidates, the smallest first."""
+        """Return the sizes of the candidates, the smallest first."""
         return [size for size, _, _ in sorted(self._shapes.values())]
 
     def trees(self) -> Iterator[bytes]:
-        """The bytes of the candidates, the smallest first, of a size by name."""
+        """Yield the bytes of the candidates, the smallest first; if equal, in order of name."""
         for size, _, start in sorted(self._shapes.values()):
             self._spool.seek(start)
             yield self._spool.read(size)
 
 
 def by_schema(reader: Reader) -> Judge:
-    """A judge that finds the features of the schema: see `features`."""
+    """Return a judge that finds the features of the schema: see `features`."""
     return lambda data: features.features_of(reader.scan(data))
 
 
@@ -107,11 +107,11 @@ def distill(
 ) -> Counts:
     """Write a small set of the files' trees to the corpus `folder` that has all their features.
 
-    The same trees give the same set, in whatever order and files they are. With `merge`, features
-    of the trees in `folder` are not collected again; without, these trees are ignored. None is
-    deleted.
+    The same trees give the same set, independent of their order and files. With `merge`, features
+    that the trees in `folder` already have are not needed again; without it, these trees are
+    ignored. No tree is deleted.
 
-    Raises FileError where the corpus cannot be read or written, and what `judge` raises.
+    Raises FileError if the corpus cannot be read or written, and what `judge` raises.
     """
     covered = 0
     corpus = CorpusFolder(folder)

@@ -1,12 +1,12 @@
-"""What a tree is worth keeping for: its features, as the bits of an integer, and its shape.
+"""The features of a tree, as the bits of an integer, and its shape: reasons to keep it.
 
-A feature is a message in a field, skipping those that are nothing but one of several messages
-(`ExprBinary.left: ExprConstantNumber`); an alternative, optional field or list that is there; a
+A feature is a message in a field, skipping messages that only choose one of several messages
+(`ExprBinary.left: ExprConstantNumber`); an alternative, optional field or list that is present; a
 value of an enum; a flag that is set; and a global or a library's member by its built-in name
 (`math.floor`).
 
-Two trees have one shape if they are equal up to names and constants. The built-in names of globals
-and of libraries' members count for the shape, since they are features.
+Two trees have the same shape if they are equal up to names and constants. The built-in names of
+globals and of libraries' members are part of the shape, since they are features.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Table:
             self.names.append(f"{owner}.{name}" if owner else name)
 
     def library_uses(self, scan: Scan) -> Iterator[int]:
-        """The features of the globals and members that a tree names, in their order."""
+        """Yield the features of the globals and members that a tree names, in their order."""
         numbers, builtin = scan.parts, self.builtin
         at = owner_at = 0
         owner = ""
@@ -74,27 +74,27 @@ def _table(luau: Version | None) -> _Table:
 
 
 def names(luau: Version | None = None) -> list[str]:
-    """The name of each feature, by its number; empty for numbers that are not features.
+    """Return the name of each feature, by its number; empty for numbers that are not features.
 
-    `luau` is that of the scans that the numbers are from.
+    `luau` is the version of the scans that the numbers come from.
     """
     return _table(schema(luau).since).names
 
 
 def numbers_of(scan: Scan) -> list[int]:
-    """The features of a tree, each once, by their numbers: the indexes of `names`."""
+    """Return the features of a tree, each once, by their numbers: the indexes of `names`."""
     table = _table(scan.luau)
     return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 
 
 def library_names(scan: Scan) -> list[str]:
-    """The globals and libraries' members that a tree names, by their names: `math.floor`."""
+    """Return the names of the globals and libraries' members that a tree names: `math.floor`."""
     table = _table(scan.luau)
     return [table.names[number] for number in table.library_uses(scan)]
 
 
 def features_of(scan: Scan) -> int:
-    """The features of a tree, as bits: each has that of its number."""
+    """Return the features of a tree as bits; the position of each bit is the feature's number."""
     mask = 0
     for number in numbers_of(scan):
         mask |= 1 << number
@@ -102,8 +102,8 @@ def features_of(scan: Scan) -> int:
 
 
 def shape_of(scan: Scan) -> bytes:
-    """A hash of the shape: the same for trees that are equal up to names and constants."""
+    """Return a hash of the shape: the same for trees that are equal up to names and constants."""
     shape = array("H", scan.parts)
-    shape.append(len(names(scan.luau)))  # no part has this number: it ends the parts
+    shape.append(len(names(scan.luau)))  # a separator: no part has this number
     shape.extend(_table(scan.luau).library_uses(scan))
     return hashlib.blake2b(shape.tobytes(), digest_size=16).digest()

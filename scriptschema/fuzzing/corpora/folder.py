@@ -1,6 +1,6 @@
-"""The folder that a corpus is written to, and what is remembered there of an import.
+"""The output folder of a corpus, and the journal of an import that is kept in it.
 
-Trees are files named by a hash of their bytes. Nothing here deletes any.
+Trees are files named by a hash of their bytes. Nothing here deletes trees.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from scriptschema.files import FileError
 from scriptschema.generation.bulk import interrupts_later
 
 _HELD: Final = 200
-"""How many lines of a journal are buffered; after a crash their work is done again."""
+"""The maximum number of buffered journal lines; after a crash their work is repeated."""
 
 
 def name_of(data: bytes) -> str:
-    """The name of a tree's file: the same bytes, the same name."""
+    """Return the name of a tree's file, which depends only on the bytes."""
     return f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.pb"
 
 
 class CorpusFolder:
-    """A folder that trees are added to; created if missing. Raises FileError if it cannot be."""
+    """A folder that trees are added to, created if missing. Raises FileError if it cannot be."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class CorpusFolder:
             raise FileError(f"{path}: {files.reason_of(error)}") from None
 
     def add(self, data: bytes) -> bool:
-        """Write a tree if it is not there yet, whole or not at all; return whether it was not.
+        """Write a tree, whole or not at all, unless it exists; return whether it was written.
 
         Raises FileError.
         """
@@ -51,10 +51,10 @@ class CorpusFolder:
 
 
 class Journal:
-    """A hidden file in a corpus, a line for each thing that was done; lost lines do no harm.
+    """A hidden file in a corpus, with a line for each completed item; lost lines do no harm.
 
-    A line is any value as JSON; other lines are ignored. Raises FileError where
-    the file cannot be read or written.
+    A line is any value as JSON; other lines are ignored. Raises FileError if the file cannot be
+    read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class Journal:
             self._file = files.open_to_append(self.path)
             if self._file.tell():
                 self._file.seek(-1, os.SEEK_END)
-                if self._file.read() != b"\n":  # a line that was cut off
+                if self._file.read() != b"\n":  # the last line was cut off
                     self._file.write(b"\n")
         except OSError as error:
             raise FileError(f"{self.path}: {files.reason_of(error)}") from None
@@ -79,13 +79,13 @@ class Journal:
             self._file.close()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines that are there."""
+        """Yield the existing lines."""
         self._file.seek(0)
         for line in self._file:
             yield line.rstrip(b"\n")
 
     def add(self, line: bytes) -> None:
-        """Add a line, which is written soon."""
+        """Add a line, which may be buffered."""
         self._held.append(line)
         if len(self._held) >= _HELD:
             with interrupts_later():
@@ -101,5 +101,5 @@ class Journal:
 
 
 def line_of(value: object) -> bytes:
-    """A value as a journal's line."""
+    """Return a value as a journal's line."""
     return json.dumps(value, separators=(",", ":")).encode()

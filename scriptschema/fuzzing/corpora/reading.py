@@ -1,8 +1,9 @@
-"""Trees out of a corpus: which files of a folder are read, as what, and with which errors.
+"""Reading the trees of a corpus: selecting files, detecting their format, reporting errors.
 
-A corpus is not to be trusted: it may hold links, pipes, broken and huge files. Nothing in a folder
-is waited for, followed out of it into other folders, or read into memory beyond `LIMIT`; what
-cannot be read is reported beside the trees of other files, and never ends the reading.
+A corpus is not trusted: it may contain links, pipes, broken and huge files. Reading never waits for
+a file in a folder, never follows links into other folders, and never reads more than `LIMIT` bytes
+into memory; files that cannot be read are reported beside the trees of the others, and never stop
+the reading.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ Form = Literal["binary", "text", "json", "luau"]
 FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
 
 LIMIT: Final = 64 << 20
-"""How many bytes a file of one tree, or a tree in a stream, may have."""
+"""The maximum number of bytes in a file of one tree, or of a tree in a stream."""
 
 AFL_FOLDERS: Final = ("crashes", "hangs", "queue")
-"""Where an instance of AFL++ keeps inputs, in files whose names begin with `id`."""
+"""Folders where an instance of AFL++ keeps inputs, in files whose names start with `id`."""
 
 _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.ENDINGS, "luau")}
 
 
 @attrs.frozen
 class Found:
-    """A tree of a corpus: where it was found, its canonical bytes, and what they hold.
+    """A tree of a corpus: where it was found, its canonical bytes, and their scan.
 
-    `losses` is how many things a source has that the schema lacks, comments apart.
+    `losses` is the number of things in a source that the schema lacks, apart from comments.
     """
 
     name: str
@@ -55,11 +56,12 @@ class Found:
 
 @attrs.frozen
 class Reader:
-    """How a corpus is read: of which message its trees are, in which format if that is known.
+    """Reads the trees of a corpus, which are messages of one class, in a given or detected format.
 
-    Without one, a file's ending says it, and where it does not, the content: binary, text format
-    and Luau source are tried in this order. `streams`: every file holds many trees, each after its
-    length, and not only those whose ending says so. `luau`: what exists besides the seed's schema.
+    The format is that of a file's ending or, if unknown, of its content: binary, text format and
+    Luau source are tried in this order. With `streams`, every file holds many trees, each after its
+    length, and not only files with that ending. `luau` is the version that adds to the seed's
+    schema.
     """
 
     cls: type[Message] = ModuleSet
@@ -69,11 +71,11 @@ class Reader:
     luau: Version | None = None
 
     def scan(self, data: bytes) -> wire.Scan:
-        """What a tree holds that was read, by its bytes."""
+        """Return the scan of a tree that was read, given its bytes."""
         return wire.scan(self.cls, data, luau=self.luau)
 
     def read(self, item: Input) -> Iterator[Found | FileError]:
-        """Yield the trees of a file, each when it is asked for, and what is wrong with others."""
+        """Yield the trees of a file one at a time, and the errors of those that cannot be read."""
         name = files.name_of(item.path)
         try:
             with _opened(item) as file:
@@ -98,7 +100,7 @@ class Reader:
             return FileError(f"{name}: {files.reason_of(error)}")
 
     def _canonical(self, name: str, data: bytes, form: Form, item: Input) -> Found:
-        """The tree's bytes as `wire.encode` writes them, and what they hold."""
+        """Return the tree with its bytes as `wire.encode` writes them, and their scan."""
         if form == "binary":
             return Found(
                 name, *wire.canonical(self.cls, data, unknown=self.unknown, luau=self.luau)
@@ -109,7 +111,7 @@ class Reader:
         elif self.cls is not ModuleSet:
             raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
         else:
-            # Each source has names of its own, so that they stay apart in the built-in tables.
+            # Each source has different names, which the built-in tables keep apart.
             result = parse(data, module=_module(item, data), luau=self.luau)
             tree = result.tree
             losses = sum(loss.what not in COMMENTS for loss in result.losses)
@@ -133,9 +135,9 @@ class Reader:
 
 
 def corpus_files(paths: Iterable[Path]) -> Iterator[Input | FileError]:
-    """Yield the files that are meant: a folder stands for all files below it, in sorted order.
+    """Yield the named files, with each folder replaced by all files below it, in sorted order.
 
-    Left out are hidden files, modules beside their program, and what AFL++ keeps beside its inputs.
+    Skipped are hidden files, modules beside their program, and AFL++'s files that are not inputs.
     """
     for path in paths:
         if path != files.STANDARD and path.is_dir():
@@ -177,7 +179,7 @@ def _below(folder: Path) -> Iterator[Input | FileError]:
 def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_symlink() and entry.is_dir()
-    except OSError:  # links in a circle, which opening tells
+    except OSError:  # a cycle of links; opening the file reports it
         return False
 
 
@@ -187,14 +189,14 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(item: Input) -> Iterator[IO[bytes]]:
-    """Open a file: one that was named, whatever it is, and one in a folder if it is a regular one.
+    """Open a file: any kind of file if it was named, only a regular file if it is in a folder.
 
-    Raises FileError for others, and OSError.
+    Raises FileError for other files, and OSError.
     """
     if item.path == files.STANDARD:
         yield sys.stdin.buffer
         return
-    # Opening a pipe that nobody writes to would block.
+    # Opening a pipe without a writer would block.
     flags = getattr(os, "O_NONBLOCK", 0) if item.in_folder else 0
     descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
     with os.fdopen(descriptor, "rb") as file:
@@ -211,7 +213,10 @@ def _read(file: IO[bytes]) -> bytes:
 
 
 def _module(item: Input, source: bytes) -> bytes | None:
-    """The source of the module beside a program that names it. Raises FileError and OSError."""
+    """Return the source of the module beside a program that names it, if any.
+
+    Raises FileError and OSError.
+    """
     if b"./module0" not in source or item.path == files.STANDARD:
         return None
     path = item.path.with_name(sources.MODULE)
@@ -222,7 +227,7 @@ def _module(item: Input, source: bytes) -> bytes | None:
 
 
 def require_apart(inputs: Iterable[Path], output: Path) -> None:
-    """Raise FileError where `output` is one of the folders that are read, or in one."""
+    """Raise FileError if `output` is one of the input folders, or in one."""
     target = output.resolve()
     for path in inputs:
         if path != files.STANDARD and path.is_dir() and target.is_relative_to(path.resolve()):
@@ -236,8 +241,8 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
 class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
-    They enter the corpus whatever they show, and are run before other programs. `incomplete` of
-    them are sources of which a part is lost.
+    They enter the corpus even if they show nothing new, and are run before other programs.
+    `incomplete` is the number of sources of which a part is lost.
     """
 
     programs: list[bytes]
@@ -249,7 +254,7 @@ def read_seeds(
 ) -> Seeds:
     """Return the programs in `folder`, repaired for `luau` and without their modules.
 
-    `on_problem` is called for each file that cannot be taken. Raises FileError if none can be.
+    `on_problem` is called for each file that cannot be used. Raises FileError if none can be used.
     """
     found: dict[bytes, bool] = {}
     reader = Reader(luau=luau)

@@ -1,9 +1,9 @@
-"""What a corpus holds: how large and deep its trees are, and how often each thing occurs in them.
+"""Statistics of a corpus: the sizes and depths of its trees, and frequencies of their parts.
 
-`CorpusStats.add` counts a tree, `add_scan` what `wire.scan` found in its bytes, which takes a
-quarter of the time; the rest reads the counts. Counted are messages, alternatives of oneofs (and
-oneofs left unset), optional and repeated fields that are there, and values of enums. Required
-fields, which every message has, would tell nothing.
+`CorpusStats.add` counts a tree; `add_scan` counts the result of `wire.scan` on its bytes, in a
+quarter of the time. The other members read the counts, which cover messages, alternatives of oneofs
+(and oneofs left unset), optional and repeated fields that are present, and values of enums.
+Required fields are omitted, because every message has them.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
 
 @attrs.define
 class CorpusStats:
-    """Counts of a corpus, by the names of the schema that `luau` has, the version of its trees."""
+    """Counts of a corpus, by names in the schema of `luau`, the version that its trees are for."""
 
     trees: int = 0
     nodes: Counter[int] = attrs.field(factory=Counter)
-    """How many trees have each number of nodes (messages)."""
+    """The number of trees by number of nodes (messages)."""
     depths: Counter[int] = attrs.field(factory=Counter)
-    """How many trees have each depth: levels below the outermost message."""
+    """The number of trees by depth: levels below the outermost message."""
     sizes: Counter[int] = attrs.field(factory=Counter)
-    """How many trees have each size in bytes, in the binary format."""
+    """The number of trees by size in bytes, in the binary format."""
     parts: Counter[int] = attrs.field(factory=Counter)
-    """How often each of `codec.scanning.parts()` occurs, by its number."""
+    """The number of occurrences of each of `codec.scanning.parts()`, by its number."""
     luau: Version | None = attrs.field(default=None, kw_only=True)
 
     def add(self, tree: Message) -> None:
-        """Count a tree. Raises wire.EncodeError, and then counts nothing."""
+        """Count a tree. Raises wire.EncodeError without counting anything."""
         data = wire.encode(tree, luau=self.luau)
         self.add_scan(wire.scan(tree.__class__, data, luau=self.luau))
 
     def add_scan(self, scan: wire.Scan) -> None:
-        """Count a tree by what `wire.scan` found, by the schema of `luau`."""
+        """Count a tree by its scan from `wire.scan`, in the schema of `luau`."""
         self.trees += 1
         self.nodes[sum(map(_node_counts(schema(scan.luau)).__getitem__, scan.parts))] += 1
         self.depths[scan.depth] += 1
@@ -54,22 +54,22 @@ class CorpusStats:
 
     @property
     def messages(self) -> Counter[str]:
-        """How often each message occurs: `Expr`."""
+        """The number of occurrences of each message: `Expr`."""
         return self._count("messages")
 
     @property
     def alternatives(self) -> Counter[str]:
-        """How often each alternative of a oneof is set: `Expr.nil`; or none: `StatIf.unset`."""
+        """The number of uses of each oneof's alternative: `Expr.nil`; if unset: `StatIf.unset`."""
         return self._count("alternatives")
 
     @property
     def fields(self) -> Counter[str]:
-        """How often an optional field is set, or a repeated one not empty: `StatBlock.body`."""
+        """The uses of each optional field, or non-empty repeated field: `StatBlock.body`."""
         return self._count("fields")
 
     @property
     def values(self) -> Counter[str]:
-        """How often each value of an enum occurs: `ExprBinary.Op.Pow`."""
+        """The number of occurrences of each value of an enum: `ExprBinary.Op.Pow`."""
         return self._count("values")
 
     def _count(self, kind: Literal["messages", "alternatives", "fields", "values"]) -> Counter[str]:
@@ -81,9 +81,9 @@ class CorpusStats:
         return counts
 
     def never(self) -> dict[str, list[str]]:
-        """What does not occur: names under `messages`, `alternatives`, `fields` and `values`.
+        """Return unused names, under `messages`, `alternatives`, `fields` and `values`.
 
-        Of a message that does not occur, the parts are not listed.
+        The parts of an unused message are not listed.
         """
         messages = self.messages
         known = _known(schema(self.luau))
@@ -102,7 +102,7 @@ class CorpusStats:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types; counts of all names, 0 included, in the schema's order."""
+        """Return all counts as JSON data, including those that are 0, in the schema's order."""
         known = _known(schema(self.luau))
         counts = {
             "messages": (known.messages, self.messages),
@@ -127,19 +127,19 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """What is known of each tree: name, and how many trees have each value."""
+        """Yield each property of trees: its name, and the number of trees by value."""
         yield "nodes", self.nodes
         yield "depth", self.depths
         yield "bytes", self.sizes
 
 
 def total(counts: Counter[int]) -> int:
-    """The sum over all trees."""
+    """Return the sum over all trees."""
     return sum(value * count for value, count in counts.items())
 
 
 def percentile(counts: Counter[int], percent: float) -> int:
-    """The least value that at least `percent` % of the trees do not exceed (nearest rank)."""
+    """Return the least value that `percent` % or more of the trees do not exceed (nearest rank)."""
     left = counts.total() * percent / 100
     for value in sorted(counts):
         left -= counts[value]
@@ -150,7 +150,7 @@ def percentile(counts: Counter[int], percent: float) -> int:
 
 @attrs.frozen
 class _Known:
-    """The names of all that a schema can count, in its order."""
+    """The names of everything that a schema can count, in its order."""
 
     messages: list[str]
     alternatives: list[str]
@@ -175,5 +175,5 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """How many messages each part of a scan is."""
+    """Return the number of messages that each part of a scan consists of."""
     return [len(part.messages) for part in parts(schema)]

@@ -1,4 +1,4 @@
-"""Import and export: trees of any files into a corpus, and out of one into any format."""
+"""Import trees from files of any kind into a corpus, and export them in any format."""
 
 from __future__ import annotations
 
@@ -19,36 +19,35 @@ from scriptschema.generation.bulk import interrupts_later
 from scriptschema.luau import sources
 
 JOURNAL: Final = ".imported"
-"""The file in a corpus that says which files have been imported, so that none is read again."""
+"""The file in a corpus that lists the imported files, so that they are not read again."""
 
 
 @attrs.define
 class Counts:
-    """What became of the trees: `new` were written, `known` were there, `failed` not read."""
+    """The number of trees that were `new`, already `known`, or `failed` to be read."""
 
     new: int = 0
     known: int = 0
     failed: int = 0
     skipped: int = 0
-    """Files that an earlier import has read, and that have not changed since."""
+    """The number of files that an earlier import has read, and that have not changed since."""
     incomplete: int = 0
-    """Sources of which the schema could not say all."""
+    """The number of sources that the schema cannot represent completely."""
 
 
 Report = Callable[[FileError], None]
-"""Gets an error for each file that could not be read."""
+"""Called with an error for each file that could not be read."""
 
 
 def import_trees(
     items: Iterable[Input | FileError], folder: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Put the trees of the files into the corpus `folder`, each once.
+    """Add the trees of the files to the corpus `folder`, each once.
 
-    Goes on after what cannot be read. A file that was imported before, and has neither changed in
-    size nor in time since, is not read again: neither after an interruption, nor when a fuzzer has
-    put more files beside it.
+    Continues after errors. A file that was imported before, with the same size and time, is not
+    read again: neither after an interruption, nor when a fuzzer has added more files beside it.
 
-    Raises FileError where the corpus cannot be written.
+    Raises FileError if the corpus cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)
@@ -81,7 +80,7 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """A file's line in the journal: its name, how it was read, and what shows a change."""
+    """Return a file's line in the journal: its name, how it was read, and its size and time."""
     if item.path == files.STANDARD:
         return None
     try:
@@ -100,12 +99,12 @@ def export_trees(
 ) -> Counts:
     """Write the trees of the files into `folder`, each as a file of format `form`.
 
-    A file has the name of the one that it was read from, with another ending; the trees of a stream
-    get numbers from 0. What is there already is left as it is, and not read again but in streams.
-    A program with a module is a folder of two sources.
+    A file has the name of its input, with another ending; the trees of a stream get numbers from 0.
+    Existing files are kept, and their inputs are not read again unless they are streams. A program
+    with a module is a folder of two sources.
 
-    Goes on after what cannot be read, or has no such form. Raises FileError where the folder cannot
-    be written.
+    Continues after trees that cannot be read, or cannot be written in this format. Raises FileError
+    if the folder cannot be written.
     """
     counts = Counts()
     ending = next((e for e, name in files.ENDINGS.items() if name == form), ".luau")
@@ -155,7 +154,7 @@ def _stem_of(path: Path) -> Path:
 
 
 def _is_there(stem: Path, ending: str) -> bool:
-    """Whether the file was written, or the folder of two sources."""
+    """Return whether the file exists, or the folder of two sources."""
     return stem.with_name(stem.name + ending).exists() or (stem / sources.PROGRAM).exists()
 
 
@@ -171,9 +170,9 @@ def _files_of(found: Found, form: Form, ending: str, name: str, reader: Reader) 
 def export_stream(
     items: Iterable[Input | FileError], path: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Write the trees of the files to one stream, a file that is made whole or not at all.
+    """Write the trees of the files to one stream, a file that is written whole or not at all.
 
-    Raises FileError where that cannot be written.
+    Raises FileError if it cannot be written.
     """
     counts = Counts()
     try:
