@@ -3,11 +3,11 @@
 `messages.py` declares the messages and nothing else; `declaration.py` turns each declaration into a
 class.
 
-A message with a oneof does not store one slot per alternative but two in all, `which` (the name of
-the alternative that is set) and `alternative` (its value); `expr.binary` and its like read these.
-An `Expr` therefore takes 48 bytes instead of 168, and asking what it holds takes one look.
+A message with a oneof has two slots instead of one per alternative: `which` (the name of the
+alternative that is set) and `alternative` (its value); attributes such as `expr.binary` read these.
+An `Expr` therefore takes 48 bytes instead of 168, and one lookup returns what it holds.
 
-Nothing here knows about bytes: see `wire.py`.
+Encoding is not part of this module: see `wire.py`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 Int32 = NewType("Int32", int)
-"""What the signatures of messages call an int32, so that tools can tell it from any `int`."""
+"""An int32 in the signatures of messages, so that tools can distinguish it from any `int`."""
 
 
 class Int64(int):
-    """Beside a field of integers: an int64, where others are int32. The values are any `int`."""
+    """The annotation of an int64 field; other integer fields are int32. Values are plain `int`."""
 
 
 @attrs.frozen
 class Since:
-    """Beside a field: it is an extension, for what Luau takes since this version."""
+    """The annotation of an extension field: Luau accepts what it describes since this version."""
 
     text: str
 
@@ -65,7 +65,7 @@ class Since:
 Rule = Literal["required", "optional", "repeated"]
 
 UNSET: Final = "unset"
-"""The name by which weights and statistics call a oneof with no alternative set."""
+"""The name of a oneof with no alternative set, in weights and statistics."""
 
 
 class ValidationError(ValueError):
@@ -73,7 +73,7 @@ class ValidationError(ValueError):
 
 
 class _Missing:
-    """The type of `MISSING`, which stands for an argument that was not given."""
+    """The type of `MISSING`, the value of an argument that was not given."""
 
     def __repr__(self) -> str:
         return "<missing>"
@@ -83,7 +83,7 @@ MISSING: Final = _Missing()
 
 
 class _Short(Repr):
-    """Shows any value in an error; Python itself refuses to print integers of many digits."""
+    """Formats any value for an error message; Python refuses to print integers of many digits."""
 
     def repr_int(self, x: int, level: int) -> str:
         bits = x.bit_length()
@@ -101,8 +101,8 @@ class FieldInfo:
     `name` is the attribute's name; `schema_name` the schema's spelling, which differs where that is
     a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
     IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. `oneof` names the
-    oneof that the field is an alternative of, if any. `since` is None for the seed's fields, and in
-    an extension message for those as old as the field that leads there.
+    oneof that the field is an alternative of, if any. `since` is None for the seed's fields, and
+    for fields of an extension message that are as old as the field that leads to the message.
     """
 
     message: str
@@ -129,7 +129,7 @@ class FieldInfo:
 
     @property
     def missing(self) -> str:
-        """The message about a required field that is missing."""
+        """The error message for a missing required field."""
         return f"{self.message}.{self.name} is required ({self.type_name}, tag {self.tag})"
 
     def check(self, value: object) -> None:
@@ -145,7 +145,7 @@ class FieldInfo:
             raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
-        """Raise ValidationError unless `value` may be the field's value, or one of its list's."""
+        """Raise ValidationError unless `value` may be the field's value, or an item of its list."""
         if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
                 least, most = INTEGERS[self.type]
@@ -177,14 +177,14 @@ INTEGERS: Final[dict[type, tuple[int, int]]] = {
     int: (INT32_MIN, INT32_MAX),
     Int64: (INT64_MIN, INT64_MAX),
 }
-"""The least and the greatest value of each type of integers."""
+"""The smallest and largest value of each integer type."""
 
 
 class Path:
-    """Where a message stands in a tree: `str(path)` is `program.body[2].return_.list[0]`.
+    """The path of a message in a tree: `str(path)` is `program.body[2].return_.list[0]`.
 
-    A path is one step and a link to the path above it, so that a walk over a tree of any depth
-    makes each one in constant time. The root's path is `Path()`, and its text is empty.
+    A path is one step and a link to its parent path, so that a walk over a tree of any depth
+    creates each path in constant time. The root's path is `Path()`, and its text is empty.
     """
 
     __slots__ = ("index", "name", "parent")
@@ -197,7 +197,7 @@ class Path:
         self.index = index
 
     def steps(self) -> list[tuple[str, int | None]]:
-        """The steps from the root: each a field's name and, in a repeated field, the index."""
+        """Return the steps from the root: each a field's name and, in repeated fields, an index."""
         steps = []
         path = self
         while path.parent is not None:
@@ -207,7 +207,7 @@ class Path:
         return steps
 
     def __len__(self) -> int:
-        """How many steps the path has: 0 for the root."""
+        """Return the number of steps: 0 for the root."""
         return len(self.steps())
 
     def __bool__(self) -> bool:
@@ -235,14 +235,14 @@ class Which(Generic[WhichT_co]):
     """Declares for type checkers what `which` of a message may be; `message` removes it."""
 
     def __get__(self, message: object, owner: type) -> WhichT_co | None:
-        """Only for type checkers: each message has an attribute in this one's place."""
+        """Only for type checkers: each message replaces this by its own attribute."""
         raise NotImplementedError
 
 
 class _MessageType(ABCMeta):
-    """The class of the messages' classes.
+    """The metaclass of the messages.
 
-    `isinstance` asks it, and it answers as `type` does, five times as fast as abstract classes do.
+    `isinstance` calls it, and it behaves like `type`, five times as fast as abstract classes.
     """
 
     __instancecheck__ = type.__instancecheck__
@@ -253,8 +253,8 @@ class _MessageType(ABCMeta):
 class Message(BaseMessage, metaclass=_MessageType):
     """The base of all messages.
 
-    Arguments are keywords only. Construction and assignment raise ValidationError for what the
-    schema does not allow; what is put into a list later is checked when the tree is encoded.
+    Arguments are keyword-only. Construction and assignment raise ValidationError for what the
+    schema does not allow; items added to a list later are checked when the tree is encoded.
     Assigning one alternative of a oneof clears the others.
     """
 
@@ -283,7 +283,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     """The value of the oneof's alternative that is set, or None."""
 
     def __init_subclass__(cls) -> None:
-        """Postpone what pure-protobuf does here, which needs all messages: see `complete`."""
+        """Postpone pure-protobuf's initialization, which needs all messages: see `complete`."""
 
     def __setattr__(self, name: str, value: object) -> None:
         field = self.ALL_FIELDS.get(name)
@@ -342,7 +342,7 @@ class Message(BaseMessage, metaclass=_MessageType):
         """
         return lambda printer, _cycle: printing.write(self, printer)
 
-    # pure-protobuf's interface, over the two functions that `wire`, a floor above, puts here.
+    # pure-protobuf's interface, based on the two functions that `wire`, a layer above, sets here.
 
     _encode: ClassVar[Callable[[Any], bytes]]
     _decode: ClassVar[Callable[[Any, bytes], Any]]
@@ -382,8 +382,8 @@ class Message(BaseMessage, metaclass=_MessageType):
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     """Yield each message of `tree` and its path: parents before children, children in tag order.
 
-    A message's children are looked up after it was yielded, so a loop may change the message it is
-    at. Time is linear in the number of messages whatever the depth.
+    A message's children are looked up after it was yielded, so a loop may change the current
+    message. Time is linear in the number of messages at any depth.
     """
     stack = [(tree, Path())]
     while stack:

@@ -1,7 +1,7 @@
-"""Copies and pickles trees of any depth: `copy` and `pickle` themselves take a call for each level.
+"""Copies and pickles trees of any depth; `copy` and `pickle` themselves recurse once per level.
 
-A tree is taken as a table of its nodes (messages and their lists), each once however often it
-occurs, with links between them by number. So what was shared stays shared, within one tree.
+A tree is converted to a table of its nodes (messages and their lists), each listed once even if it
+occurs several times, with links between them by number. So nodes shared within a tree stay shared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
     for node in nodes:
         memo[id(node)] = _empty(node.__class__)
     for node in nodes:
-        # What is not a node is an integer, a string or the like, or does not belong in a tree.
+        # Parts that are not nodes are integers, strings etc., or do not belong in a tree.
         copied = [
             memo[id(part)] if id(part) in memo else copy.deepcopy(part, memo)
             for part in _parts(node)
@@ -55,7 +55,7 @@ def unshared(message: NodeT) -> NodeT:
 
 
 def reduced(message: BaseMessage) -> tuple[Any, ...]:
-    """Return the tree as `pickle` takes it: the function that makes it, and a flat table."""
+    """Return the tree for `__reduce__`: the function that restores it, and a flat table."""
     nodes = _nodes(message, {})
     numbers = {id(node): number for number, node in enumerate(nodes)}
     rows = []
@@ -72,7 +72,7 @@ def reduced(message: BaseMessage) -> tuple[Any, ...]:
 
 
 def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
-    """Return the tree that `reduced` took apart."""
+    """Return the tree that `reduced` flattened."""
     nodes = [_empty(cls) for cls, _, _ in rows]
     for node, (_, parts, links) in zip(nodes, rows, strict=True):
         for position, number in links:
@@ -82,7 +82,7 @@ def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
 
 
 def _nodes(root: BaseMessage, known: dict[int, Any]) -> list[Any]:
-    """The messages and lists of a tree that are not known by their ids; the root first."""
+    """Return the messages and lists of a tree whose ids are not in `known`; the root first."""
     found: list[Any] = [root]
     seen = {id(root)}
     for node in found:

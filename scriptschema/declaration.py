@@ -1,7 +1,7 @@
 """Turns each declaration in `messages.py` into a class.
 
-`@message` makes an attrs class with slots, and `complete` (called once, when all messages exist and
-can refer to each other) reads the annotations, and lets pure-protobuf read them too. Each class's
+`@message` creates an attrs class with slots; `complete` (called once, when all messages exist and
+can refer to each other) reads the annotations, and has pure-protobuf read them too. Each class's
 `__init__` is compiled when it is first called.
 """
 
@@ -35,7 +35,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class _Alternative:
-    """Reads one alternative of a oneof off the message's `which` and `alternative`."""
+    """A descriptor that reads an alternative of a oneof from `which` and `alternative`."""
 
     __slots__ = ("name",)
 
@@ -65,7 +65,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
             slots.append(name)
     if oneof:
         slots += ["which", "alternative"]
-        namespace.pop("which")  # the slot's place, where it stands for type checkers
+        namespace.pop("which")  # declared for type checkers only; the slot replaces it
     namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
     # mypy does not follow a call of a metaclass.
     made: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
@@ -106,7 +106,7 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
     for cls, hints in all_hints.items():
         fields = [*cls.ALL_FIELDS.values()]
         # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
-        # What it calls a float has 32 bits.
+        # Its `float` has 32 bits.
         cls.__annotations__ = {
             name: Annotated[double, *hint.__metadata__]
             if cls.ALL_FIELDS[name].type is float
@@ -123,11 +123,11 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
             for field in fields
             if field.since and not field.oneof
         )
-        # mypy knows none of the three names that a class is given or read here.
+        # mypy knows none of the three names that are set or read here.
         cls.__init__ = _init_on_demand(cls)  # type: ignore[method-assign]
         signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
         for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
-            # As attrs.resolve_types does, which cannot find the names of the base classes' hints.
+            # Like attrs.resolve_types, which cannot resolve the names in the base classes' hints.
             hint = signature.parameters[attribute.name].annotation
             object.__setattr__(attribute, "type", hint)
         cls._unchecked = type(
@@ -136,7 +136,7 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
             {
                 "__slots__": cls._slots,
                 "__init__": object.__init__,
-                # Both, for CPython has one slot for them; assignment takes a quarter of the time.
+                # Both, since CPython has one slot for them; assignment takes a quarter of the time.
                 "__setattr__": object.__setattr__,
                 "__delattr__": object.__delattr__,
                 "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
@@ -164,7 +164,7 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
 
 
 def _describe(fields: Sequence[FieldInfo]) -> str:
-    """The part of a message's docstring that its fields give: one line each."""
+    """Return the part of a message's docstring about its fields: one line each."""
     lines = [
         f"    {field.name}: {field.type_name}, "
         + (f"one of {field.oneof}" if field.oneof else field.rule)
@@ -176,7 +176,7 @@ def _describe(fields: Sequence[FieldInfo]) -> str:
 
 
 def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
-    """The slots that hold messages and whether each is a list; last tag first, as `walk` wants."""
+    """Return the slots that hold messages, last tag first for `walk`; True if one is a list."""
     slots = {
         ("alternative" if field.oneof else field.name): field.rule == "repeated"
         for field in fields
@@ -186,7 +186,7 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 
 
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
-    """Return an `__init__` that compiles the class's own and takes its place when first called.
+    """Return an `__init__` that, when first called, compiles the real one and is replaced by it.
 
     A program constructs few of the classes, and compiling all takes a tenth of an import.
     """
@@ -246,7 +246,10 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 
 
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """The signature that tools see; `__init__` itself finds what is missing, to say it better."""
+    """Return the signature that tools see.
+
+    `__init__` itself detects missing arguments, for better error messages.
+    """
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,
         "optional": None,
@@ -272,7 +275,7 @@ def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
 
 
 def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
-    """Run source that was made from the schema in `scope`; tracebacks show its lines."""
+    """Run source that was generated from the schema in `scope`; tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  # it holds no outside text

@@ -1,8 +1,8 @@
 """Makes `st.from_type(messages.Expr)` and `st.builds` find our strategies, without any import.
 
-Hypothesis calls `register` when it is imported (the entry point `hypothesis`). It only leaves a
-callback for the time when the messages are there, so that whichever of the two comes second finds
-the other, and a program that uses one of them never pays for the other.
+Hypothesis calls `register` when it is imported (the entry point `hypothesis`). It only registers a
+callback for when the messages are complete, so that the order of the two imports does not matter,
+and a program that uses only one of them never pays for the other.
 
 Source: the Hypothesis manual, "Extension entry points".
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def register() -> None:
-    """Tell Hypothesis of the messages' strategies, now or when the messages are imported."""
+    """Register the messages' strategies with Hypothesis, now or when the messages are imported."""
     scriptschema.when_complete(_register_types)
 
 

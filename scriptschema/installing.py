@@ -14,7 +14,7 @@ from pathlib import Path
 def install_command(package: str) -> str:
     """Return the command that installs `package` where this process imports it from.
 
-    That is pipx's or uv's where one of them installed the running program, else pip's, or uv's for
+    The command is one of pipx or uv if they installed the running program, else of pip, or of uv in
     an environment without pip.
     """
     prefix = Path(sys.prefix)
@@ -22,7 +22,7 @@ def install_command(package: str) -> str:
     if prefix.parent.name == "venvs" and (prefix / "pipx_metadata.json").exists():
         words = ["pipx", "inject", prefix.name, package]
     elif receipt.exists():
-        # uv installs the tool anew: its source and what was added before are repeated.
+        # uv reinstalls the tool from scratch: repeat its source and the packages added before.
         tool, *added = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
         others = [option for one in added for option in ("--with", _requirement(one))]
         words = ["uv", "tool", "install", *others, "--with", package, _requirement(tool)]
@@ -34,7 +34,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return the requirement that an entry of uv's receipt stands for."""
+    """Return the requirement that an entry of uv's receipt describes."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

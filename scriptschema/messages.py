@@ -1,27 +1,27 @@
 """The schema: 57 messages and 3 enums that describe a Luau program as a tree.
 
-This is the one place where tags, field names, rules and types stand. The codec, the `.proto` file,
-the generator and the paths in errors are all derived from it, so a change here changes the format.
+Tags, field names, rules and types are defined only here. The codec, the `.proto` file, the
+generator and the paths in errors are all derived from them, so a change here changes the format.
 
-These 57 are the seed's, and so is each field without a `Since`: they are what is read and written
-unless a version of Luau is asked for. A field with a `Since` is an extension. It says since which
-version Luau takes what it says, and stands behind the seed's fields; the messages that only such
-fields lead to stand behind the seed's messages. Tags there are those of upstream's schema where the
-two say the same. What upstream's schema does not have or says otherwise has tags from 1000 on, two
-bytes each: upstream's greatest is 20.
+These 57 are the seed's, and so is each field without a `Since`: only they are read and written
+unless a version of Luau is requested. A field with a `Since` is an extension; `Since` is the first
+version of Luau that accepts what the field describes. Extensions follow the seed's fields, and the
+messages that only extensions refer to follow the seed's messages. Extensions have the tags of
+upstream's schema if it has the same field. What upstream's schema lacks or represents differently
+has tags from 1000 on, two bytes each; upstream's largest tag is 20.
 
-One class a message, in the specification's order and with its names; a field whose name is a Python
-keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
+Each message is a class, in the specification's order and with its names; a field whose name is a
+Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field is
 
 - required:  `left: Annotated[Expr, Field(2)]`
 - optional:  `step: Annotated[Expr | None, Field(4)] = None`
 - repeated:  `args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)`
 - one of several: `nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None`
 
-An int is an int32 unless Int64 stands beside it, a float a double.
+An int is an int32 unless it is annotated with Int64, a float is a double.
 
 Names of variables, types and globals are int32 indexes, which the consumer maps to real names.
-What the classes can do is in `base.py`. The names that `which` may have stand in `Which` once more,
+The methods of the classes are in `base.py`. The possible values of `which` are repeated in `Which`,
 since type checkers cannot derive them; a test compares them with the fields.
 """
 
@@ -49,7 +49,7 @@ from scriptschema.versions import Version
 
 @message
 class Expr(Message):
-    """An expression: exactly one of its alternatives, or none in a tree that is not finished.
+    """An expression: exactly one of its alternatives, or none in an incomplete tree.
 
     Source: specification 2.1.
     """
@@ -107,7 +107,7 @@ class Expr(Message):
 
 @message
 class ExprPrefix(Message):
-    """An expression that may stand before a call or an index: `f` in `f(x)`, `t` in `t.k`.
+    """An expression that can be called or indexed: `f` in `f(x)`, `t` in `t.k`.
 
     Source: specification 2.1.
     """
@@ -139,13 +139,13 @@ class Local(Message):
 
 @message
 class Typename(Message):
-    """The name of a type, a generic or a generic pack, by index; `kind` says which of them.
+    """The name of a type, a generic or a generic pack, by index; `kind` says which.
 
     Source: specification 2.1.
     """
 
     class Kind(IntEnum):
-        """Whose name it is: a type's, a generic's, or that of a type function that Luau defines."""
+        """What the name refers to: a type, a generic, or a type function that Luau defines."""
 
         Regular = 0
         Generic = 1
@@ -159,8 +159,8 @@ class Typename(Message):
 class Name(Message):
     """A global, a field or a method name.
 
-    `builtin` is an index into the names that the language and its library define, `custom` one into
-    names of the program's own.
+    `builtin` is an index into the names that the language and its library define, `custom` an index
+    into the program's own names.
 
     Source: specification 2.1.
     """
@@ -173,7 +173,7 @@ class Name(Message):
 
 @message
 class ExprGroup(Message):
-    """An expression in parentheses: `(expr)`, which also cuts several values down to one.
+    """An expression in parentheses: `(expr)`, which also truncates several values to one.
 
     Source: specification 2.1.
     """
@@ -203,7 +203,7 @@ class ExprConstantBool(Message):
 class ExprConstantNumber(Message):
     """A number constant; the seed's schema has whole numbers of 32 bits only.
 
-    `double`, if set, is the number; `val` is then what is nearest to it of what old readers know.
+    `double`, if set, is the number; `val` is then the nearest int32, for old readers.
 
     Source: specification 2.1.
     """
@@ -216,8 +216,8 @@ class ExprConstantNumber(Message):
 class ExprConstantString(Message):
     """A string constant.
 
-    Luau strings hold any bytes: those that are not UTF-8 are carried as lone surrogates (Python's
-    `surrogateescape`) and are written back as they were.
+    Luau strings hold any bytes: bytes that are not UTF-8 are represented by lone surrogates
+    (Python's `surrogateescape`) and are written back unchanged.
 
     Source: specification 2.1.
     """
@@ -247,7 +247,7 @@ class ExprGlobal(Message):
 
 @message
 class ExprVarargs(Message):
-    """The variable arguments of the function around: `...`.
+    """The variable arguments of the enclosing function: `...`.
 
     Source: specification 2.1.
     """
@@ -258,8 +258,8 @@ class ExprCall(Message):
     """A call: `func(args)`.
 
     With `self` true and `func` a name index (which may be instantiated), a method call:
-    `expr:index(args)`. `parenless` says that the only argument, a string or a table, stands without
-    parentheses: `func "x"`.
+    `expr:index(args)`. `parenless` says that the only argument, a string or a table, is written
+    without parentheses: `func "x"`.
 
     Source: specification 2.1.
     """
@@ -393,7 +393,7 @@ class ExprBinary(Message):
 class ExprIfElse(Message):
     """A conditional expression: `if cond then then else else`.
 
-    `elseif` stands for `elseif cond then ...`, a further ExprIfElse in place of `else`.
+    `elseif` is `elseif cond then ...`: another ExprIfElse instead of `else`.
 
     Source: specification 2.1.
     """
@@ -408,7 +408,7 @@ class ExprIfElse(Message):
 
 @message
 class ExprInterpString(Message):
-    """An interpolated string, `` `a{b}` ``: string constants are text, the rest goes into braces.
+    """An interpolated string, `` `a{b}` ``: string constants are text, other parts are in braces.
 
     Source: specification 2.1.
     """
@@ -418,7 +418,7 @@ class ExprInterpString(Message):
 
 @message
 class LValue(Message):
-    """What can be assigned to.
+    """An expression that can be assigned to.
 
     Source: specification 2.1.
     """
@@ -436,7 +436,7 @@ class LValue(Message):
 
 @message
 class Stat(Message):
-    """A statement: exactly one of its alternatives, or none in a tree that is not finished.
+    """A statement: exactly one of its alternatives, or none in an incomplete tree.
 
     Source: specification 2.2.
     """
@@ -492,7 +492,7 @@ class Stat(Message):
 
 @message
 class StatBlock(Message):
-    """Statements in order; as a statement of its own, `do body end`.
+    """Statements in order; as a statement, `do body end`.
 
     Source: specification 2.2.
     """
@@ -504,7 +504,7 @@ class StatBlock(Message):
 class StatIf(Message):
     """`if cond then then else else end`.
 
-    `elseif` stands for `elseif cond then ...`, a further StatIf in place of `else`.
+    `elseif` is `elseif cond then ...`: another StatIf instead of `else`.
 
     Source: specification 2.2.
     """
@@ -549,7 +549,7 @@ class StatBreak(Message):
 
 @message
 class StatContinue(Message):
-    """`continue`: goes on with the innermost loop's next round.
+    """`continue`: starts the next iteration of the innermost loop.
 
     Source: specification 2.2.
     """
@@ -579,7 +579,7 @@ class StatCall(Message):
 class StatLocal(Message):
     """`local vars: types = values`; `types` go with `vars` by position.
 
-    `const vars = values` if `is_const`; `export` stands before it if `is_exported`.
+    `const vars = values` if `is_const`; preceded by `export` if `is_exported`.
 
     Source: specification 2.2.
     """
@@ -700,9 +700,9 @@ class StatTypeAlias(Message):
 
 @message
 class StatRequireIntoLocalHelper(Message):
-    """`local var = require(module)`, where `modulenum` says which module.
+    """`local var = require(module)`; `modulenum` selects the module.
 
-    The module of a ModuleSet is the one that such a reference can target.
+    Such a reference can only target the module of a ModuleSet.
 
     Source: specification 2.2.
     """
@@ -716,7 +716,7 @@ class StatRequireIntoLocalHelper(Message):
 
 @message
 class Type(Message):
-    """A type: exactly one of its alternatives, or none in a tree that is not finished.
+    """A type: exactly one of its alternatives, or none in an incomplete tree.
 
     Source: specification 2.3.
     """
@@ -779,13 +779,13 @@ class TypeLiteral(Message):
 class TypeTableItem(Message):
     """A property of a table type: `key: type`.
 
-    `key_string` stands for `key` where that is no name: `["key_string"]: type`.
+    `key_string` replaces `key` if that is not a name: `["key_string"]: type`.
 
     Source: specification 2.3.
     """
 
     class Access(IntEnum):
-        """What can be done with a property or an indexer, if not both."""
+        """Whether a property or an indexer is read-only or write-only."""
 
         Read = 1
         Write = 2
@@ -810,7 +810,7 @@ class TypeTableIndexer(Message):
 
 @message
 class TypeTable(Message):
-    """A table type: `{items, indexer}`; `indexer_position` items stand before the indexer.
+    """A table type: `{items, indexer}`; `indexer_position` items precede the indexer.
 
     Source: specification 2.3.
     """
@@ -825,8 +825,8 @@ class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
     The seed's schema has no field for a variadic marker: an open item of the specification.
-    `argtail` and `rettail` are the packs that end the parameters and the results; `argnames` go
-    with `args` by position, and a Name that is not set is none.
+    `argtail` and `rettail` are the packs that end the parameters and the results; `argnames`
+    correspond to `args` by position, and an unset Name means no name.
 
     Source: specification 2.3.
     """
@@ -886,7 +886,7 @@ class TypeClass(Message):
 class TypeRef(Message):
     """A type exported by a module that a local holds: `prefix.index<arguments>`.
 
-    `prefix_global` stands for `prefix` where there is no such local.
+    `prefix_global` replaces `prefix` if there is no such local.
 
     Source: specification 2.3.
     """
@@ -936,7 +936,7 @@ class ModuleSet(Message):
 
 @message
 class ExprConstantInteger(Message):
-    """An integer constant: `val` with an `i` behind it, a negative one as its bits, in hexadecimal.
+    """An integer constant: `val` with the suffix `i`; if negative, its bits in hexadecimal.
 
     Source: https://rfcs.luau.org/type-integer.html
     """
@@ -957,7 +957,7 @@ class ExprCast(Message):
 
 @message
 class ExprInstantiate(Message):
-    """A generic function with its types: `expr<<types>>`.
+    """A generic function with explicit types: `expr<<types>>`.
 
     Source: https://luau.org/grammar
     """
@@ -973,15 +973,15 @@ class ExprInstantiate(Message):
 class ExprAttr(Message):
     """An attribute of a function: `@native`, or `@[deprecated(args)]` if `braced`.
 
-    `name` is that of an attribute whose kind is Unknown. `joined` says that it stands in the
-    brackets of the one before; `parenthesised`, that the arguments stand in parentheses though they
-    need none: a single string or table, or no argument at all.
+    `name` is the name of an attribute whose kind is Unknown. `joined` says that the attribute is in
+    the brackets of the previous attribute; `parenthesised`, that the arguments are in parentheses
+    without need: a single string or table, or no argument at all.
 
     Source: https://luau.org/grammar
     """
 
     class Kind(IntEnum):
-        """The attributes that are known."""
+        """The known attributes."""
 
         Checked = 1
         Native = 2
@@ -1038,7 +1038,7 @@ class ExprLiteralTable(Message):
 
 @message
 class StatTypeFunction(Message):
-    """A function of types: `type function name(args) body end`.
+    """A type function: `type function name(args) body end`.
 
     Source: https://luau.org/types/type-functions
     """
@@ -1050,11 +1050,11 @@ class StatTypeFunction(Message):
 
 @message
 class StatClass(Message):
-    """A class: `class name members end`, with `open` before it and `extends` behind the name.
+    """A class: `class name members end`, with `open` before it and `extends` after the name.
 
-    `extends` is a name, or a field of one.
+    `extends` is a variable, or a field of a variable.
 
-    Source: Luau's parser, `parseClassStat`, behind the flag DebugLuauUserDefinedClasses
+    Source: Luau's parser, `parseClassStat`, with the flag DebugLuauUserDefinedClasses
     """
 
     name: Annotated[Local, Field(1)]
@@ -1090,7 +1090,7 @@ class ClassProp(Message):
 
 @message
 class ClassMethod(Message):
-    """A method of a class: `function name(args) body end`, with `public` before it if that is set.
+    """A method of a class: `function name(args) body end`, preceded by `public` if that is set.
 
     Source: Luau's parser, `parseClassStat`
     """
@@ -1110,7 +1110,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """No type, where one may stand: before a name that has one, names without.
+    """An omitted type, for names without a type before a name with one.
 
     Source: https://luau.org/grammar
     """
@@ -1120,7 +1120,7 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list.
 
-    At the end of a list that is written anyway, a list says only that it is written, `()`.
+    At the end of a list that would be written anyway, a list only says that `()` is written.
 
     Source: https://luau.org/grammar
     """
@@ -1134,7 +1134,7 @@ class TypePack(Message):
 
 @message
 class TypeList(Message):
-    """Types and what they end with: `types, tail`.
+    """Types and the pack that ends them: `types, tail`.
 
     Source: https://luau.org/grammar
     """
@@ -1145,7 +1145,7 @@ class TypeList(Message):
 
 @message
 class TypeArgument(Message):
-    """What stands for a generic: a type or a pack.
+    """An argument for a generic: a type or a pack.
 
     Source: https://luau.org/grammar
     """
@@ -1158,7 +1158,7 @@ class TypeArgument(Message):
 
 @message
 class TypeArguments(Message):
-    """What stands for generics: `<items>`; without items, `<>`.
+    """The arguments for generics: `<items>`; without items, `<>`.
 
     Source: https://luau.org/grammar
     """
@@ -1181,15 +1181,15 @@ _EVERY: Final = complete(sys.modules[__name__], ModuleSet)
 _VERSIONS: Final = sorted(
     {field.since for cls in _EVERY.values() for field in cls.ALL_FIELDS.values() if field.since}
 )
-"""The versions in which something came to the schema."""
+"""The versions that added something to the schema."""
 
 
 @attrs.frozen(eq=False)
 class Schema:
-    """What trees may hold: the seed's schema, or that with what Luau has in a version.
+    """What trees may hold: the seed's schema, or that schema with the extensions of a Luau version.
 
-    `messages` are by name: the seed's 57, then those that extension fields lead to. `fields` are
-    each message's, by attribute name and in tag order; `enums` by their schema names.
+    `messages` maps names to messages: the seed's 57, then those that extension fields refer to.
+    `fields` are each message's, by attribute name, in tag order; `enums` by their schema names.
     """
 
     since: Version | None
@@ -1198,20 +1198,20 @@ class Schema:
     enums: Mapping[str, type[IntEnum]]
 
     def __contains__(self, field: FieldInfo) -> builtins.bool:
-        """Whether the field is in the schema, if its message is."""
+        """Return whether the field is in the schema, provided that its message is."""
         return field.since is None or (self.since is not None and field.since <= self.since)
 
     def lacks(self, cls: type) -> str:
-        """What an error says about a message class that is not in the schema."""
+        """Return the error message for a message class that is not in the schema."""
         what = "the seed's schema" if self.since is None else f"the schema of Luau {self.since}"
         return f"{cls.__qualname__} is no message of {what}"
 
 
 @cache
 def schema(luau: str | Version | None = None) -> Schema:
-    """Return the schema of a version of Luau; the seed's, whatever the version, for None.
+    """Return the schema of a version of Luau; None is the seed's schema, which has no version.
 
-    Raises ValueError for a text that is no version: see `Version.parse`.
+    Raises ValueError for a text that is not a version: see `Version.parse`.
     """
     if luau is None:
         return _schema(None)

@@ -1,4 +1,4 @@
-"""`repr` of a message, on one line or by a pretty printer: the expression that makes it."""
+"""`repr` of a message, on one line or by a pretty printer: the expression that creates it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def one_line(message: BaseMessage) -> str:
 
 
 def write(message: BaseMessage, printer: Any) -> None:
-    """Print the `repr` on several lines by a printer as IPython and Hypothesis have it."""
+    """Print the `repr` on several lines with a pretty printer of IPython or Hypothesis."""
     _Writer(printer).write(message, 0)
 
 
 class _PlainPrinter:
-    """What a pretty printer offers, on one line."""
+    """A pretty printer that writes everything on one line."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -38,9 +38,9 @@ class _PlainPrinter:
 
 
 class _Writer:
-    """Writes a message as the expression that makes it, as far as the limits reach.
+    """Writes a message as the expression that creates it, up to the limits.
 
-    What is left out is shown as `...`; a test's small example is never cut.
+    Parts beyond the limits are shown as `...`; a test's small example is never cut.
     """
 
     depth: Final = 40

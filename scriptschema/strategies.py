@@ -6,10 +6,11 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-The third source of choice: generators ask for integers, and `drawing.choices` draws them.
+Hypothesis is the third source of choices: generators ask for integers, `drawing.choices` draws
+them.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
-Only this module and `drawing` import hypothesis; what makes programs is imported for the first one.
+Only this module and `drawing` import hypothesis; the program generator is imported on first use.
 
 Source: the Hypothesis manual, "Strategies reference" and "Extension entry points".
 """
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
     from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
-"""The most nodes of a tree; see `messages`."""
+"""The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
-"""More nodes than this do not fit into one of Hypothesis's examples, whose length is limited."""
+"""The most nodes that fit into an example of Hypothesis, whose length is limited."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
@@ -55,7 +56,7 @@ _PART: Final = span("Part")
 
 
 class _DrawnSampler(Sampler):
-    """Samples by draws, and draws expressions, statements and types apart."""
+    """Samples trees by draws; expressions, statements and types are separate draws."""
 
     choices: DrawnChoices
 
@@ -97,7 +98,7 @@ def _check_size(size: int) -> None:
 
 
 class TreeOptions(TypedDict, total=False):
-    """The options of `messages`, and of all that make trees like it."""
+    """The options of `messages`, and of the other strategies for trees."""
 
     size: int
     max_depth: int
@@ -115,7 +116,7 @@ def messages(
     swarm: bool = False,
     luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
-    """Trees of class `cls` with at most about `size` nodes, up to `MAX_SIZE`.
+    """Return a strategy for trees of class `cls` with at most about `size` (≤ `MAX_SIZE`) nodes.
 
     The other options are those of `generation.trees.generate`. Trees shrink to the
     smallest one. Raises ValueError for options that leave no tree.
@@ -164,11 +165,11 @@ def programs(
     with_module: bool = True,
     luau: str | Version | None = None,
 ) -> SearchStrategy[ModuleSet]:
-    """Programs that run, with at most about `size` nodes, up to `MAX_SIZE`.
+    """Return a strategy for programs that run, with at most about `size` (≤ `MAX_SIZE`) nodes.
 
-    The options are those of `generation.programs.program`; `with_module` allows for a module. They
-    shrink to a few statements, which run. Programs that compile and nothing more are
-    `module_sets().map(repair)`. Raises ValueError for options that make no sense.
+    The options are those of `generation.programs.program`; `with_module` allows for a module. The
+    programs shrink to a few statements, which run. For programs that compile but need not run, use
+    `module_sets().map(repair)`. Raises ValueError for invalid options.
     """
     from scriptschema.drawing.programs import drawn_programs
     from scriptschema.generation.programs import check_options, grammar_of
@@ -180,7 +181,7 @@ def programs(
 
 
 class ProgramOptions(TreeOptions, total=False):
-    """The options of `programs`, but for `with_module`."""
+    """The options of `programs`, except `with_module`."""
 
     wrong: float
     deterministic: bool
@@ -209,7 +210,7 @@ def sources(
     style: Style | Literal["random"] | None = None,
     **options: Unpack[ProgramOptions],
 ) -> SearchStrategy[str]:
-    """Luau sources that run: programs without a module, rendered.
+    """Return a strategy for Luau sources that run: programs without a module, rendered.
 
     `names` and `style` are those of `luau.render.render`; a `random` style is drawn for each
     source, and shrinks to none. The other options are those of `programs`.
@@ -252,7 +253,7 @@ def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
 
 @attrs.frozen
 class Damaged:
-    """Bytes with faults; `original` is the sound encoding, `faults` say what was done to it."""
+    """Bytes with faults; `original` is the valid encoding, `faults` describe the changes to it."""
 
     data: bytes
     original: bytes
@@ -273,13 +274,13 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     """Encodings with one to four faults, for tests of decoders; options as for `messages`.
 
     Faults are truncation, changed bits and bytes, pieces removed, doubled or moved, foreign fields
-    of every wire type, groups, and varints that are longer than they need be. Such bytes may still
-    be sound.
+    of every wire type, groups, and varints that are longer than necessary. Such bytes may still be
+    valid.
     """
     return _damaged(cls, options)
 
 
-# The same as `hypothesis_plugin` does, for a checkout that is not installed and has no entry point.
+# Like `hypothesis_plugin`, for a checkout that is not installed and has no entry point.
 for _cls in MESSAGES.values():
     st.register_type_strategy(_cls, messages)
 st.register_type_strategy(Int32, _INT32)

@@ -1,9 +1,9 @@
-"""Versions of Luau: how one is written, and what exists in it.
+"""Versions of Luau: their notation, and what exists in which version.
 
-What the seed's 57 messages say is the default everywhere, and no version. All else says since which
-version Luau has it (and, if it went, until which): the first release whose command-line tools take
-it. They turn on the flags of what is new, which a program that embeds Luau leaves off until the
-flag is gone. What is older than `SEED` says that.
+The default everywhere is the seed's 57 messages, which have no version. Anything else has the
+version since which Luau has it (and, if it was removed, until which): the first release whose
+command-line tools accept it. These enable the flags of new features, which a program that embeds
+Luau leaves disabled until the flag is removed. Anything older than `SEED` is marked with `SEED`.
 
 Source: https://github.com/luau-lang/luau/releases
 """
@@ -24,10 +24,10 @@ class Version:
 
     @classmethod
     def parse(cls, text: str | Version) -> Version:
-        """Read a version: `0.711`, or `today` for the newest that is known. A Version stays itself.
+        """Read a version: `0.711`, or `today` for the newest known; a Version is returned as it is.
 
-        Raises ValueError for any other text, and for a release that is not known: older than
-        `SEED`, or newer than `TODAY`.
+        Raises ValueError for any other text, and for an unknown release: older than `SEED`, or
+        newer than `TODAY`.
         """
         if isinstance(text, Version):
             return text
@@ -47,15 +47,15 @@ class Version:
 
 
 SEED: Final = Version(677)
-"""The version that the seed's schema was taken from, the oldest that can be asked for."""
+"""The version of the seed's schema, the oldest that is supported."""
 
 TODAY: Final = Version(735)
-"""The newest version that is known."""
+"""The newest known version."""
 
 
 @attrs.frozen
 class Span:
-    """The versions that have something: from `since` on, and not from `until` on."""
+    """The versions that have something: from `since` to before `until`."""
 
     since: Version = SEED
     until: Version | None = None
@@ -65,5 +65,5 @@ class Span:
 
 
 def has(luau: Version | None, span: Span | None) -> bool:
-    """Return whether a version has something: None is the seed, which has what has no span."""
+    """Return whether a version has something; None is the seed, which has what has no span."""
     return span is None or (luau is not None and luau in span)

@@ -2,17 +2,17 @@
 
 Two readers and two writers, all derived from the messages' fields:
 
-- The fast ones (`codec.compiled`) know only the canonical form that every protobuf runtime writes,
-  and give up at anything else: damage, unknown fields, a field given twice, too deep a tree.
-- The careful ones (`codec.careful`) then start over. They take any input and any depth, and say
-  what is wrong and where.
+- The fast pair (`codec.compiled`) supports only the canonical form that every protobuf runtime
+  writes, and fails for anything else: damage, unknown fields, a field given twice, too deep a tree.
+- The careful pair (`codec.careful`) then starts over. It accepts any input and any depth, and
+  reports what is wrong and where.
 
 So time and memory are linear in the input: at most one fast pass and one careful one. Measured on
 1 kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory a byte of input; the worst case,
 empty statements of two bytes each with damage at the end, 12 microseconds and 190 bytes.
 
 pure-protobuf's interface of the messages (`bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)`,
-`M.read_from(io)`) comes here too, by the two functions that are put into `Message` at the end.
+`M.read_from(io)`) uses this module too, by the two functions that are set in `Message` at the end.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 100
-"""How deep protobuf's C++ and upb runtimes let messages nest below the outermost one."""
+"""The number of levels below the outermost message that protobuf's C++ and upb runtimes allow."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -57,12 +57,12 @@ def encode(
     Fields come in tag order, varints are minimal, a negative int32 takes ten bytes, and a string's
     lone surrogates (from bytes that were not UTF-8) become those bytes again.
 
-    With `luau`, a version such as `0.711` or `today`, extension fields for what Luau takes in that
-    version are written too; without, only the seed's fields.
+    With `luau`, a version such as `0.711` or `today`, the extension fields for what Luau accepts in
+    that version are written too; without, only the seed's fields.
 
     Raises EncodeError if messages nest more than `max_depth` deep below `message`, a field is set
     that is not among those, a list holds something that does not belong there, or a string holds a
-    surrogate that stands for no byte. Raises ValueError for a version that is not known.
+    surrogate that does not represent a byte. Raises ValueError for an unknown version.
 
     >>> from scriptschema import messages, wire
     >>> wire.encode(messages.Local(name=300)).hex()
@@ -112,7 +112,7 @@ def decode(
             raise TypeError(known.lacks(cls))
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     if data.__class__ is not bytes:
-        data = bytes(memoryview(data))  # not what `bytes` takes besides: a number, a list
+        data = bytes(memoryview(data))  # `bytes` alone would also accept a number or a list
     try:
         message: MessageT = read(data, 0, len(data), max_depth)
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
@@ -129,10 +129,10 @@ def scan(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> Scan:
-    """Return what the message of class `cls` holds that `data` encodes, without making it.
+    """Return what the message of class `cls` that `data` encodes holds, without creating it.
 
-    Takes and refuses what `decode` does, and raises the same. A quarter of the time of decoding and
-    walking over what was decoded.
+    Accepts the same input as `decode`, and raises the same errors. Takes a quarter of the time of
+    decoding the message and walking over it.
     """
     return canonical(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)[1]
 
@@ -145,9 +145,9 @@ def canonical(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> tuple[bytes, Scan]:
-    """Return what `encode` would make of the message that `data` encodes, and what it holds.
+    """Return the canonical encoding of the message that `data` encodes, and what it holds.
 
-    As `scan`, which it costs no more than where `data` is canonical.
+    Like `scan`; takes no longer than `scan` if `data` is canonical.
     """
     known = schema(luau) if luau else SEED
     try:
@@ -159,6 +159,6 @@ def canonical(
 
 
 for _error in (WireError, EncodeError, DecodeError):
-    _error.__module__ = __name__  # the name by which users know them
+    _error.__module__ = __name__  # their public name
 Message._encode = encode
 Message._decode = decode

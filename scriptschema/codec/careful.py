@@ -1,7 +1,7 @@
 """The careful reader and writer: any input, any depth, and errors with the place and the reason.
 
-They are plain loops with a stack of their own, and follow protobuf's upb runtime to the letter:
-what it accepts they accept, with the same result, and what it refuses they refuse.
+They are plain loops with an explicit stack, and behave exactly like protobuf's upb runtime: they
+accept what it accepts, with the same result, and refuse what it refuses.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -92,7 +92,7 @@ class _Reader:
         self.position = 0
         self.frames: list[_Frame] = [(root, Path(), len(data), _NO_GROUP)]
         self.starts = {id(root): 0}
-        """Where each message starts, by identity, for errors that are found later."""
+        """The offset of each message by its `id`, for errors that are detected later."""
 
     def read(self) -> None:
         data, frames = self.data, self.frames
@@ -194,7 +194,7 @@ class _Reader:
 
 
 def _empty(cls: type[Any]) -> Any:
-    """A message without any field, not even the required ones."""
+    """Return a message with no field set, not even a required one."""
     message = cls._unchecked()
     for slot in cls._slots:
         setattr(message, slot, None)
@@ -205,7 +205,7 @@ def _empty(cls: type[Any]) -> Any:
 
 
 def _fill(message: Message, field: FieldInfo, value: Any) -> None:
-    """Assign a value that is known to be right, while other fields may be missing."""
+    """Assign a value that is known to be valid, while other fields may be missing."""
     if field.oneof:
         object.__setattr__(message, "which", field.name)
         object.__setattr__(message, "alternative", value)
@@ -217,14 +217,14 @@ def _fill(message: Message, field: FieldInfo, value: Any) -> None:
 
 
 def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[bytes]:
-    """The parts of the encoding, last part first; raises EncodeError."""
+    """Return the parts of the encoding, last part first; raises EncodeError."""
     if not isinstance(root, Message):
         raise EncodeError("", f"not a message: {root.__class__.__qualname__}")
     if root.__class__ not in schema.fields:
         raise EncodeError("", schema.lacks(root.__class__))
     parts: list[bytes] = []
     # A frame: the message's path, the fields that are still to be written (the last tag first), the
-    # tag and length to write before it (made when its size is known), and its size so far.
+    # tag and length to write before it (computed when its size is known), and its size so far.
     frames: list[tuple[Path, Iterator[tuple[FieldInfo, Any, Path]], FieldInfo | None, list[int]]]
     frames = [(Path(), _set_fields(root, Path()), None, [0])]
     while frames:
@@ -264,7 +264,7 @@ def _newer(field: FieldInfo, schema: Schema) -> str:
 
 
 def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, Path]]:
-    """The values that are set, last tag first, items of lists singly, with their paths."""
+    """Yield the fields that are set, last tag first, with values (list items singly) and paths."""
     for field in reversed(list(message.ALL_FIELDS.values())):
         value = getattr(message, field.name, None)
         if field.rule == "repeated":
@@ -277,7 +277,7 @@ def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, 
 
 
 def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
-    """The field's tag and value."""
+    """Return the encoding of the field's tag and value."""
     if field.type is float:
         return tag_bytes(field) + double_bytes(value)
     if field.type is not str:

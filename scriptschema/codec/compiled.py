@@ -1,8 +1,8 @@
 """The fast reader and writer: functions compiled from the schema, one pair a message.
 
-They know only the canonical form that every protobuf runtime writes (fields in tag order, each as
-it should be), and give up at anything else with `Unusual`, or with the error that the shortest code
-happens to raise there (see `wire`): the careful ones then start over.
+They support only the canonical form that every protobuf runtime writes (fields in tag order, each
+in its canonical encoding). For anything else they raise `Unusual`, or the error that the shortest
+code happens to raise there (see `wire`), and the careful functions start over.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -30,7 +30,7 @@ from scriptschema.messages import Schema
 
 
 class _Decoder(Reader):
-    """Writes `decode_X(b, p, e, depth)`, which makes an X."""
+    """Generates the source of `decode_X(b, p, e, depth)`, which returns an X."""
 
     def body(self, cls: type[Message]) -> list[str]:
         name = cls.__name__
@@ -94,10 +94,10 @@ def _variable(enum: type) -> str:
 
 
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
-    """The body of `encode_X(m, put, depth)`, which puts the parts of X, last one first.
+    """Return the body of `encode_X(m, put, depth)`, which puts the parts of X, last part first.
 
-    It returns their size, so that the caller, which puts the tag and the length before them, knows
-    it, and no part is copied until all are joined.
+    The function returns their total size, for the caller, which puts the tag and the length before
+    them; so no part is copied until all are joined.
     """
     name = cls.__name__
     fields = schema.fields[cls]
@@ -146,7 +146,7 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
 
 
 def _write_value_lines(field: FieldInfo) -> list[str]:
-    """Put the value `v` of the field with what stands before it, and add to `size`."""
+    """Return lines that put the field's value `v` with its tag and length, and add to `size`."""
     variable = f"{field.message}_{field.name}"
     length = len(tag_bytes(field)) + 1
     if field.is_message or field.type is str:
@@ -178,7 +178,7 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
 
 
 def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None]) -> int:
-    """Put the tag that `prefixes` have and the length `n`; return how many bytes these are."""
+    """Put the tag that `prefixes` contain and the length `n`; return their size in bytes."""
     if n < 16384:
         prefix = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
     else:
@@ -189,7 +189,7 @@ def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None
 
 @cache
 def decoders(schema: Schema) -> dict[type[Message], Callable[[bytes, int, int, int], Any]]:
-    """Compile the decoders of all messages; at their first use, since it takes a while."""
+    """Compile the decoders of all messages; on first use, since it takes a while."""
     scope: dict[str, Any] = {
         **HELPERS,
         **{
@@ -209,7 +209,7 @@ def decoders(schema: Schema) -> dict[type[Message], Callable[[bytes, int, int, i
 def encoders(
     schema: Schema,
 ) -> dict[type[Message], Callable[[Message, Callable[[bytes], None], int], int]]:
-    """Compile the encoders of all messages; at their first use, since it takes a while."""
+    """Compile the encoders of all messages; on first use, since it takes a while."""
     scope: dict[str, Any] = {
         **HELPERS,
         "double_bytes": double_bytes,
@@ -218,7 +218,7 @@ def encoders(
     }
     for cls, fields in schema.fields.items():
         for field in fields.values():
-            # What stands before a value below 128: the tag, and the length or the value itself.
+            # The prefix of a value: the tag, then a length or value below 128.
             scope[f"{cls.__name__}_{field.name}"] = tuple(
                 tag_bytes(field) + bytes([value]) for value in range(128)
             )

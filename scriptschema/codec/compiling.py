@@ -1,8 +1,8 @@
-"""Functions compiled from the schema, one for each message: what all of them have in common.
+"""What all functions compiled from the schema, one for each message, have in common.
 
-Those that read know only the canonical form that every protobuf runtime writes (fields in tag
-order, each number in as few bytes as possible). At anything else they give up with `Unusual`, or
-with the error that the shortest code happens to raise there (see `wire`).
+Those that read support only the canonical form that every protobuf runtime writes (fields in tag
+order, each number in as few bytes as possible). For anything else they raise `Unusual`, or the
+error that the shortest code happens to raise there (see `wire`).
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -19,7 +19,7 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """The fast functions leave this to the careful ones."""
+    """The input is not canonical: use the careful functions."""
 
 
 def compile_each(
@@ -31,8 +31,8 @@ def compile_each(
 ) -> dict[type[Message], Any]:
     """Compile a function for each message of `schema`, such as `copy_Expr`; return them by class.
 
-    `body` gives the lines of one. They can use what is in `scope`, into which the functions go,
-    the messages by name, and `make_Expr` and the like, which make an empty one.
+    `body` returns the lines of one function. They can use the names in `scope`, to which the
+    functions are added, the messages by name, and `make_Expr` etc., which return an empty message.
     """
     messages = schema.messages
     scope |= messages
@@ -45,40 +45,40 @@ def compile_each(
 
 
 def is_choice(cls: type[Message]) -> bool:
-    """Whether the message is nothing but one of several messages."""
+    """Return whether the message consists only of a oneof of messages."""
     fields = cls.ALL_FIELDS.values()
     return bool(fields) and all(field.oneof and field.is_message for field in fields)
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """Return the lines, each one level further in."""
+    """Return the lines, each indented by one more level."""
     return [f"    {line}" for line in lines]
 
 
 READ_SIZE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n, p = read_size(b, p)")
-"""Read a length into `n`."""
+"""Lines that read a length into `n`."""
 
 READ_CHOICE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n |= b[p] << 8", "    p += 1")
-"""Read the tag of a choice into `n`, as `choice_tag` has it."""
+"""Lines that read the tag of a choice into `n`, in the form of `choice_tag`."""
 
 
 def choice_tag(field: FieldInfo) -> int:
-    """Return the tag, of one byte or two, as the number that these are in little-endian order."""
+    """Return the tag, of one or two bytes, as a little-endian number."""
     return int.from_bytes(tag_bytes(field), "little")
 
 
 class Reader:
-    """Writes the lines that read a message from `b[p:e]`, all but those of choices.
+    """Generates the lines that read a message from `b[p:e]`, all but those of choices.
 
-    They take the fields in tag order only, in straight lines. They may read beyond `e`; then `p`
-    ends up beyond `e` as well, never at it, and so the input is unusual.
+    They read the fields in tag order only, without a loop over tags. They may read beyond `e`; then
+    `p` ends up beyond `e` as well, never at it, and so the input is unusual.
     """
 
     def __init__(self, schema: Schema) -> None:
         self.fields = schema.fields
 
     def lines(self, cls: type[Message]) -> list[str]:
-        """Read the fields of a message to its end."""
+        """Return lines that read the fields of a message to its end."""
         lines: list[str] = []
         fields = self.fields[cls].values()
         alternatives = [field for field in fields if field.oneof]
@@ -99,20 +99,20 @@ class Reader:
         return [*lines, "if p != e:", "    raise Unusual"]
 
     def value(self, field: FieldInfo) -> list[str]:
-        """Read the field's value at `p`, after the tag, and put `p` behind it."""
+        """Return lines that read the field's value at `p`, after the tag, and move `p` past it."""
         raise NotImplementedError
 
     def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
-        """Return the loop over a field's items with what stands before and behind it."""
+        """Return the loop over a field's items with the lines to run before and after it."""
         raise NotImplementedError
 
     def absent(self, field: FieldInfo) -> list[str]:
-        """Record that an optional field is not set, or no field of the oneof."""
+        """Return lines that record that an optional field or the whole oneof is not set."""
         raise NotImplementedError
 
 
 def read_number(field: FieldInfo) -> list[str]:
-    """Read the value of a number, a bool or an enum into `n`."""
+    """Return lines that read the value of a number, a bool or an enum into `n`."""
     if field.type is float:
         return ["n = double(b, p)", "p += 8"]
     lines = ["n = b[p]", "p += 1"]
@@ -126,7 +126,7 @@ def read_number(field: FieldInfo) -> list[str]:
 
 
 def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Continue a length whose first byte, at `p - 1`, announces more."""
+    """Read the rest of a length whose first byte, at `p - 1`, has the continuation bit set."""
     byte = b[p]
     n = b[p - 1] & 127 | (byte & 127) << 7
     shift = 7
@@ -143,7 +143,7 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Continue an int32 whose first byte, at `p - 1`, announces more."""
+    """Read the rest of an int32 whose first byte, at `p - 1`, has the continuation bit set."""
     if b[p] > 127 and b[p + 4 : p + 9] == _SIGN:
         if b[p + 1] & b[p + 2] < 128 or b[p + 3] < 248:
             raise Unusual
@@ -153,7 +153,7 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int64(b: bytes, p: int) -> tuple[int, int]:
-    """Continue an int64 whose first byte, at `p - 1`, announces more."""
+    """Read the rest of an int64 whose first byte, at `p - 1`, has the continuation bit set."""
     n = b[p - 1] & 127
     shift = 7
     while b[p] > 127:
@@ -166,7 +166,7 @@ def _read_int64(b: bytes, p: int) -> tuple[int, int]:
 
 
 _SIGN: Final = b"\xff\xff\xff\xff\x01"
-"""How the ten bytes of a negative int32 end."""
+"""The last five of the ten bytes of a negative int32."""
 
 HELPERS: Final = {
     "Unusual": Unusual,
@@ -175,4 +175,4 @@ HELPERS: Final = {
     "read_int32": _read_int32,
     "read_int64": _read_int64,
 }
-"""What the lines above call."""
+"""The names that the generated lines use."""

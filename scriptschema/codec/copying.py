@@ -1,4 +1,4 @@
-"""Copies of trees, made by functions that are compiled, one for each message."""
+"""Copies trees with compiled functions, one for each message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 def copy(tree: MessageT) -> MessageT:
     """Return a tree that equals `tree` and shares no message and no list with it.
 
-    Time and memory are linear in the number of messages, whatever the depth.
+    Time and memory are linear in the number of messages, at any depth.
     """
     try:
         copied: MessageT = _COPIERS[tree.__class__](tree)
@@ -28,14 +28,14 @@ def copy(tree: MessageT) -> MessageT:
 
 
 def twin(message: MessageT) -> MessageT:
-    """Return a message that holds the same messages, in lists of its own."""
+    """Return a shallow copy: it holds the same messages, but in new lists."""
     made: MessageT = _twins()[message.__class__](message)
     return made
 
 
 @cache
 def _twins() -> dict[type[Message], Callable[[Any], Any]]:
-    """Compile a function for each message that makes a twin."""
+    """Compile the shallow copy function of each message."""
     return compile_each("twin", "old", _lines_of_twin, {}, schema(TODAY))
 
 
@@ -46,7 +46,7 @@ def _lines_of_twin(cls: type[Message]) -> list[str]:
 
 
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Compile a function for each message that copies one, and calls those of what it holds."""
+    """Compile the deep copy function of each message, which calls those of its children."""
     scope: dict[str, Any] = {}
     every = schema(TODAY)
     functions = compile_each("copy", "old", _lines, scope, every)

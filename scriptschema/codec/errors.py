@@ -6,8 +6,8 @@ from __future__ import annotations
 class WireError(ValueError):
     """A message that cannot be encoded or bytes that cannot be decoded.
 
-    `path` is the path of fields to the place (empty for the outermost message), `reason` what is
-    wrong there.
+    `path` is the path of the fields to the error (empty for the outermost message), `reason` what
+    is wrong there.
     """
 
     path: str
@@ -41,9 +41,9 @@ class DecodeError(WireError):
 
 
 def clipped(text: str) -> str:
-    """The text, a path or a reason, without its middle where it is very long."""
+    """Return the text, a path or a reason, without its middle if it is very long."""
     return text if len(text) <= 200 else f"{text[:95]} ... {text[-95:]}"
 
 
 class FormatError(ValueError):
-    """Text or JSON that is not a message, or a message that the format cannot hold."""
+    """Text or JSON that is not a message, or a message that the format cannot represent."""

@@ -1,11 +1,11 @@
-"""The scanner: what a tree holds, read off its bytes without making a message.
+"""The scanner: lists what a tree holds, from its encoding, without creating messages.
 
-Compiled functions, one a message, read the canonical form as the decoders of `compiled` do, and
-give up in the same way at anything else. Each thing they pass is recorded as the number of a `Part`
-in `parts()`: a message with the field that holds it, and with the alternative where it is nothing
-but one of several messages; an alternative, an optional field, the end of a list, an enum's value.
+Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
+and raise the same errors for anything else. Each element is recorded as the number of a `Part` in
+`parts()`: a message with the field that holds it, and with the alternative if it consists only of
+a oneof of messages; an alternative, an optional field, the end of a list, an enum's value.
 
-The numbers in their order are the tree but for names and constants: its shape.
+The numbers in their order are the shape of the tree: all of it but names and constants.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -40,9 +40,9 @@ _CONSTANT: Final = "val"
 
 @attrs.frozen
 class Part:
-    """One thing that a tree may hold, and what it counts for, by the schema's names.
+    """An element that a tree may hold, and what it counts as, by the schema's names.
 
-    `feature` is how people read it, None where it tells nothing about a tree but its shape.
+    `feature` is its name for people; None if it describes only the shape of a tree.
     """
 
     feature: str | None = None
@@ -54,11 +54,11 @@ class Part:
 
 @attrs.frozen
 class Scan:
-    """What the scan of a tree found.
+    """The result of scanning a tree.
 
-    `parts` are numbers of `parts()`, in the order of the bytes; `builtins` the values of
-    `Name.builtin`, one for each of the parts that is one; `depth` the levels below the outermost
-    message; `size` the bytes of the canonical encoding. `luau` is the version whose schema it is.
+    `parts` are indices into `parts()`, in the order of the bytes; `builtins` the values of
+    `Name.builtin`, one for each part that is one; `depth` the number of levels below the outermost
+    message; `size` the bytes of the canonical encoding. `luau` is the version of the schema.
     """
 
     parts: list[int]
@@ -83,7 +83,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
 
 
 class _Parts:
-    """Numbers the parts while the scanners are compiled, in the order of asking."""
+    """Numbers the parts while the scanners are compiled, in the order in which they are needed."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
@@ -98,7 +98,10 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """A message in a field, or the outermost one; a choice together with what it holds."""
+        """Return the number of a message in a field, or of the outermost message.
+
+        A choice is one part together with the message that it holds.
+        """
         messages = [cls.__name__]
         alternatives = []
         held = cls.__name__
@@ -129,10 +132,10 @@ def _label(field: FieldInfo) -> str:
 
 
 class _Scanner(Reader):
-    """Writes `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X.
+    """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X.
 
-    `d` counts down with the levels; `deep` is called with it wherever a tree may end. `choices` and
-    `values` are the tables that alternatives and values of enums are looked up in.
+    `d` is the number of levels left; `deep` is called with it at each point where a tree may end.
+    `choices` and `values` are the lookup tables of alternatives and of values of enums.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -142,7 +145,7 @@ class _Scanner(Reader):
         self.values: dict[str, dict[int, int]] = {}
 
     def body(self, cls: type[Message]) -> list[str]:
-        if is_choice(cls):  # only of an outermost message: others are scanned where they stand
+        if is_choice(cls):  # only for an outermost message: others are scanned with their field
             body = ["deep(d)", "q = e", *self.choice_lines(None, cls, levels=1)]
             return [*body, "if p != e:", "    raise Unusual"]
         body = []
@@ -167,7 +170,7 @@ class _Scanner(Reader):
         return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
-        """Scan a choice in `b[p:q]`: it is recorded together with what it holds."""
+        """Return lines that scan a choice in `b[p:q]` and record it with the message it holds."""
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)
@@ -232,9 +235,9 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
 def _compiled(
     schema: Schema,
 ) -> tuple[dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]]:
-    """Compile the scanners of all messages; at their first use, since it takes a while.
+    """Compile the scanners of all messages; on first use, since it takes a while.
 
-    Beside each is the part to record first, where the scanner does not do so itself.
+    Each comes with the part to record first, if the scanner does not do so itself.
     """
     scanner = _Scanner(schema)
     scope: dict[str, Any] = {**HELPERS}
@@ -251,5 +254,5 @@ def _compiled(
 
 
 def parts(schema: Schema = SEED) -> tuple[Part, ...]:
-    """What the numbers of `Scan.parts` of a scan by this schema stand for."""
+    """Return the parts that the numbers in `Scan.parts` of a scan by this schema refer to."""
     return _compiled(schema)[1]

@@ -1,6 +1,6 @@
-"""What an encoding consists of: wire types, tags, varints and lengths.
+"""The elements of an encoding: wire types, tags, varints and lengths.
 
-The readers check every step and say what is wrong, and where.
+The readers check every step and report what is wrong, and where.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -22,19 +22,19 @@ FIXED32: Final = 5
 
 
 def tag(field: FieldInfo) -> int:
-    """The field's number and wire type."""
+    """Return the field's number and wire type as an integer."""
     if field.type is float:
         return field.tag << 3 | FIXED64
     return field.tag << 3 | (LENGTH if field.is_message or field.type is str else VARINT)
 
 
 def tag_bytes(field: FieldInfo) -> bytes:
-    """The field's number and wire type as they stand before its value."""
+    """Return the field's number and wire type as encoded before its value."""
     return varint_bytes(tag(field))
 
 
 def varint_bytes(value: int) -> bytes:
-    """The integer as a varint; a negative one takes ten bytes."""
+    """Return the integer as a varint; a negative integer takes ten bytes."""
     if 0 <= value < 16384:
         return bytes((value & 127 | 128, value >> 7) if value > 127 else (value,))
     value &= 0xFFFFFFFFFFFFFFFF
@@ -86,7 +86,7 @@ def read_length(data: bytes, position: int, end: int, path: Path) -> tuple[int, 
 
 
 def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> int:
-    """The position after an unknown field's value."""
+    """Return the position after an unknown field's value."""
     if wire_type == VARINT:
         return read_varint(data, position, end, path)[1]
     if wire_type == LENGTH:
@@ -98,7 +98,7 @@ def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> in
 
 
 def after_fixed(position: int, end: int, size: int, path: Path) -> int:
-    """The position after a value of a fixed size, which must not pass the end."""
+    """Return the position after a value of a fixed size, which must not exceed `end`."""
     if size > end - position:
         reason = f"a value of {size} bytes runs past the end ({end - position} bytes left)"
         raise DecodeError(position, str(path), reason)
@@ -106,21 +106,21 @@ def after_fixed(position: int, end: int, size: int, path: Path) -> int:
 
 
 def int32(value: int) -> int:
-    """The low 32 bits as a signed number."""
+    """Return the low 32 bits as a signed number."""
     return ((value & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
 
 
 def int64(value: int) -> int:
-    """A varint's value, which has 64 bits, as a signed number."""
+    """Return a varint's 64-bit value as a signed number."""
     return (value ^ 1 << 63) - (1 << 63)
 
 
 def double_bytes(value: float) -> bytes:
-    """The number as the eight bytes of a double."""
+    """Return the number as the eight bytes of a double."""
     return struct.pack("<d", value)
 
 
 def double(data: bytes, position: int) -> float:
-    """The number that eight bytes are."""
+    """Return the double in the eight bytes at `position`."""
     number: float = struct.unpack_from("<d", data, position)[0]
     return number

@@ -1,1 +1,1 @@
-"""What `strategies` draws from Hypothesis: choices, programs by such choices, faults in bytes."""
+"""The draws from Hypothesis for `strategies`: choices, programs, faults in bytes."""

@@ -1,4 +1,4 @@
-"""Faults in encoded trees: each is a function that draws where it is, and returns what it did."""
+"""Faults in encoded trees: functions that draw a place, and return the bytes and a description."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _FOREIGN: Final = (
 
 
 def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """The whole as field 1 of field 1 of ...: as deep as runtimes go, and deeper."""
+    """Nest the data as field 1 of field 1 of ...: as deep as runtimes allow, and deeper."""
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
         data = b"\x0a" + varints.varint_bytes(len(data)) + data
@@ -86,7 +86,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """A byte below 128, which may be a varint, with continuation bytes that add nothing."""
+    """Extend a byte below 128, which may be a varint, by continuation bytes that add nothing."""
     if not data:
         return data, "nothing to lengthen"
     at = draw(st.integers(0, len(data) - 1))

@@ -1,4 +1,4 @@
-"""Programs that run, made by the choices that Hypothesis draws."""
+"""Programs that run, generated from the choices that Hypothesis draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MADE: Final = span("Made")
 
 
 class _DrawnMaker(Maker):
-    """Makes programs by draws, and draws statements and larger expressions apart."""
+    """Generates programs from draws; statements and larger expressions are separate draws."""
 
     choices: DrawnChoices
 

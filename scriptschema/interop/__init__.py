@@ -1,4 +1,4 @@
-"""Exchange with protobuf's own world: the `.proto` file, descriptors, text format and JSON.
+"""Exchange with protobuf's own tools: the `.proto` file, descriptors, text format and JSON.
 
 Everything is derived from `messages.py`. Text format goes through protobuf's Python runtime; the
 others need nothing but this package.

@@ -23,8 +23,8 @@ PACKAGE: Final = "script"
 def proto_source(luau: str | Version | None = None) -> str:
     """Return the schema as a `.proto` file that protoc compiles.
 
-    With `luau`, a version such as `0.711` or `today`, with its extension fields. Raises ValueError
-    for a version that is not known.
+    `luau` is a version such as `0.711` or `today`, whose extension fields are included. Raises
+    ValueError for an unknown version.
     """
     known = schema(luau)
     lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
@@ -51,7 +51,7 @@ def proto_source(luau: str | Version | None = None) -> str:
 
 
 def _enums(known: Schema, cls: type[Message]) -> list[type[IntEnum]]:
-    """The enums that are declared in a message."""
+    """Return the enums that are declared in a message."""
     return [enum for name, enum in known.enums.items() if name == f"{cls.__name__}.{enum.__name__}"]
 
 

@@ -1,10 +1,10 @@
-"""JSON in protobuf's mapping: read and written over the messages' fields, strictly.
+"""Reads and writes JSON in protobuf's mapping, strictly, by the messages' fields.
 
-A message is an object, a repeated field an array, an enum its value's name, an int64 a string, and
-what is not set is left out. Read is what the mapping lets a writer choose: names in lowerCamelCase,
-`null` for what is not set, an int32 as `1.0` or `"1"`, an enum as a number. All else is an error
-with the path of fields: protobuf's Python library takes `[]` for an empty message, `true` for a
-double, and cuts 1.5 to an enum's value.
+A message is an object, a repeated field an array, an enum its value's name, an int64 a string;
+unset fields are left out. The reader also accepts what the mapping lets a writer choose: names in
+lowerCamelCase, `null` for unset fields, an int32 as `1.0` or `"1"`, an enum as a number. Anything
+else is an error with the path of fields; protobuf's Python library accepts `[]` as an empty
+message, `true` as a double, and truncates 1.5 to an enum's value.
 
 Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 """
@@ -37,7 +37,7 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
     `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, which JSON
     cannot hold; wire.EncodeError for a tree that cannot be encoded.
     """
-    # This says what is wrong with the tree, and that it is not too deep for what follows.
+    # Raises errors about the tree, and ensures that it is not too deep for the code below.
     wire.encode(message, luau=luau)
     for node, path in walk(message):
         for name, field in node.ALL_FIELDS.items():
@@ -50,7 +50,7 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as `json` takes it."""
+    """Return the value in a form that `json` can write."""
     if isinstance(value, Message):
         found = {}
         for name, field in value.ALL_FIELDS.items():
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 _NO_DIGITS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""How the doubles that JSON has no number for are written."""
+"""The spellings of the doubles that are not JSON numbers."""
 
 
 def from_json(
@@ -81,8 +81,8 @@ def from_json(
     Fields and enum values that the schema does not know are an error, or dropped with
     `unknown="drop"`; `luau` is as in `wire.decode`.
 
-    Raises FormatError for anything else than a complete message that nests at most 100 deep: with
-    the line for what is not JSON, with the path of fields for what is not such a message.
+    Raises FormatError for anything but a complete message that nests at most 100 deep: with the
+    line if the text is not JSON, with the path of fields if it is not such a message.
     """
     too_deep = FormatError(f"messages nest more than {wire.MAX_DEPTH} deep")
     try:
@@ -106,11 +106,11 @@ def from_json(
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """What the reader refuses, with the path of fields."""
+    """An error of the reader, with the path of fields."""
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object as its pairs, so that a name that stands twice is seen."""
+    """A JSON object as a list of its pairs, so that a duplicate name is detected."""
 
 
 def _no_number(text: str) -> NoReturn:
@@ -118,13 +118,13 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _integer(text: str) -> int | float:
-    # Python refuses to read very long ones; no integer of a field is longer than this.
+    # Python refuses to read very long integers; no field's integer is longer than this.
     return int(text) if len(text) < 100 else float(text)
 
 
 @cache
 def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
-    """The fields by the names that JSON may have for them."""
+    """Return the fields by the names that JSON may use for them."""
     names = {}
     for field in known.fields[cls].values():
         name = field.schema_name
@@ -134,14 +134,14 @@ def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Makes messages of what `json` has read; `drop` says what is done with unknown fields."""
+    """Converts the values that `json` has read to messages; with `drop`, skips unknown fields."""
 
     def __init__(self, known: Schema, *, drop: bool) -> None:
         self.known = known
         self.drop = drop
 
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
-        """The message that a JSON object describes."""
+        """Return the message that a JSON object describes."""
         if depth > wire.MAX_DEPTH:
             _refuse(path, f"messages nest more than {wire.MAX_DEPTH} deep")
         if not isinstance(data, _Object):
@@ -171,7 +171,7 @@ class _Reader:
             _refuse(path, str(error))
 
     def field(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """The field's value; None for an unknown value of an enum that is dropped."""
+        """Return the field's value; None for an unknown value of an enum that is dropped."""
         if field.rule != "repeated":
             return self.value(field, data, Path(path, field.schema_name), depth)
         if data.__class__ is not list:
@@ -186,7 +186,7 @@ class _Reader:
         return [value for value in values if value is not None]
 
     def value(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """One value of the field, for which `data` stands."""
+        """Return the value of the field, or of one of its items, that `data` describes."""
         if field.is_message:
             return self.message(field.type, data, path, depth + 1)
         if issubclass(field.type, IntEnum):
@@ -194,7 +194,7 @@ class _Reader:
         return _SCALARS[field.type](field, data, path)
 
     def enum(self, field: FieldInfo, data: Any, path: Path) -> IntEnum | None:
-        """The value of an enum, by name or number; None if it is unknown and dropped."""
+        """Return the value of an enum, by name or number; None if it is unknown and dropped."""
         enum: type[IntEnum] = field.type
         if isinstance(data, str):
             found = enum.__members__.get(data)
@@ -261,7 +261,7 @@ _SCALARS: Final[dict[type, Callable[[FieldInfo, Any, Path], Any]]] = {
 
 
 def _shown(data: Any) -> str:
-    """What stood there, in JSON's words."""
+    """Return a description of a JSON value for an error message."""
     if isinstance(data, _Object):
         return "an object"
     if isinstance(data, list):

@@ -1,9 +1,9 @@
-"""Text format, by protobuf's Python runtime with descriptors made here.
+"""Text format, by protobuf's Python runtime with descriptors created here.
 
-Strings of this schema need not be UTF-8 (a fuzzer's corpus is full of others), but protobuf's
-Python text parser refuses those. Text format and binary write a string and a bytes field alike, so
-the descriptors made for it say bytes. String literals are read here, as the C++ parser reads them,
-since the Python one takes raw bytes and some escapes differently.
+Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
+text parser refuses those. Text format and binary encode string and bytes fields alike, so the
+descriptors for the parser declare strings as bytes. String literals are read here, like the C++
+parser reads them, since the Python parser treats raw bytes and some escapes differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
@@ -60,11 +60,11 @@ def from_text(
 ) -> MessageT:
     """Return the message of class `cls` that `text` describes in protobuf's text format.
 
-    Bytes that are not UTF-8 are taken in string literals. Fields that the schema does not know are
+    String literals may contain bytes that are not UTF-8. Fields that the schema does not know are
     an error, or dropped with `unknown="drop"`; `luau` is as in `wire.decode`.
 
-    Raises FormatError with the line for what the C++ parser refuses, or with the path of fields for
-    a message that is not complete or nests more than 100 deep.
+    Raises FormatError: with the line for text that the C++ parser refuses, with the path of fields
+    for a message that is not complete or nests more than 100 deep.
     """
     known = schema(luau)
     runtime = _runtime_classes(known)[cls]
@@ -74,7 +74,7 @@ def from_text(
 
 
 def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
-    """Read text format by protobuf's parser, as a message of its runtime with strings as bytes.
+    """Read text format with protobuf's parser, as a message of its runtime with strings as bytes.
 
     Raises FormatError.
     """
@@ -91,7 +91,7 @@ def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
         raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
 
 
-# The closing quote may be missing: else each quote in what is not closed would be tried in turn.
+# The closing quote is optional: else each quote in an unclosed literal would be tried in turn.
 _LITERAL: Final = re.compile(
     rb"#[^\n]*|\"(?:[^\"\\\n]++|\\.)*+(?P<closing>\")?|'(?:[^'\\\n]++|\\.)*+(?P<single>')?"
 )
@@ -103,7 +103,7 @@ _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Write a string literal with octal escapes only; raise FormatError for one that is none."""
+    """Return a string literal with octal escapes only; raise FormatError if it is not valid."""
     literal = match.group()
     if literal.startswith(b"#"):
         return b""
@@ -117,7 +117,7 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
 
 
 def _unescaped(text: bytes) -> bytes:
-    """The bytes that a string literal means, whose inside is `text`. Raises ValueError."""
+    """Return the bytes of a string literal whose inside is `text`; raises ValueError."""
     out = bytearray()
     position = 0
     for escape in _ESCAPE.finditer(text):
@@ -133,7 +133,7 @@ def _unescaped(text: bytes) -> bytes:
         elif simple:
             out.append(_SIMPLE[simple[0]])
         else:
-            # Two halves of UTF-16 that follow each other are one character.
+            # Two consecutive halves of a UTF-16 pair are one character.
             units = "".join(chr(int(digits, 16)) for digits in (short or long).split(b"\\u"))
             both = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
             out += both.encode("utf-8", "surrogatepass")
@@ -142,12 +142,12 @@ def _unescaped(text: bytes) -> bytes:
 
 
 def _line(match: re.Match[bytes]) -> int:
-    """The line at which a match starts."""
+    """Return the line at which a match starts."""
     return match.string.count(b"\n", 0, match.start()) + 1
 
 
 def _complete(cls: type[MessageT], message: Any, known: Schema) -> MessageT:
-    """Return our message for one of protobuf's runtime, which may lack required fields."""
+    """Convert a message of protobuf's runtime, which may lack required fields, to ours."""
     try:
         return wire.decode(cls, message.SerializePartialToString(), luau=known.since)
     except wire.DecodeError as error:

@@ -1,10 +1,10 @@
 """Exchange with upstream's schema of today: Luau's own `luau.proto`, as of release 0.735.
 
-Upstream's schema went on from the seed's and is no longer compatible: a call became one of two
+Upstream's schema evolved from the seed's and is no longer compatible: a call became one of two
 messages, a type's name one of three, properties of table types got other tags. So trees are
-converted, message by message, by protobuf's Python runtime. Both schemas
-call most things by the same names, and what has the same name is taken over; where they say the
-same in other ways stands in the tables here. What the other schema cannot say is left out and told.
+converted, message by message, by protobuf's Python runtime. Both schemas use mostly the same names,
+and fields of the same name are copied; the tables here list what they represent differently. What
+the other schema cannot represent is left out and reported.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -27,7 +27,7 @@ from scriptschema.versions import TODAY
 
 @attrs.frozen
 class Told:
-    """Something that the other schema cannot say: where it stood, and what became of it."""
+    """Something that the other schema cannot represent: its path, and what was left out."""
 
     path: str
     what: str
@@ -40,10 +40,10 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]:
-    """Return a tree in upstream's schema, `form` being binary, text or json; and what was left out.
+    """Return a tree in upstream's schema (`form`: binary, text or json), and what was left out.
 
-    Raises wire.EncodeError for a tree that cannot be encoded; FormatError for one whose message
-    upstream does not have, that nests too deep there, or that has a string which JSON cannot hold.
+    Raises wire.EncodeError for a tree that cannot be encoded; FormatError for a tree whose message
+    upstream does not have, that nests too deep there, or has a string that JSON cannot represent.
     """
     wire.encode(tree, luau=TODAY)  # says what is wrong with the tree
     cls = _class_of(type(tree), form)
@@ -70,9 +70,9 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]
 def from_upstream(
     cls: type[MessageT], data: bytes, form: str = "binary"
 ) -> tuple[MessageT, list[Told]]:
-    """Return the tree of class `cls` that `data` holds in upstream's schema; and what was left out.
+    """Return the tree of class `cls` that `data` holds in upstream's schema, and what was left out.
 
-    Raises FormatError for what is not such a message, or nests more than 100 deep.
+    Raises FormatError if `data` is not such a message, or nests more than 100 deep.
     """
     theirs = _class_of(cls, form)
     if form == "text":
@@ -118,7 +118,7 @@ def _parsed(cls: Any, data: bytes) -> Any:
 
 
 class _ToUpstream:
-    """Writes a tree of ours into a message of theirs."""
+    """Writes a tree into a message of upstream's schema."""
 
     def __init__(self, *, strings: bool) -> None:
         self.strings = strings
@@ -128,7 +128,7 @@ class _ToUpstream:
         self.told.append(Told(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write a message; the fields in `into` have the same names, but for the tables' cases."""
+        """Write a message; the fields of `into` have the same names, except those in the tables."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)
@@ -136,7 +136,7 @@ class _ToUpstream:
             self.fields(node, into, path)
 
     def fields(self, node: Any, into: Any, path: Path, *, but: tuple[str, ...] = ()) -> None:
-        """Write the fields that are set, all but some."""
+        """Write the fields that are set, except those in `but`."""
         known = into.DESCRIPTOR.fields_by_name
         for name, field in node.ALL_FIELDS.items():
             value = getattr(node, name)
@@ -200,7 +200,7 @@ def _write_typename(to: _ToUpstream, node: m.Typename, into: Any, path: Path) ->
 
 
 def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
-    """Upstream has properties and methods apart, and an instance, here `nil` of no class."""
+    """Write a class; upstream separates properties and methods, and has an instance: here `nil`."""
     to.fields(node, into, path, but=("members", "is_open", "extends"))
     if node.extends is not None:
         to.tell(path, "StatClass.extends: left out")
@@ -227,11 +227,11 @@ _TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] =
     m.Typename: _write_typename,
     m.StatClass: _write_class,
 }
-"""The messages that are written otherwise than field by field of the same name."""
+"""The writers of messages that are not written field by field of the same name."""
 
 
 class _FromUpstream:
-    """Reads a tree of ours out of a message of theirs."""
+    """Reads a tree from a message of upstream's schema."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
@@ -248,7 +248,7 @@ class _FromUpstream:
     def fields(
         self, cls: type[Message], message: Any, path: Path, *, but: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """The fields that are set, all but some, as the arguments of `cls`."""
+        """Return the fields that are set, except those in `but`, as the arguments of `cls`."""
         ours = {field.schema_name: field for field in cls.ALL_FIELDS.values()}
         renamed = {theirs: our for our, theirs in _RENAMED.items()}
         values: dict[str, Any] = {}
@@ -337,4 +337,4 @@ _FROM: Final[dict[type[Message], Callable[[_FromUpstream, Any, Path], dict[str, 
     m.StatClass: _read_class,
     m.ClassMethod: _read_method,
 }
-"""The messages that are read otherwise than field by field of the same name."""
+"""The readers of messages that are not read field by field of the same name."""

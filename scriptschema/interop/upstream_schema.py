@@ -1,7 +1,7 @@
 """Upstream's schema of today, Luau's own `luau.proto` as of release 0.735: ours with differences.
 
-Both schemas call most things by the same names. What upstream has otherwise than we, or alone,
-stands in the tables here; `upstream` converts trees.
+Both schemas use mostly the same names. The tables here list what upstream represents differently,
+and what only upstream has; `upstream` converts trees.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from google.protobuf import descriptor_pb2
 
 RELEASE: Final = "0.735"
-"""The release of Luau whose schema it is."""
+"""The release of Luau that this schema is from."""
 
 _OUR_OWN: Final = 1000
-"""From this tag on, fields are ours alone: see `messages`."""
+"""Fields from this tag on exist only in our schema: see `messages`."""
 
 _REMOVED: Final = ["ExprCall.func", "ExprCall.self", "ExprCall.args", "Type.class"]
 _FIELDS: Final = """
@@ -76,13 +76,13 @@ _FIELDS: Final = """
     ExprLiteral integer 6 expr_oneof ExprConstantInteger
     ExprAttr type 1 required AttrType
 """
-"""The fields that ours do not have, or have otherwise: message, name, tag, rule or oneof, type."""
+"""Fields that our schema lacks, or has differently: message, name, tag, rule or oneof, type."""
 _ENUMS: Final = {
     "Modifier": m.ClassMethod.Access,
     "TableFieldAccess": m.TypeTableItem.Access,
     "AttrType": m.ExprAttr.Kind,
 }
-"""The enums that stand inside of a message in ours, and outside in theirs."""
+"""The enums that are nested in a message in our schema, and top-level in upstream's."""
 _LIBRARIES: Final = (
     *("Math", "Bit32", "String", "Table", "Buffer"),
     *("Coroutine", "Os", "Utf8", "Vector", "Integer"),
@@ -96,7 +96,7 @@ _NUMBERS: Final = {"int32": 5, "bool": 8}
 def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
     """Return upstream's schema: ours, changed by the tables here.
 
-    Its strings are bytes if not `strings`: they need not be UTF-8.
+    Without `strings`, string fields are declared as bytes: they need not be UTF-8.
     """
     from google.protobuf import descriptor_pb2
 
@@ -141,7 +141,7 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
-    """The messages that upstream has: the seed's but two, and those that fields lead to."""
+    """Return the messages that upstream has: all but two of the seed's, and those they refer to."""
     waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
     reached = dict.fromkeys(waiting)
     for name in waiting:
@@ -154,7 +154,7 @@ def _reached(by_name: Mapping[str, Any]) -> list[Any]:
 
 
 def _replace(items: Any, kept: list[Any]) -> None:
-    """Leave only these in a repeated field."""
+    """Replace the items of a repeated field by `kept`."""
     copies = [type(item).FromString(item.SerializeToString()) for item in kept]
     del items[:]
     items.extend(copies)
@@ -178,7 +178,7 @@ def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> 
 
 @cache
 def classes(*, strings: bool) -> dict[str, Any]:
-    """Upstream's messages as classes of protobuf's runtime."""
+    """Return upstream's messages as classes of protobuf's runtime."""
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
