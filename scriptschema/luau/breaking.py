@@ -1,7 +1,7 @@
-"""Sources that are not Luau, for the error handling of parsers: good ones, a little changed.
+"""Sources that are not Luau, to test the error handling of parsers: slightly changed programs.
 
-Tokens are left out, doubled, exchanged, replaced and put in, the source is cut off, and something
-that does not end is begun. What comes of it is refused by `luau.parse`.
+Tokens are deleted, doubled, swapped, replaced and inserted, the source is cut off, and constructs
+are opened but not closed. `luau.parse` refuses the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ODD: Final = (
     *("local a: {[number]: }", "local a: (number", "local a: T<", "local a: typeof", "local a: |"),
     *("local a: {read x", "local a: () -> ...T | U", "local a: (...number)", "local a: string?&T"),
 )
-"""What no parser expects, or where one does not expect it."""
+"""Texts that are never valid, or not where they are inserted."""
 
 _SYMBOLS: Final = (
     *("+", "-", "*", "/", "//", "%", "^", "#", "==", "~=", "<=", ";", ",", ".", "="),
@@ -43,16 +43,16 @@ _NESTED: Final = (
     *("function() ", "while a do ", "repeat ", "local a: (", "local a: {", "a = function() "),
     *("if a then b else ", "type T = (", "local a: () -> ", "a .. ", "2 ^ ", "f{", "a and "),
 )
-"""What opens something: begun this often, it is beyond the depth that Luau allows."""
+"""Texts that open something: repeated `_DEPTH` times, they exceed Luau's depth limit."""
 
 _MOST: Final = 8
-"""After this many changes the source is broken for certain."""
+"""The number of changes after which the source is certainly broken."""
 
 
 def broken(source: str, choices: int | bytes | Choices) -> str:
-    """Return a source that is not Luau, made from one that is; the choices say how.
+    """Return a source that is not Luau, derived from a valid source according to the choices.
 
-    What our parser refuses, Luau refuses, unless it is of a newer version than our parser.
+    Luau refuses what our parser refuses, unless it is a newer version than our parser supports.
     """
     asked = choices_of(choices)
     text = source
@@ -64,7 +64,7 @@ def broken(source: str, choices: int | bytes | Choices) -> str:
 
 
 def is_luau(text: str) -> bool:
-    """Return whether our parser takes a source, as today's Luau."""
+    """Return whether our parser accepts a source as today's Luau."""
     try:
         parse(text, luau=TODAY)
     except ParseError:
@@ -73,7 +73,7 @@ def is_luau(text: str) -> bool:
 
 
 def _changed(text: str, choices: Choices) -> str:
-    """The source with one change at some token."""
+    """Return the source with one change at some token."""
     below = choices.below
     tokens = tokenize(text)
     at = _below(choices, max(1, tokens.kinds.index("eof")))
@@ -106,7 +106,7 @@ def _word(choices: Choices) -> str:
 
 
 def _below(choices: Choices, n: int) -> int:
-    """An integer from 0 to n - 1, for any n."""
+    """Return an integer from 0 to n - 1, for any n."""
     if n <= 256:
         return choices.below(n)
     return (choices.below(256) * 256 + choices.below(256)) * n // 65536

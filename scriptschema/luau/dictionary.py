@@ -26,16 +26,16 @@ _NEWER: Final = {
     "const": "0.711",
     "1i": "0.715",
 }
-"""What the schema cannot say, and since when Luau has it."""
+"""Tokens that the schema cannot represent, and the versions of Luau that introduced them."""
 
 
 def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
     """Return the dictionary: keywords, operators, symbols, globals, libraries' members, types.
 
-    With `luau`, what that version has beyond the schema is there, too.
+    With `luau`, the tokens of that version beyond the schema are included.
 
-    A line is a token in quotation marks; libFuzzer and AFL++ read the same format. No token has a
-    character that would have to be escaped there.
+    Each line is a token in quotation marks; libFuzzer and AFL++ read the same format. No token has
+    a character that would have to be escaped.
     """
     binary = [text for text, *_ in BINARY.values()]
     operators = [text.strip() for text in (*UNARY.values(), *binary, *COMPOUND.values())]

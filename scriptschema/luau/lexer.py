@@ -1,11 +1,11 @@
 """Luau source to tokens.
 
 One regular expression reads a token and the white space before it; only interpolated strings need
-memory: the text after a `}` belongs to a string if the matching `{` stood in one. A token that is
-not Luau ends the list, so an error is reported where the parser meets it and not before an earlier
-one. Time and memory are linear in the source.
+state: the text after a `}` belongs to a string if the matching `{` was in a string. A token that is
+not Luau ends the list, so it is reported when the parser reaches it, and not before an earlier
+error. Time and memory are linear in the source.
 
-Comments are not tokens; they are kept aside, since the schema has no place for them.
+Comments are not tokens; they are listed separately, since the schema cannot represent them.
 
 Source: Luau's manual, https://luau.org/lexical-conventions, and what the real lexer accepts.
 """
@@ -64,14 +64,14 @@ _ERRORS: Final = {
 
 
 class Source:
-    """A source text that can tell lines and columns."""
+    """A source text, which converts offsets to lines and columns."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column, both from 1 and columns in characters, of an offset."""
+        """Return the line and the column of an offset, both from 1; columns are in characters."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -80,10 +80,10 @@ class Source:
 class Tokens:
     """The tokens of a source, and its comments.
 
-    The three lists go together. A kind is the text itself for a keyword or a symbol, and otherwise
+    The three lists are parallel. A kind is the text itself for a keyword or a symbol, and otherwise
     `name`, `number`, `string`, `whole` (an interpolated string without expressions), `first`,
-    `middle` or `last` (the pieces of one that has some), `error` and `eof`. At the
-    end stand three of the last kind, so that the parser may look two tokens ahead.
+    `middle` or `last` (the pieces of an interpolated string with expressions), `error` and `eof`.
+    The list ends with three `eof` tokens, so that the parser may look two tokens ahead.
     `comments` are start and text; `problem` says what is wrong with the `error` token, if anything.
     """
 
@@ -95,9 +95,9 @@ class Tokens:
 
 
 def tokenize(source: str) -> Tokens:
-    """Cut `source` into tokens.
+    """Split `source` into tokens.
 
-    A first line that starts with `#!` counts as a comment, as it does for the `luau` program.
+    A first line that starts with `#!` counts as a comment, like in the `luau` program.
     """
     kinds: list[str] = []
     texts: list[str] = []
@@ -112,7 +112,7 @@ def tokenize(source: str) -> Tokens:
         comments.append((0, line))
         offset = len(line)
     while True:
-        # There is a match: the last alternative takes any character.
+        # There is always a match: the last alternative matches any character.
         found = cast("re.Match[str]", read(source, offset))
         kind = found.lastgroup or ""
         start, offset = found.span(kind)
@@ -158,10 +158,10 @@ def tokenize(source: str) -> Tokens:
 def _interpolated(
     source: str, kind: str, start: int, offset: int
 ) -> tuple[str, int, int, str | None]:
-    """Read on in an interpolated string whose piece began at `start`; `kind` is first or middle.
+    """Continue an interpolated string whose piece began at `start`; `kind` is first or middle.
 
-    Returns the kind of token that it is, where that starts and ends, and what is wrong with it. It
-    is still first or middle if an expression follows.
+    Returns the kind of the token, its start and end, and what is wrong with it. The kind is still
+    first or middle if an expression follows.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

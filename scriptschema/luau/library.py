@@ -1,6 +1,6 @@
-"""Signatures: what each global and library member of Luau takes and returns, as data.
+"""Signatures: the parameters and results of each global and library member of Luau, as data.
 
-`SIGNATURES` is read from the table in `members.py`; `KINDS` says what each kind in it is.
+`SIGNATURES` is read from the table in `members.py`; `KINDS` describes each kind in it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "optional": "a number or nil",
         "nil": "nil",
         "scalar": "a number, a string, a boolean or nil",
-        # Only of arguments, which are made for the call:
+        # Only for arguments, which are created for the call:
         "edge": "a number at which something may change: a fraction, negative, huge, no number",
         "callable": "a function that can be called with any arguments, or with none",
         "row": "a new table of six numbers",
@@ -57,26 +57,26 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "fixed": "a format for `string.pack` whose length is known beforehand",
         "packed": "a format for `string.unpack`, and what `string.pack` made by it",
         "inquiry": "a string constant of the letters that `debug.info` knows",
-        # Only of results:
+        # Only for results:
         "iterator": "what a generic `for` iterates over, as one or more values",
         "order": "whether the first number comes before the second",
     }
 )
-"""What each kind is. A table of numbers by kind comes first, then what only arguments are."""
+"""A description of each kind. First come kinds of any value, then those of arguments only."""
 
 Limits = Callable[[int, int], tuple[int, ...]]
-"""The values at which something changes, for the length of the first argument, and for the number
-before: `end` for `at`, `width` for `bit`."""
+"""Returns the values at which the behaviour changes, from the length of the first argument and the
+preceding number: `at` for `end`, `bit` for `width`."""
 
 
 @attrs.frozen
 class Role:
-    """What a number is: in words, and the limits that follow; a call also changes next to these.
+    """The meaning of a number: a description, and its limits; values next to these matter, too.
 
-    `is_float` says that its bits are kept, of which those of not-a-number vary; `is_looped` that
-    every number up to it is visited, so that it must not be huge; `is_added` that it must not be so
-    either, since Luau adds it to another one as a C `int`: what comes of that is undefined, and not
-    the same when a builtin is called directly.
+    `is_float` says that its bits are kept; those of not-a-number vary. `is_looped` says that every
+    number up to it is visited, so that it must not be huge. `is_added` says that it must not be
+    huge because Luau adds it to another number as a C `int`: the result is undefined, and differs
+    when a builtin is called directly.
     """
 
     what: str
@@ -114,15 +114,15 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
         "bits": Role("how many bits from there", lambda n, before: (0, 32, 8 * n - before)),
     }
 )
-"""What a number can be, as `members.py` says it behind `@`."""
+"""The roles of numbers, by the name that follows `@` in `members.py`."""
 
 ODD_NUMBERS: Final = (
     *("1 / 2", "-1 / 2", "0 / 0", "1 / 0", "-1 / 0", "0 / -1"),
     *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
     *('"3"', "nil"),
 )
-"""Numbers at which something may change whatever they are for, as expressions; what is read as a
-number; and nothing."""
+"""Expressions: numbers at which any function may change its behaviour; a string that converts to a
+number; nil."""
 
 _HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
 _NOT_A_NUMBER: Final = "0 / 0"
@@ -131,10 +131,10 @@ _NO_NUMBERS: Final = frozenset(['"3"', "nil"])
 
 @attrs.frozen
 class Parameter:
-    """A parameter: its kind, whether it may be left out, or given any number of times.
+    """A parameter: its kind, and whether it is optional or variadic.
 
-    `bounds` are the least and the greatest value of a range, of numbers if the kind is `range` and
-    of integers if it is `range64`. `role` is a key of `ROLES`, or empty; `function` says how a
+    `bounds` are the smallest and the largest value of a range, of numbers if the kind is `range`
+    and of integers if it is `range64`. `role` is a key of `ROLES`, or empty; `function` says how a
     function is called.
     """
 
@@ -147,11 +147,11 @@ class Parameter:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number."""
+        """Return whether it is a number."""
         return self.kind in ("range", "number", "integer")
 
     def limits(self, length: int, before: int) -> tuple[int, ...]:
-        """Return the values at which something changes: see `Limits`."""
+        """Return the values at which the behaviour changes: see `Limits`."""
         if self.role:
             return ROLES[self.role].limits(length, before)
         return self.bounds or (0,)
@@ -163,7 +163,7 @@ class Parameter:
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
 
     def odd_values(self, *, typed: bool = False) -> list[str]:
-        """Return those of `ODD_NUMBERS` that may be given, without what is no number if `typed`."""
+        """Return those of `ODD_NUMBERS` that may be given; with `typed`, only actual numbers."""
         role = ROLES.get(self.role)
         return [
             text
@@ -183,8 +183,8 @@ class Parameter:
 class Signature:
     """A way to call `library.name`, which is a global if `library` is empty.
 
-    `parameters` is None for a field. `marks` are those of `members.py` but for versions, which
-    `span` has; None: every version has it.
+    `parameters` is None for a field. `marks` are those of `members.py`, except versions, which are
+    in `span`; None: every version has it.
     """
 
     library: str

@@ -1,4 +1,4 @@
-"""What the literals of Luau source stand for: strings with their escapes, and numbers.
+"""The values of literals in Luau source: strings with their escapes, and numbers.
 
 Source: https://luau.org/syntax#string-literals, and what the real Luau accepts.
 """
@@ -22,7 +22,7 @@ _CONTROLS: Final = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 
 def string_value(text: str) -> str:
-    """Return what a string token stands for, in quotes or in long brackets.
+    """Return the value of a string token in quotes or long brackets.
 
     Raises ValueError for an escape sequence that Luau does not have.
     """
@@ -33,9 +33,9 @@ def string_value(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return what the inside of a quoted or interpolated string stands for.
+    """Return the value of the inside of a quoted or interpolated string.
 
-    Raises ValueError as `string_value` does.
+    Raises ValueError like `string_value`.
     """
     if "\\" not in text:
         return text
@@ -44,7 +44,7 @@ def unescape(text: str) -> str:
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
-    """The bytes that an escape sequence stands for."""
+    """Return the bytes of an escape sequence."""
     newline, byte, codepoint, decimal, other = found.groups()
     if newline:
         return b"\n"
@@ -62,15 +62,15 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 
 def join(texts: list[str]) -> str:
-    """Return the string of these pieces; bytes that are UTF-8 only together become a character."""
+    """Return the joined string; bytes that are UTF-8 only when joined become a character."""
     text = "".join(texts)
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 def number_value(text: str) -> float:
-    """Return what a number token stands for.
+    """Return the value of a number token.
 
-    Raises ValueError for what only looks like a number.
+    Raises ValueError for a token that is not a valid number.
     """
     digits = text.replace("_", "").lower()
     if digits.isdigit() and len(digits) < 10:
@@ -83,9 +83,9 @@ def number_value(text: str) -> float:
 
 
 def integer_value(text: str) -> int:
-    """Return what the token of an integer stands for, `0xFFi`, as a signed number of 64 bits.
+    """Return the value of an integer token such as `0xFFi`, as a signed 64-bit number.
 
-    Raises ValueError for what only looks like an integer, or has more than 64 bits.
+    Raises ValueError for a token that is not a valid integer, or has more than 64 bits.
     """
     digits = text.replace("_", "").lower().removesuffix("i")
     if digits.isdigit() and len(digits) < 100 and int(digits) <= INT64_MAX:
@@ -96,14 +96,14 @@ def integer_value(text: str) -> int:
 
 
 def nearest_int32(value: float) -> int:
-    """Return the int32 that is nearest to a number, towards 0."""
+    """Return the int32 nearest to a number, rounded towards 0."""
     return int(max(INT32_MIN, min(value, INT32_MAX)))
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that Luau reads as this number: a constant, with a minus before it.
+    """Return the shortest text that Luau reads as this number: a constant, or a minus and one.
 
-    There is none for what is no number; that is a quotient.
+    Not-a-number has no constant; it is written as a quotient.
     """
     if math.isnan(value):
         return "(0 / 0)"
@@ -115,19 +115,19 @@ def number_text(value: float) -> str:
 
 
 def integer_text(value: int) -> str:
-    """Return what Luau reads as this integer of 64 bits: one constant, which has no minus."""
+    """Return the constant, without a minus, that Luau reads as this 64-bit integer."""
     return f"{value}i" if value >= 0 else f"{value & 2**64 - 1:#x}i"
 
 
 def number_expression(value: float) -> Expr:
-    """Return an expression of int32 constants that has exactly this value, which is positive."""
+    """Return an expression of int32 constants with exactly this value, which must be positive."""
     if value == math.inf:
         return _binary(ExprBinary.Op.Div, _whole(1), _whole(0))
     places = 1
     while places < 10 and value * 10**places <= INT32_MAX:
         whole, power = round(value * 10**places), 10**places
         if whole / power == value:
-            # Both are exact, and a quotient is rounded as the reading of a constant is.
+            # Both are exact, and a quotient is rounded like a constant that is read.
             common = math.gcd(whole, power)
             return _binary(ExprBinary.Op.Div, _whole(whole // common), _whole(power // common))
         places += 1

@@ -1,27 +1,27 @@
-"""The globals of Luau and the members of its libraries, and how each is called: the one table.
+"""The table of Luau's globals and the members of its libraries, and how each is called.
 
-A line is a signature, with a line more where a member can be called in another way:
+Each line is a signature; a member that can be called in several ways has several lines:
 
     clamp(number, -8..0, 1..20@end) -> number
 
-`kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
-(the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
-not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it), and
-the version that a member came with, `0.701`, if that is newer than the schema; one that went again
-has both, `0.701..0.720`. A line without parentheses is a field. `library.KINDS` says what each kind
-is; a range `0..8` is a whole number in it, `0..8i` an integer of 64 bits, `"!*t"` that very string,
-`vector.zero` that very field, and `function(number) -> boolean` a function that can be called like
-that.
+`kind?` is optional, `...kind` may be given any number of times, and marks follow `!`: `varies` (the
+result is not the same in every run, or not to its last digit in every engine), `fails` (it may not
+return), `yields` (it may yield), `untyped` (it runs, but Luau's type checker refuses it), and the
+version that introduced a member, `0.701`, if that is newer than the schema; a member that was
+removed again has both, `0.701..0.720`. A line without parentheses is a field. `library.KINDS`
+describes each kind; a range `0..8` is a whole number in it, `0..8i` a 64-bit integer, `"!*t"`
+exactly that string, `vector.zero` exactly that field, and `function(number) -> boolean` a function
+with that signature.
 
-What a number is, from which it follows where something may change, stands behind it after `@`: an
-index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
+The role of a number, which determines at which values the behaviour may change, follows after `@`:
+an index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
 
-The kinds are as narrow as they must be for a call with right arguments to return. The order of
-globals and members in `_TABLE` is that of their indexes in trees, and stays; what is new goes to
-the end of `_NEWER`, whose names have indexes of their own (`names.NEWER`).
+The kinds are as narrow as necessary for a call with valid arguments to return. The order of globals
+and members in `_TABLE` is that of their indexes in trees, and must not change; new members go to
+the end of `_NEWER`, whose names have separate indexes (`names.NEWER`).
 
 Source: https://luau.org/library, https://github.com/luau-lang/luau/releases, and the real Luau,
-which the tests ask.
+against which the tests check it.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ _NEWER: Final = """
     integer.maxsigned -> int64 ! 0.715
     integer.minsigned -> int64 ! 0.715
 """
-"""What came after the schema, in the order in which it came."""
+"""Members that are newer than the schema, oldest first."""
 
 
 LINES: Final[dict[str, list[str]]] = {
@@ -340,17 +340,17 @@ MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
     library: tuple(dict.fromkeys(_NAME.findall(line)[0] for line in lines))
     for library, lines in LINES.items()
 }
-"""The names that the schema's indexes stand for, each once, by library; those of globals by ""."""
+"""The names that the schema's indexes refer to, each once, by library; those of globals by ""."""
 
 
 def span_of(line: str) -> Span | None:
-    """Return the versions that have what a line says, None if all have it."""
+    """Return the versions that have a line's member; None if all have it."""
     found = _SPAN.search(line)
     return Span(*map(Version.parse, filter(None, found.groups()))) if found else None
 
 
 def _read_newer() -> dict[tuple[str, str], Span]:
-    """Add the lines of `_NEWER` to `LINES`; return what they name."""
+    """Add the lines of `_NEWER` to `LINES`; return their members."""
     found: dict[tuple[str, str], Span] = {}
     for text in _NEWER.strip().splitlines():
         library, line = text.strip().split(".", 1)
@@ -363,4 +363,4 @@ def _read_newer() -> dict[tuple[str, str], Span]:
 
 
 NEWER_MEMBERS: Final[Mapping[tuple[str, str], Span]] = _read_newer()
-"""What `_NEWER` has, by library and name, with its versions; libraries that are new among them."""
+"""The members in `_NEWER`, by library and name, with their versions; includes new libraries."""

@@ -1,18 +1,18 @@
-"""Names: the identifiers that the schema's indexes stand for, and the way back.
+"""Names: maps the schema's indexes to identifiers, and back.
 
 A tree holds no identifiers, only int32 indexes. A `Names` value holds a table for each kind of
-index; an index is taken modulo the table's length, so that every int32, negative ones too, is a
-name, and random indexes spread over the whole table. `DEFAULT` is made for Luau. Its local names
-differ from its globals, so that no local hides one by accident.
+index; indexes are modulo the table's length, so that every int32, even if negative, is a name, and
+random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local names differ
+from its globals, so that no local hides a global by accident.
 
-What Luau has learnt since has indexes of its own, from `NEWER` on, which are the same for globals,
-fields and primitive types: so all other indexes of all trees keep their names.
+Names that Luau has added since have separate indexes, from `NEWER` on, which are the same for
+globals, fields and primitive types: so all other indexes of all trees keep their names.
 
-`Name.builtin` is looked up where it stands: as a global among the language's globals, as a field of
+`Name.builtin` is looked up by its context: as a global among the language's globals, as a field of
 a library among that library's members (`math.floor`, never `math.upper`), and as any other field or
 method among the members of all libraries and the metamethods. So a random index calls what exists.
 
-`NameReader` goes from identifier to index, and adds the identifiers that a source brings along.
+`NameReader` maps identifiers to indexes, and adds the identifiers that a source defines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KEYWORDS: Final = (
     "true until while"
 )
 KEYWORDS: Final = frozenset(_KEYWORDS.split())
-"""Luau's reserved words: no variable, field or type can have such a name."""
+"""Luau's reserved words, which cannot be names of variables, fields or types."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_AS_TYPE: Final = KEYWORDS | {"typeof"}
@@ -55,17 +55,17 @@ _METAMETHODS: Final = (
 )
 
 NEWER: Final = 0x4C756175
-"""The first index of what Luau has learnt since; no index that trees have had so far."""
+"""The first index of names that Luau has added since; trees have not used it so far."""
 
 _DEPRECATED: Final = {"use": Span(Version(687)), "reason": Span(Version(687))}
-"""What `@deprecated` is told."""
+"""The arguments of `@deprecated`."""
 
 _NEWER: Final = tuple(dict.fromkeys((*_DEPRECATED, *(name for _, name in NEWER_MEMBERS))))
 _NEWER_INDEX: Final = {name: NEWER + index for index, name in enumerate(_NEWER)}
 
 
 def look_up(table: Sequence[str], index: int) -> str:
-    """Return the name that an index stands for in a table of names."""
+    """Return the name of an index in a table of names."""
     newer = index - NEWER
     return _NEWER[newer] if 0 <= newer < len(_NEWER) else table[index % len(table)]
 
@@ -77,7 +77,7 @@ def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
 
 
 def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]) -> None:
-    if table is not attribute.default:  # what is known to be in order
+    if table is not attribute.default:  # the default is known to be valid
         _check(attribute.name, table, attribute.metadata["keywords"])
 
 
@@ -109,14 +109,14 @@ def _table(names: str, *, keywords: frozenset[str] = KEYWORDS) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Names:
-    """The tables: what each index of a tree is called.
+    """The tables that map each index of a tree to its name.
 
     `locals`, `types`, `customs`, `primitives` and `classes` are the tables of Local, Typename,
     `Name.custom`, TypePrimitive and TypeClass. `globals`, `libraries` (by the library's name) and
     `metamethods` are those of `Name.builtin`; see the module's docstring.
 
-    Raises ValueError where a table is empty, holds a name twice, or a name that Luau would not
-    take.
+    Raises ValueError if a table is empty, or holds a duplicate name or a name that Luau would not
+    accept.
     """
 
     locals: tuple[str, ...] = _table(" ".join(f"v{number}" for number in range(64)) + " self")
@@ -136,7 +136,7 @@ class Names:
     )
     metamethods: tuple[str, ...] = _table(_METAMETHODS)
     members: tuple[str, ...] = attrs.field(init=False, repr=False, eq=False)
-    """Every library's members, then the metamethods, each once: what a field may be called."""
+    """Every library's members, then the metamethods, each once: the possible names of a field."""
 
     @libraries.validator
     def _check_libraries(self, _: object, libraries: Mapping[str, tuple[str, ...]]) -> None:
@@ -151,9 +151,9 @@ class Names:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any]) -> Names:
-        """Make a `Names` of tables by name; a table that is missing is Luau's.
+        """Create a `Names` from tables by name; a missing table is Luau's.
 
-        Raises ValueError for what is not such a table.
+        Raises ValueError if `tables` are not such tables.
         """
         if not isinstance(tables, Mapping):
             raise ValueError(f"names must be tables by name, not {type(tables).__name__}")
@@ -174,7 +174,7 @@ class Names:
     def load(cls, path: Path) -> Names:
         """Read the tables from a TOML file, or from a JSON file if its name ends in `.json`.
 
-        Raises ValueError, which names the file, for what is not such a file.
+        Raises ValueError, which names the file, if it is not such a file.
         """
         try:
             data = path.read_bytes().decode()
@@ -185,7 +185,7 @@ class Names:
             raise ValueError(f"{path}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables as `from_dict` takes them; JSON can hold the result."""
+        """Return the tables in the form that `from_dict` accepts, which JSON can represent."""
         tables = {field.name: getattr(self, field.name) for field in attrs.fields(Names)}
         del tables["members"]
         tables["libraries"] = {owner: list(table) for owner, table in self.libraries.items()}
@@ -211,17 +211,17 @@ class Names:
         return self.classes[kind % len(self.classes)]
 
     def global_(self, name: Name) -> str:
-        """Return what a Name is called as a global. One that is not set is the first custom one."""
+        """Return a Name's name as a global; an unset Name has the first custom name."""
         return self._name(name, self.globals)
 
     def owner(self, prefix: ExprPrefix) -> str | None:
-        """Return the name of the global that `prefix` is, None if it is something else."""
+        """Return the name of the global that `prefix` is; None if it is something else."""
         return self.global_(prefix.alternative.name) if prefix.which == "global_" else None
 
     def field(self, name: Name, owner: str | None = None) -> str:
-        """Return what a Name is called as a key, a field or a method.
+        """Return a Name's name as a key, a field or a method.
 
-        `owner` is the name of the global that the field is looked up in; None: of something else.
+        `owner` is the name of the global whose field it is; None: the field of something else.
         """
         return self._name(name, self.libraries.get(owner or "", self.members))
 
@@ -232,11 +232,11 @@ class Names:
 
 
 DEFAULT: Final = Names()
-"""The tables made for Luau."""
+"""The tables of Luau's names."""
 
 
 class _Reader:
-    """One table read backwards; what is neither in it nor `newer` is added at its end."""
+    """The inverse of a table; a name that is neither in it nor in `newer` is appended to it."""
 
     def __init__(
         self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})
@@ -253,11 +253,11 @@ class _Reader:
 
 
 class NameReader:
-    """Identifiers to indexes, for one source or for many that shall share their tables.
+    """Maps identifiers to indexes, for one source or for several that share their tables.
 
     `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names` has
-    the tables with all that was added. What the version `luau` does not have, or None, the seed, is
-    one of the program's own names.
+    the tables with all added names. A name that the version `luau` (None: the seed) does not have
+    is one of the program's own names.
     """
 
     def __init__(self, names: Names = DEFAULT, luau: Version | None = None) -> None:
@@ -301,7 +301,7 @@ class NameReader:
 
     @property
     def names(self) -> Names:
-        """The tables as they are now."""
+        """The tables in their current state."""
         return attrs.evolve(
             self._base,
             locals=tuple(self.local.index),

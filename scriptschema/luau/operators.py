@@ -1,4 +1,4 @@
-"""Luau's operators: their texts, their priorities, and the parentheses that those need."""
+"""Luau's operators: their texts, their priorities, and the parentheses that these require."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BINARY: Final = {
     m.ExprBinary.Op.And: ("and", 2, 2),
     m.ExprBinary.Op.Or: ("or", 1, 1),
 }
-"""The binary operators' texts and their priorities towards the left and towards the right.
+"""The binary operators' texts, and their left and right priorities.
 
 Source: Luau's grammar, https://luau.org/grammar; the right priority is lower where the operator
 associates to the right.
@@ -49,11 +49,11 @@ COMPOUND: Final = {
 """The texts of the compound assignments."""
 
 CAST_PRIORITY: Final = 11
-"""A cast takes nothing but the operand before it."""
+"""The priority of a cast, which applies to nothing but the operand before it."""
 
 
 def is_negative(expression: Message | None) -> bool:
-    """Whether an expression is a constant with a minus before it."""
+    """Return whether an expression is a constant with a minus before it."""
     if type(expression) is m.ExprConstantNumber:
         if expression.double is not None:
             return math.copysign(1, expression.double) < 0 and not math.isnan(expression.double)
@@ -62,12 +62,11 @@ def is_negative(expression: Message | None) -> bool:
 
 
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
-    """Whether an expression needs parentheses in its place.
+    """Return whether an expression needs parentheses between its neighbouring operators.
 
-    `expression` is what an Expr holds. The place is given by the operators around it: `limit` is
-    the right priority of the one before it and `after` the left priority of the one behind it, 0 if
-    there is none. Two operands meet an operator that takes the higher priority; an if-else
-    expression takes everything behind it.
+    `expression` is what an Expr holds. `limit` is the right priority of the operator before it,
+    `after` the left priority of the operator after it; 0 without an operator. An operand belongs to
+    the operator with the higher priority; an if-else expression extends over all that follows.
     """
     if type(expression) is m.ExprBinary:  # not `match`, which is slow for an abstract class
         _, left, right = BINARY[expression.op]
@@ -82,7 +81,7 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
 
 
 def takes_less(expression: m.Expr) -> bool:
-    """Whether a `<` behind an operand would begin the arguments of a type that it ends with."""
+    """Return whether `<` after an operand would begin the arguments of a type that ends it."""
     node: Any = expression.alternative
     limit = 0
     while not needs_parentheses(node, limit, _LESS):
@@ -98,7 +97,7 @@ def takes_less(expression: m.Expr) -> bool:
 
 
 def _ends_in_name(node: m.Type) -> bool:
-    """Whether a type ends in a name behind which `<` goes on."""
+    """Return whether a type ends in a name that a following `<` would continue."""
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right

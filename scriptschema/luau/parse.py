@@ -3,22 +3,23 @@
 The parser is written by hand, after the real one: Luau's grammar depends on line ends (a call's `(`
 on a new line), on names that are keywords only in places (`type`, `export`, `continue`, `const`),
 and on priorities that differ on an operator's two sides. The ready-made grammar, tree-sitter-luau,
-has no generic functions, attributes, type functions or `typeof` types, takes an if-expression
+has no generic functions, attributes, type functions or `typeof` types, accepts an if-expression
 without `else`, and cannot say what it expected.
 
-It stands in `luau.parsing`: `reader`, where the way of reading is described, and above it what
-reads types, functions, expressions and statements.
+It is implemented in `luau.parsing`: `reader` describes the method; the modules above it read types,
+functions, expressions and statements.
 
-What the schema cannot say is rewritten if something else means the same when it runs (`x //= y`,
-fractional numbers), and otherwise left out (comments, attributes, what only the type checker sees);
-both are listed in `ParseResult.losses`. Asked for a version of Luau, `parse` makes a tree with the
-extension fields of that version instead, and refuses what is newer.
+What the schema cannot represent is rewritten if something else has the same meaning at run time
+(`x //= y`, fractional numbers), and otherwise left out (comments, attributes, what only the type
+checker sees); both are listed in `ParseResult.losses`. With a version of Luau, `parse` returns a
+tree with the extension fields of that version instead, and refuses newer syntax.
 
-Not listed is mere spelling: white space, `;`, the way a string or a number is written, `f"x"` for
-`f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, parentheses that a
-type does not need. A tree of a version tells `f"x"` and `["x"]: T` from the others.
+Differences of spelling are not listed: white space, `;`, the notation of a string or a number,
+`f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, redundant
+parentheses in types. With a version of Luau, the tree does represent `f"x"` and `["x"]: T`.
 
-The parser reads the grammar. Whether `break` stands in a loop and the like, `repair.check` says.
+The parser only checks the grammar. Other rules, such as `break` outside a loop, are checked by
+`repair.check`.
 
 Source: https://luau.org/grammar, and what the real Luau accepts.
 """
@@ -43,7 +44,7 @@ __all__ = ["COMMENTS", "Loss", "ParseError", "ParseResult", "parse"]
 
 @attrs.frozen
 class ParseResult:
-    """What `parse` found: the tree, the names that its indexes stand for, and what it lacks.
+    """The result of `parse`: the tree, the names of its indexes, and its losses.
 
     If several sources share a NameReader, `names` has all the names read so far.
     """
@@ -55,14 +56,14 @@ class ParseResult:
 
     @property
     def names(self) -> Names:
-        """The tables that the tree's indexes belong to."""
+        """The tables of the tree's indexes."""
         return self._reader.names
 
     def place_of(self, path: Path) -> tuple[str, int, int]:
-        """Return the source, line and column of what a path in the tree leads to.
+        """Return the source, line and column of the part of the tree at `path`.
 
-        It is `program` or `module`; lines and columns count from 1. Messages that have no place of
-        their own have that of what they are in. Needs `parse` with `places`.
+        The source is `program` or `module`; lines and columns count from 1. Messages without a
+        recorded position have that of the message around them. Requires `parse` with `places`.
         """
         node: Any = self.tree
         found = ("program", 1, 1)
@@ -83,19 +84,19 @@ def parse(
     luau: str | Version | None = None,
     places: bool = False,
 ) -> ParseResult:
-    """Read a Luau program, and the module that it requires if there is one.
+    """Read a Luau program, and the module that it requires, if any.
 
     Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. Identifiers get the
-    indexes that they have in `names`, and new ones after those; `ParseResult.names` has them all.
-    A NameReader lets several sources share the new ones.
+    indexes that they have in `names`; others get new indexes after those. `ParseResult.names` has
+    them all. With a NameReader, several sources share the new indexes.
 
     With `luau`, a version such as `0.711` or `today`, the tree has extension fields for what the
-    schema's 57 messages cannot say; lost are only comments and a few names then.
+    schema's 57 messages cannot represent; then only comments and a few names are lost.
 
-    With `places`, `ParseResult.place_of` tells where in the sources a part of the tree begins.
+    With `places`, `ParseResult.place_of` returns the position of a part of the tree.
 
-    Raises ParseError for a source that is not Luau, or is newer than `luau`; ValueError for a
-    version that is not known.
+    Raises ParseError for a source that is not Luau, or is newer than `luau`; ValueError for an
+    unknown version.
     """
     version = None if luau is None else Version.parse(luau)
     reader = NameReader(names, version) if isinstance(names, Names) else names
@@ -118,7 +119,7 @@ def _chunk(
     luau: Version | None,
     places: Places | None,
 ) -> StatBlock:
-    """Read a whole source."""
+    """Return the block of a whole source."""
     reader = Reader(
         *(label, text, names, losses, luau),
         expression=read_expression,

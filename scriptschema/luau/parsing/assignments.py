@@ -1,4 +1,4 @@
-"""What is assigned to, and compound assignments, also those that the schema lacks."""
+"""Targets of assignments, and compound assignments, including those that the schema lacks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
 
 
 def as_lvalue(node: Any) -> m.LValue:
-    """Return a variable or a field as what is assigned to."""
+    """Return a variable or a field as the target of an assignment."""
     return m.LValue(**{_LVALUE[type(node)]: node})
 
 
 def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
-    """What stands from token `start` to here, as what can be assigned to."""
+    """Return the expression from token `start` to here as an assignment target, or fail."""
     if type(node) not in _LVALUE:
         r.fail("a variable or a field, which can be assigned to", start)
     return as_lvalue(node)
 
 
 def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
-    """Read an operator like `+=` and the value behind it."""
+    """Read an operator like `+=` and the value after it."""
     sign = r.index
     op = COMPOUNDS[r.take()]
     value = yield read_expression(r)
@@ -41,12 +41,12 @@ def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
 
 
 def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
-    """`target //= value`, for which the schema has no operator."""
+    """Return statements for `target //= value`, for which the schema has no operator."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative
     if target.which in ("index_name", "index_expr"):
-        # What stands before the last field, and the key, must be evaluated once only.
+        # The expression before the last field, and the key, must be evaluated only once.
         node = target.alternative
         prefix = node.expr
         if prefix.which not in ("local", "global_"):
@@ -70,7 +70,7 @@ def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.
 
 
 def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
-    """Add to `before` a new local variable that holds `value`; return its use."""
+    """Add to `before` a new local variable that holds `value`; return a reference to it."""
     while name in r.identifiers:
         name += "_"
     index = r.names.local(name)

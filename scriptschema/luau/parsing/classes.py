@@ -1,4 +1,4 @@
-"""Classes: as far as syntax, what Luau reads behind the flag DebugLuauUserDefinedClasses."""
+"""Classes: the syntax that Luau accepts with the flag DebugLuauUserDefinedClasses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scriptschema.luau.parsing.type_annotations import read_type
 
 
 def read_class(r: Reader) -> Reading:
-    """A class, with what stands before it."""
+    """Read a class with the keywords before it."""
     start = r.index
     stat = m.StatClass(name=m.Local(name=0))
     r.require(m.Stat, "class_", "a class", start)
@@ -37,7 +37,7 @@ def read_class(r: Reader) -> Reading:
 
 
 def _read_parent(r: Reader) -> Reading:
-    """What a class extends: a name, or a field of one."""
+    """Read what a class extends: a variable, or a field of a variable."""
     name = r.name("of the class that is extended")
     node: Any = r.variable(name)
     owner = name if type(node) is m.ExprGlobal else None

@@ -31,10 +31,10 @@ _BINARY: Final = {text: (left, right, op) for op, (text, left, right) in BINARY.
 _NO_OPERATOR: Final = (0, 0, None)
 
 CALLS: Final = frozenset({"(", "{", "string"})
-"""What the arguments of a call may begin with."""
+"""The kinds of tokens that may begin the arguments of a call."""
 
 SUFFIXES: Final = CALLS | {".", "[", ":"}
-"""What makes more of a name than a variable."""
+"""The kinds of tokens after a name that make it more than a variable."""
 
 _GO_ON: Final = SUFFIXES | _BINARY.keys() | {"::"}
 _GO_ON_AFTER_NAME: Final = SUFFIXES | {"<"}
@@ -60,7 +60,7 @@ def as_prefix(node: Any) -> m.ExprPrefix:
 
 
 def read_expressions(r: Reader) -> Reading:
-    """One expression or more, with commas between."""
+    """Read one or more expressions, separated by commas."""
     values = []
     while True:
         values.append(_read_leaf(r) or (yield read_expression(r)))
@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """An expression of one token that is all of it, if one is here: a shortcut."""
+    """Read an expression that consists of one token, if one is here: a shortcut."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -77,7 +77,7 @@ def _read_leaf(r: Reader) -> m.Expr | None:
 
 
 def _read_constant(r: Reader) -> m.Expr | None:
-    """An operand of one token, if one is here."""
+    """Read an operand of one token, if one is here."""
     kind = r.kind
     if kind == "name":
         return as_expr(r.variable(r.take()))
@@ -97,9 +97,9 @@ def _read_constant(r: Reader) -> m.Expr | None:
 
 
 def read_expression(r: Reader) -> Reading:
-    """Operands and operators, by priority.
+    """Read operands and operators, by priority.
 
-    Parentheses become an ExprGroup only where `render` would not print them anyway.
+    Parentheses become an ExprGroup only if `render` would not print them anyway.
     """
     pending: list[tuple[int, Any, m.Expr | None]] = []
     while True:
@@ -107,7 +107,7 @@ def read_expression(r: Reader) -> Reading:
             pending.append((UNARY_PRIORITY, unary, None))
             r.advance()
         if r.kind == "number":
-            # A minus belongs to the number unless the number is not all that it applies to.
+            # A minus belongs to the number unless it applies to more than the number.
             minus = bool(pending) and pending[-1][1] is m.ExprUnary.Op.Minus
             follows = r.kinds[r.index + 1]
             minus = minus and follows != "^" and not (r.extended and follows == "::")
@@ -137,14 +137,14 @@ def read_expression(r: Reader) -> Reading:
 
 
 def _operation(op: Any, left: m.Expr | None, right: m.Expr) -> m.Expr:
-    """A binary _operation, or a unary one if there is nothing to the left."""
+    """Return a binary operation, or a unary operation if `left` is None."""
     if left is not None:
         return m.Expr(binary=m.ExprBinary(op=op, left=left, right=right))
     return m.Expr(unary=m.ExprUnary(op=op, expr=right))
 
 
 def _read_operand(r: Reader) -> Reading:
-    """An operand of more than one token."""
+    """Read an operand of more than one token."""
     kind = r.kind
     if kind == "(":
         return as_expr((yield read_primary(r)))
@@ -163,7 +163,7 @@ def _read_operand(r: Reader) -> Reading:
 
 
 def _read_cast(r: Reader, operand: m.Expr) -> Reading:
-    """An operand with the `:: type` that is here."""
+    """Read the `:: type` that is here; return the cast of `operand`."""
     if not r.extended:
         r.lose(r.index, "cast", "left out")
     r.advance()
@@ -174,13 +174,13 @@ def _read_cast(r: Reader, operand: m.Expr) -> Reading:
             if needs_parentheses(inner.alternative, CAST_PRIORITY, CAST_PRIORITY):
                 operand = inner
         return m.Expr(cast=m.ExprCast(expr=operand, type=type_))
-    if operand.which in ("call", "varargs"):  # a cast cuts several values down to one
+    if operand.which in ("call", "varargs"):  # a cast truncates several values to one
         return m.Expr(group=m.ExprGroup(expr=operand))
     return operand
 
 
 def read_primary(r: Reader) -> Reading:
-    """A name or a group, and what follows it: fields, calls; as an alternative of Expr."""
+    """Read a name or a group and its fields and calls; return it as an alternative of Expr."""
     opening = r.index
     node: Any
     owner = None  # the name of the global that `node` is
@@ -231,9 +231,9 @@ def read_primary(r: Reader) -> Reading:
 
 
 def _read_arguments(r: Reader, callee: int) -> Reading:
-    """The arguments of a call: a list, a string or a table.
+    """Read the arguments of a call: a list, a string or a table.
 
-    `callee` is the last token of what is called: the list must begin on its line.
+    `callee` is the last token of the called expression: the list must begin on its line.
     """
     if r.kind == "string":
         return [m.Expr(string=m.ExprConstantString(val=r.string()))]
@@ -253,7 +253,7 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
 
 
 def _read_instantiation(r: Reader, function: Any) -> Reading:
-    """What was read so far with the `<<types>>` that are here."""
+    """Read the `<<types>>` that are here; return the instantiation of `function`."""
     what = "types given to a generic function"
     if not r.extended:
         r.lose(r.index, what, "left out")
@@ -335,7 +335,7 @@ def _read_interpolated(r: Reader) -> Reading:
 
 
 def read_attributes(r: Reader) -> Reading:
-    """The attributes of a function; none where the tree has no room for them."""
+    """Read the attributes of a function; return an empty list if the tree cannot have any."""
     found: list[m.ExprAttr] = []
     while r.kind == "@":
         if not r.extended:
@@ -367,7 +367,7 @@ def read_attributes(r: Reader) -> Reading:
 
 
 def _attribute(r: Reader) -> m.ExprAttr:
-    """The attribute whose name is here."""
+    """Read the attribute whose name is here."""
     text = r.name("of an attribute")
     kind = _ATTRIBUTES.get(text, m.ExprAttr.Kind.Unknown)
     name = r.names.field(text) if r.extended and text not in _ATTRIBUTES else None
@@ -375,7 +375,7 @@ def _attribute(r: Reader) -> m.ExprAttr:
 
 
 def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
-    """The arguments of an attribute: literals in parentheses, or one string or table."""
+    """Read the arguments of an attribute: literals in parentheses, or one string or table."""
     if r.kind != "(":
         attribute.args = [(yield _read_literal(r))]
         return
@@ -393,7 +393,7 @@ def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
 
 
 def _read_literal(r: Reader) -> Reading:
-    """A literal: a constant without a minus, or a table of literals."""
+    """Read a literal: a constant without a minus, or a table of literals."""
     index = r.index
     if r.kind == "{":
         r.advance()
@@ -416,10 +416,10 @@ def _read_literal(r: Reader) -> Reading:
 
 
 def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
-    """The number constant here, or another expression with its value if the tree has no room.
+    """Read a number; return a constant, or another expression if the schema has no such constant.
 
-    `negative`: there is a minus before it, which shall become part of the constant; whether it did,
-    is returned too. It does not if there is no such constant: for an integer, and for 0, whose
+    `negative`: there is a minus before it, which should become part of the constant. Also returns
+    whether it did; it does not if there is no such constant: for an integer, and for 0, whose
     negative is another number.
     """
     index = r.index

@@ -26,7 +26,7 @@ from scriptschema.messages import (
 def read_function_body(
     r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
 ) -> Reading:
-    """Generics, parameters, result types, body and `end`; `opening` is the `function`."""
+    """Read generics, parameters, result types, body and `end`; `opening` is the `function`."""
     generic: list[str] = []
     generics: list[Typename] = []
     packs: list[Typename] = []
@@ -93,7 +93,7 @@ def read_function_body(
 
 
 def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
-    """Types for the schema's lists, which go with the names by position: no gaps."""
+    """Return types for the schema's lists, which match the names by position: without gaps."""
     while found and found[-1][1] is None:
         found.pop()
     types = []

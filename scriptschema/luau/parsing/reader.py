@@ -1,7 +1,7 @@
-"""The reader: the token it is at, errors, losses, scopes, and the driver of the parser.
+"""The reader: the current token, errors, losses, scopes, and the driver of the parser.
 
-Reading is recursive descent without recursion: what can nest is a generator that yields the part
-to be read next and is sent what it became, and `Reader.run` keeps the open ones in a list.
+Reading is recursive descent without recursion: a function for something that can nest is a
+generator that yields the reading of each part and is sent its result; `Reader.run` has the stack.
 Depth costs memory, up to `MAX_NESTING`, and never a RecursionError; time is linear.
 """
 
@@ -20,15 +20,15 @@ from scriptschema.messages import ExprGlobal, ExprLocal, Local
 from scriptschema.versions import Version
 
 MAX_NESTING: Final = 200_000
-"""How many readings may wait for another: a bound on memory, far above what Luau compiles."""
+"""The maximum depth of nested readings: a bound on memory, far above what Luau compiles."""
 
 
 @attrs.frozen
 class Loss:
-    """Something of a source that the tree does not say as the source does.
+    """Something in a source that the tree does not represent as it is written.
 
     `source` is `program` or `module`; lines and columns count from 1, columns in characters. `what`
-    names what stands there and `how` says what became of it.
+    names the part of the source and `how` says what happened to it.
     """
 
     source: str
@@ -42,14 +42,14 @@ class Loss:
 
 
 COMMENTS: Final = frozenset({"comment", "directive"})
-"""What losses are called that are no part of a program."""
+"""The values of `Loss.what` for losses that are not part of the program."""
 
 
 class ParseError(ValueError):
     """A source that is not Luau.
 
-    `source` is `program` or `module`; `line` and `column` count from 1. `expected` says what could
-    have stood there, `found` what does.
+    `source` is `program` or `module`; `line` and `column` count from 1. `expected` says what would
+    be valid there, `found` what is there.
     """
 
     def __init__(self, source: str, line: int, column: int, expected: str, found: str) -> None:
@@ -65,17 +65,17 @@ class ParseError(ValueError):
 
 
 Places: TypeAlias = dict[int, tuple[Message, str, int, int]]
-"""By the id of a message: the message, its source, line and column of its first token."""
+"""Maps the id of a message to the message, and the source, line and column of its first token."""
 
 Reading: TypeAlias = Generator[Any, Any, Any]
-"""Reads a part of the source: yields the parts in it that can nest, returns what it became."""
+"""Reads a part of the source: yields the readings of parts that can nest, returns the result."""
 
 
 class Reader:
     """The state of reading one source.
 
-    The grammar is functions of the reader `r`. `expression` and `block` are those of them that what
-    is read in an expression or a block needs in turn: types have `typeof`, functions their bodies.
+    The grammar is functions of the reader `r`. `expression` and `block` are the functions that
+    parts of an expression or a block need in turn: types have `typeof`, functions have bodies.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Reader:
         self.losses = losses
         self.luau = luau
         self.extended = luau is not None
-        """Whether the tree may have extension fields: else what needs one is lost."""
+        """Whether the tree may have extension fields: else parts that need them are lost."""
         self.index = 0
         self.kind = self.kinds[0]
         self.in_scope: dict[str, int] = {}  # by local name: how many of them are in scope
@@ -131,32 +131,32 @@ class Reader:
     # Tokens
 
     def advance(self) -> None:
-        """Go past the token."""
+        """Move to the next token."""
         self.index += 1
         self.kind = self.kinds[self.index]
 
     def take(self) -> str:
-        """Return the text of the token and go past it."""
+        """Return the text of the token and move to the next."""
         text = self.texts[self.index]
         self.index += 1
         self.kind = self.kinds[self.index]
         return text
 
     def skip(self, kind: str) -> bool:
-        """Go past a token of this kind, if it is there; return whether it was."""
+        """Move past a token of this kind, if it is here; return whether it was."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def expect(self, kind: str, purpose: str) -> None:
-        """Go past a token that must be here; `purpose` goes on from its name in the error."""
+        """Move past a token that must be here; `purpose` follows its name in the error."""
         if self.kind != kind:
             self.fail(f"`{kind}` {purpose}")
         self.advance()
 
     def close(self, kind: str, opening: int) -> None:
-        """Go past the token that closes the one at index `opening`."""
+        """Move past the token that closes the token at index `opening`."""
         if self.kind != kind:
             line, column = self.source.position(self.starts[opening])
             text = self.texts[opening]
@@ -164,13 +164,13 @@ class Reader:
         self.advance()
 
     def name(self, purpose: str) -> str:
-        """The name that must be here; `purpose` goes on from "a name" in the error."""
+        """Read the name that must be here; `purpose` follows "a name" in the error."""
         if self.kind != "name":
             self.fail(f"a name {purpose}")
         return self.take()
 
     def fail(self, expected: str, index: int | None = None) -> NoReturn:
-        """Raise the ParseError of what was expected at the token at `index`, or here."""
+        """Raise ParseError: `expected` is missing at the token at `index`, or here."""
         index = self.index if index is None else index
         line, column = self.source.position(self.starts[index])
         text = self.texts[index]
@@ -178,7 +178,7 @@ class Reader:
         if kind == "eof":
             found = "the end of the source"
         elif len(text) == 1 and not text.isprintable():
-            found = f"U+{ord(text):04X}"  # it would not be seen
+            found = f"U+{ord(text):04X}"  # the character itself would be invisible
             if text == "\ufeff":
                 found += ", a byte order mark, which Luau refuses: save the source without it"
         else:
@@ -189,9 +189,9 @@ class Reader:
         raise ParseError(self.label, line, column, expected, found)
 
     def require(self, cls: type[Message], field: str, what: str, index: int) -> None:
-        """Raise ParseError if an extension field is newer than the version that was asked for.
+        """Raise ParseError if an extension field is newer than the requested version.
 
-        `what` is the syntax that the field is for, which stands at the token at `index`.
+        `what` is the syntax that the field represents, at the token at `index`.
         """
         since = cls.ALL_FIELDS[field].since
         if self.luau is not None and since is not None and self.luau < since:
@@ -200,11 +200,11 @@ class Reader:
             raise ParseError(self.label, line, column, f"what Luau {self.luau} has", found)
 
     def lose(self, index: int, what: str, how: str) -> None:
-        """Note that what stands at the token at `index` is not in the tree as it is here."""
+        """Record that the tree does not represent the source at the token at `index`."""
         self.lose_at(self.starts[index], what, how)
 
     def lose_at(self, offset: int, what: str, how: str) -> None:
-        """Note that what stands at this offset is not in the tree as it is here."""
+        """Record that the tree does not represent the source at this offset."""
         line, column = self.source.position(offset)
         self.losses.append(Loss(self.label, line, column, what, how))
 
@@ -228,7 +228,7 @@ class Reader:
         return Local(name=self.names.local(name))
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:
-        """What a name means where it stands as a variable."""
+        """Return the variable that a name refers to here."""
         if self.in_scope.get(name):
             return ExprLocal(var=Local(name=self.names.local(name)))
         return ExprGlobal(name=self.names.global_(name))
@@ -236,7 +236,7 @@ class Reader:
     # The driver
 
     def run(self, reading: Reading) -> Any:
-        """Run a reading and those that it needs."""
+        """Run a reading and those that it yields; return its result."""
         waiting: list[Reading] = []
         begun = [self.index]
         value = None
@@ -260,7 +260,7 @@ class Reader:
                 value = None
 
     def place(self, message: Any, index: int) -> None:
-        """Note that a message begins at the token at `index`, if places are asked for."""
+        """Record that a message begins at the token at `index`, if positions are requested."""
         if self._places is not None and isinstance(message, Message):
             place = (message, self.label, *self.source.position(self.starts[index]))
             self._places.setdefault(id(message), place)
@@ -268,15 +268,15 @@ class Reader:
     # Literals
 
     def string(self) -> str:
-        """The value of the string constant here."""
+        """Read the string constant here; return its value."""
         return self.decode(string_value, self.texts[self.index])
 
     def text(self) -> str:
-        """The value of the piece of an interpolated string here."""
+        """Read the piece of an interpolated string here; return its value."""
         return self.decode(unescape, self.texts[self.index][1:-1])
 
     def decode(self, value: Callable[[str], str], text: str) -> str:
-        """The value of the text of the token, which is passed."""
+        """Return the value of the token's text, and move past the token."""
         try:
             decoded = value(text)
         except ValueError as error:

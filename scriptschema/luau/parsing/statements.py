@@ -38,7 +38,7 @@ _MODULE: Final = re.compile(r"""["']\./module(0|-?[1-9][0-9]{0,9})["']""")
 
 
 def read_block(r: Reader) -> Reading:
-    """Statements up to what ends a block. The scope is the caller's."""
+    """Read statements up to the end of a block; the caller opens and closes the scope."""
     body: list[m.Stat] = []
     while r.kind not in _BLOCK_ENDS:
         start = r.index
@@ -200,7 +200,7 @@ def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool =
 
 
 def _required_module(r: Reader, start: int) -> int | None:
-    """The number in `require("./module0")`, if just that stands from token `start` to here."""
+    """Return the number in `require("./module0")`, if the tokens from `start` to here are that."""
     if (
         r.index - start != 4
         or r.kinds[start : r.index] != ["name", "(", "string", ")"]
@@ -215,7 +215,7 @@ def _required_module(r: Reader, start: int) -> int | None:
 
 
 def _read_bindings(r: Reader, purpose: str) -> Reading:
-    """Names and for each the index of its token and its type or None."""
+    """Read names, and for each the index of its token, and its type or None."""
     names = []
     types = []
     while True:
@@ -261,7 +261,7 @@ def _read_attributed_statement(r: Reader) -> Reading:
 
 
 def _note_const(r: Reader) -> None:
-    """The `const` that is here is lost, or of the version that was asked for."""
+    """Record the `const` that is here as a loss, or check that the requested version has it."""
     if not r.extended:
         r.lose(r.index, "`const`", "`local`")
     r.require(m.StatLocal, "is_const", "`const`", r.index)
@@ -284,7 +284,7 @@ def _read_exported_function(r: Reader, attributes: list[m.ExprAttr]) -> Reading:
 
 
 def _read_exported_variables(r: Reader) -> Reading:
-    """`export local` or `export const`."""
+    """Read `export local` or `export const`."""
     r.require(m.StatLocal, "is_exported", "an exported value", r.index)
     r.advance()
     constant = r.take() == "const"
@@ -296,7 +296,7 @@ def _read_exported_variables(r: Reader) -> Reading:
 
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
-    """`type` is the token."""
+    """Read the type alias or type function that begins with the `type` that is here."""
     start = r.index
     r.advance()
     if r.kind == "function":
@@ -333,7 +333,7 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
 
 
 def _read_other_statement(r: Reader) -> Reading:
-    """A call, an assignment, or one that begins with a name that is not a keyword elsewhere."""
+    """Read a call, an assignment, or a statement that begins with a contextual keyword."""
     start = r.index
     if r.kind == "name":
         text = r.texts[start]
@@ -369,7 +369,7 @@ def _read_other_statement(r: Reader) -> Reading:
 
 
 def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
-    """What reads the statement that begins with a name which is not a keyword elsewhere."""
+    """Return the reader of the statement that begins with a contextual keyword here, or None."""
     words = [text if text in _NEWER else kind for text, kind in _next(r, 4)]
     match words:
         case ["export", "local", *_] | ["export", "const", "name", *_]:
@@ -387,7 +387,7 @@ def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
 
 
 def _next(r: Reader, count: int) -> Iterator[tuple[str, str]]:
-    """The text and the kind of the next tokens."""
+    """Return the text and the kind of the next tokens."""
     span = slice(r.index, r.index + count)
     return zip(r.texts[span], r.kinds[span], strict=True)
 

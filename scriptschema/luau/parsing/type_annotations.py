@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_type(r: Reader) -> Reading:
-    """A type: a union, an intersection or a simple one."""
+    """Read a type: a union, an intersection or a simple type."""
     if r.kind in ("|", "&"):
         return (yield _read_alternatives(r, None))
     first = yield _read_simple_type(r)
@@ -25,7 +25,7 @@ def read_type(r: Reader) -> Reading:
 
 
 def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
-    """What follows the first type of a union or an intersection; None: nothing is read yet."""
+    """Read a union or an intersection after its first type `type_`, None if that is not read."""
     signs: set[str] = set()
     while r.kind in ("|", "&", "?"):
         index = r.index
@@ -47,7 +47,7 @@ def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
 
 
 def _read_simple_type(r: Reader) -> Reading:
-    """A type without `|`, `&` and `?` outside of brackets."""
+    """Read a type without `|`, `&` and `?` outside of brackets."""
     kind = r.kind
     if kind == "name":
         return (yield _read_named_type(r))
@@ -66,7 +66,7 @@ def _read_simple_type(r: Reader) -> Reading:
 
 
 def _read_named_type(r: Reader) -> Reading:
-    """A type that begins with a name."""
+    """Read a type that begins with a name."""
     start = r.index
     text = r.take()
     if text == "typeof":
@@ -111,7 +111,7 @@ def _read_named_type(r: Reader) -> Reading:
 
 
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
-    """Give a type its arguments: types and then generic packs, or as an extension."""
+    """Set a type's arguments: types and then generic packs, or as an extension."""
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:
         pack = argument.pack
@@ -119,7 +119,7 @@ def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeAr
             r.lose(index, "types in parentheses", "given one by one")
             literal.generics += pack.list.types
         elif not r.extended and pack is not None and pack.generic is None:
-            pass  # a variadic type, which is lost already
+            pass  # a variadic type, which is already recorded as lost
         elif rest or (pack is not None and pack.generic is None):
             rest.append(argument)
         elif pack is not None and pack.generic is not None:
@@ -134,7 +134,7 @@ def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeAr
 
 
 def typename(r: Reader, text: str) -> m.Typename:
-    """The index of the token before this one as a type's name."""
+    """Return the Typename for the text of the previous token."""
     if text == "typeof":  # where a type is used, this is a keyword
         r.lose(r.index - 1, "type named `typeof`", "it is named `typeof_`")
         text = "typeof_"
@@ -142,7 +142,7 @@ def typename(r: Reader, text: str) -> m.Typename:
 
 
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
-    """`<T, U...>`: all names, which are in scope now; those of types, those of packs; defaults."""
+    """Read `<T, U...>`, declare the names; return all, those of types, of packs, the defaults."""
     opening = r.index
     r.advance()
     names: list[str] = []
@@ -189,7 +189,7 @@ def shut_generics(r: Reader, names: list[str]) -> None:
 
 
 def read_type_arguments(r: Reader) -> Reading:
-    """`<types, packs>`: what stands for each generic, and the index of its token."""
+    """Read `<types, packs>`: the argument for each generic, and the index of its token."""
     opening = r.index
     r.advance()
     found: list[tuple[int, m.TypeArgument]] = []
@@ -214,14 +214,14 @@ def read_type_arguments(r: Reader) -> Reading:
 
 
 def at_pack(r: Reader) -> bool:
-    """Whether a variadic type `...T` or a generic pack `T...` is here."""
+    """Return whether a variadic type `...T` or a generic pack `T...` is here."""
     if r.kind == "name":
         return r.kinds[r.index + 1] == "..."
     return r.kind == "..."
 
 
 def read_pack(r: Reader) -> Reading:
-    """A variadic type, which the seed's schema does not have, or a generic pack."""
+    """Read a variadic type, which the seed's schema does not have, or a generic pack."""
     if r.kind == "name":
         name = typename(r, r.take())
         r.advance()
@@ -233,7 +233,7 @@ def read_pack(r: Reader) -> Reading:
 
 
 def _read_type_list(r: Reader) -> Reading:
-    """Types up to a `)`; their names, if one has a name; the pack that ends them."""
+    """Read types up to a `)`, their names, if any has a name, and the pack that ends them."""
     types: list[m.Type] = []
     names: list[m.Name] = []
     tail: m.TypePack | None = None
@@ -260,9 +260,9 @@ def _read_type_list(r: Reader) -> Reading:
 
 
 def _read_pack_or_type(r: Reader) -> Reading:
-    """`(types)` or a type that begins with `(`, where both may stand.
+    """Read `(types)` or a type that begins with `(`, if both are possible.
 
-    As types, their tail, and whether these are the former: what ends with the parenthesis.
+    Returns types, their tail, and whether it was `(types)`, which ends with the parenthesis.
     """
     opening = r.index
     r.advance()
@@ -280,7 +280,7 @@ def _read_pack_or_type(r: Reader) -> Reading:
 def _read_rest_of_function(
     r: Reader, args: list[m.Type], names: list[m.Name], tail: m.TypePack | None
 ) -> Reading:
-    """The `->` and the results of a function type whose parameters these are."""
+    """Read the `->` and the results of a function type with these parameters."""
     r.expect("->", "and the result of a function type")
     rets, rettail = yield read_results(r)
     function = m.TypeFunction(args=args, rets=rets)
@@ -292,7 +292,7 @@ def _read_rest_of_function(
 
 
 def read_results(r: Reader) -> Reading:
-    """The result types of a function, and the pack that ends them."""
+    """Read the result types of a function, and the pack that ends them."""
     if at_pack(r):
         index = r.index
         tail = yield read_pack(r)
@@ -308,7 +308,7 @@ def read_results(r: Reader) -> Reading:
 
 
 def _read_function_type(r: Reader) -> Reading:
-    """A function type, or a type in parentheses."""
+    """Read a function type, or a type in parentheses."""
     generic: list[str] = []
     generics: list[m.Typename] = []
     packs: list[m.Typename] = []
@@ -327,7 +327,7 @@ def _read_function_type(r: Reader) -> Reading:
 
 
 def _read_table_type(r: Reader) -> Reading:
-    """A table type: properties and an indexer, or the type of an array's items."""
+    """Read a table type: properties and an indexer, or the type of an array's items."""
     opening = r.index
     r.advance()
     items: list[m.TypeTableItem] = []
