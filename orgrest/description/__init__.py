@@ -1,1 +1,1 @@
-"""OpenAPI descriptions beside requests: what they allow, and whether that was sent and came."""
+"""OpenAPI descriptions: reading them, and checking requests and responses against them."""

@@ -70,7 +70,7 @@ class Findings:
 def of_exchange(
     operation: Operation, path: Mapping[str, str], request: Request, response: Response
 ) -> Findings:
-    """Return the findings about a request and its response; `path` are its path's parameters."""
+    """Return the findings about a request and its response; `path` has its path parameters."""
     found = of_request(operation, path, request)
     _response(operation, request.method, response, found)
     return found
@@ -79,7 +79,7 @@ def of_exchange(
 def of_request(
     operation: Operation, path: Mapping[str, str], request: Request, *, complete: bool = True
 ) -> Findings:
-    """Return the findings about a request alone; its body is not read if it is not `complete`."""
+    """Return the findings about a request; without `complete`, its body's content is ignored."""
     found = Findings()
     found.problems += (f"parameters cannot be checked: {one}" for one in operation.unreadable())
     _parameters(operation, path, request, found)
@@ -148,7 +148,7 @@ def _is_within(name: str, known: set[str]) -> bool:
 
 
 def _judge(one: Parameter, what: str, value: list[Any], found: Findings) -> None:
-    """Note that a parameter is missing, or have it validated."""
+    """Add a problem if a required parameter is missing, else add its value for validation."""
     if not value:
         if one.required and one.where != "cookie":  # it may come from the jar
             found.problems.append(f"{what} is missing")
@@ -240,7 +240,7 @@ def _response(operation: Operation, method: str, response: Response, found: Find
 def _body(
     node: Node, headers: Headers, body: bytes | None, found: Findings, direction: Direction
 ) -> None:
-    """Find the type of a body among those described, and have its content validated."""
+    """Find a body's media type among those described, and add its content for validation."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not found.found(content, what) or not content.object:
@@ -273,7 +273,7 @@ def _body(
 
 
 def _ranges(kind: str) -> Iterator[str]:
-    """Yield what describes a media type, the most exact first."""
+    """Yield the media types and ranges that match `kind`, the most specific first."""
     main, _, sub = kind.partition("/")
     yield kind
     if "+" in sub:
@@ -283,7 +283,7 @@ def _ranges(kind: str) -> Iterator[str]:
 
 
 def _says_nothing(schema: Node) -> bool:
-    """Return whether a schema allows all bytes: none, or that of a file."""
+    """Return whether a schema allows any bytes: it is empty, or describes a file."""
     given = schema.object
     if not given:
         return schema.value is not False
@@ -292,7 +292,7 @@ def _says_nothing(schema: Node) -> bool:
 
 
 def _content(body: bytes, given: str, kind: str, media: Node, schema: Node) -> Any:
-    """Return what a body holds. Raises WrongError, UnreadError."""
+    """Return the content of a body as a value. Raises WrongError, UnreadError."""
     if is_json(kind):
         try:
             return json.loads(body)

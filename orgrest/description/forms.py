@@ -1,4 +1,4 @@
-"""The bodies of forms as values: fields by their schema, in the encoding that a description gives.
+"""Parses the bodies of forms into values, by the schema and encoding of each field.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.14 and 4.8.15 (encoding); RFC 7578.
 """

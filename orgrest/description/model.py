@@ -1,6 +1,6 @@
-"""An OpenAPI description 3.0, 3.1 or 3.2: its operations, and which of them a request is.
+"""An OpenAPI description 3.0, 3.1 or 3.2: its operations, and how requests match them.
 
-A description is untrusted: nothing is read but files beside it (`nodes`), and matching takes time
+A description is untrusted: it can only refer to files near it (`nodes`), and matching takes time
 linear in a URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.description.nodes import Read
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-"""The operations of a path, as its fields name them."""
+"""The methods of operations, as the fields of a Path Item Object name them."""
 _MOST_OPERATIONS = 20_000
 _LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
@@ -36,7 +36,7 @@ _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simpl
 
 @attrs.frozen(eq=False)
 class Parameter:
-    """A parameter: its name, where it is (`path`, `query` ...), and how its value is written.
+    """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
     `schema` is that of its value, which is written in a `style`; with a `media` type, as a text of
     that type, described by the object `content`.
@@ -55,7 +55,7 @@ class Parameter:
 
     @classmethod
     def of(cls, node: Node, name: str, where: str) -> Parameter:
-        """Return the parameter that an object describes, or the header of a response."""
+        """Return the parameter, or the header of a response, that an object describes."""
         given = node.object
         style = str(given.get("style") or _STYLES.get(where, "form"))
         content = node.child("content")
@@ -94,7 +94,7 @@ class Operation:
         return self.node.first_line("summary", "description")
 
     def parameters(self) -> list[Parameter]:
-        """Return its parameters, its own and those of its path."""
+        """Return the operation's parameters, which override those of its path."""
         found: dict[tuple[str, str], Parameter] = {}
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for _, node in listed.children() if listed.is_list else ():
@@ -105,7 +105,7 @@ class Operation:
         return list(found.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield why a parameter, or all of them, cannot be read."""
+        """Yield the reasons why a parameter, or all of them, cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(one for _, one in listed.children())):
                 if node.why:
@@ -113,7 +113,7 @@ class Operation:
 
     @property
     def body(self) -> Node:
-        """The object of its request's body; without a value, if it has none."""
+        """The Request Body Object; a node without a value if there is none."""
         return self.node.child("requestBody")
 
     def response(self, status: int) -> Node | None:
@@ -160,7 +160,7 @@ class Description:
         return cls(Documents(value, name, path, read, **limits), name, version[:3])
 
     def at(self, pointer: str) -> Node:
-        """Return what a JSON pointer leads to."""
+        """Return the node at a JSON pointer."""
         return self.documents.at(pointer)
 
     @cached_property
@@ -182,11 +182,11 @@ class Description:
         return tuple(found)
 
     unreadable: list[str] = attrs.field(factory=list, init=False, repr=False)
-    """Why paths could not be read, once `operations` are known."""
+    """The reasons why paths could not be read; complete once `operations` was computed."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """The URLs of its servers and its operations', with the defaults of their variables."""
+        """The URLs of all servers, with the defaults of their variables."""
         found: dict[str, None] = {}
         for node in self._with_servers():
             for _, one in node.child("servers").children():
@@ -204,7 +204,7 @@ class Description:
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
-        """The paths of its servers, the longest first, and the empty one."""
+        """The paths of its servers, the longest first, and the empty path."""
         found = {""}
         for url in self.servers:
             try:
@@ -268,7 +268,7 @@ def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
 
 
 def matched(template: str, path: str) -> dict[str, str] | None:
-    """Return the parameters of a path by a template such as `/users/{id}`; None if it is another.
+    """Match a path with a template such as `/users/{id}`; return its parameters, None for no match.
 
     A parameter is never empty and holds no slash; it stays as it is in the path.
     """

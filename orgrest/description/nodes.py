@@ -1,8 +1,8 @@
-"""Values of a description, each with its place: references lead from one to another, and to files.
+"""The values of a description, each with its location, and the references between them.
 
-A reference is followed to files beside the description alone: those with a name of JSON or YAML,
-at a relative path, that may be read. Their number, their size, and the length of a chain of
-references are limited. Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
+A reference may lead to other files, but only to JSON or YAML files at a relative path that may be
+read. Their number, their size, and the length of a chain of references are limited. Source: the
+OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Documents:
 
 @attrs.frozen(eq=False)
 class Node:
-    """A value, and where it is: in a file of `documents`, at a pointer (RFC 6901, in a fragment).
+    """A value and its location: a file of `documents` and a pointer (RFC 6901, in a fragment).
 
     The value is None if there is nothing; `why` then has the reason, if one is known.
     """
@@ -166,7 +166,7 @@ class Node:
 
     @property
     def place(self) -> tuple[Path | None, str]:
-        """Where it is, which no other value has."""
+        """The location, which identifies the value."""
         return self.file, self.pointer
 
     @property
@@ -176,12 +176,12 @@ class Node:
 
     @property
     def reference(self) -> str | None:
-        """The reference that it is, if it is one."""
+        """The target of the reference, if this is a reference."""
         found = self.object.get("$ref")
         return found if isinstance(found, str) else None
 
     def plain_child(self, step: str) -> Node:
-        """Return a part, which may be a reference; its value is None if there is no such part."""
+        """Return a part, which may be a reference; the value of a missing part is None."""
         value = None
         if isinstance(self.value, Mapping):
             value = self.value.get(step)

@@ -78,7 +78,7 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a schema and all that it refers to; None if that is too much."""
+        """Return a schema and all schemas that it refers to, by name; None if too large."""
         found: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
@@ -88,7 +88,7 @@ class Schemas:
             if one in self._waiting:
                 self._known[one] = self._translated(*self._waiting.pop(one))
             definition = self._known.get(one)
-            if definition is None:  # it leads nowhere
+            if definition is None:  # an unresolved reference
                 found[one] = {}
                 continue
             found[one] = definition.schema
@@ -178,7 +178,7 @@ class _Translation:
         )
 
     def _without_hidden(self, node: Node, hidden: frozenset[str], found: dict[str, Any]) -> None:
-        """Do not require what the other direction alone has; a response must not have it at all."""
+        """Drop requirements of `hidden` properties, and forbid these in a response."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
             found["required"] = [name for name in required if name not in hidden]
@@ -196,5 +196,5 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
             if flag and limit in schema:
                 schema[exclusive] = schema.pop(limit)
     if schema.pop("nullable", False) is True and isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]  # an enumeration may forbid that all the same
+        schema["type"] = [schema["type"], "null"]  # an enumeration may still forbid null
     return schema

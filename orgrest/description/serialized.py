@@ -89,9 +89,9 @@ def as_text(text: str, media: str, schema: Node) -> Any:
 
 
 def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> Found | None:
-    """Return the value of a parameter in a query, None if it is not there.
+    """Return the value of a parameter in a query, None if it is missing.
 
-    Parameters called as one of the `others` are not part of an object that is spread over many.
+    Pairs with the name of one of the `others` are not properties of an object in separate pairs.
     Raises WrongError, UnreadError.
     """
     name, schema, style = parameter.name, parameter.schema, parameter.style

@@ -186,8 +186,8 @@ def text_of(body: bytes, headers: Headers) -> str:
 def reads_status(code: str) -> bool:
     """Return whether JavaScript of any dialect reads the status of a response.
 
-    That of JetBrains and httpyac (`response.status`, `response.statusCode`) and of Postman
+    It knows JetBrains' and httpyac's (`response.status`, `response.statusCode`) and Postman's
     (`pm.response.code`, `to.have.status`, `to.be.notFound`, `responseCode`); `response.body.status`
-    is not it.
+    does not count.
     """
     return _STATUS.search(code) is not None

@@ -1,4 +1,4 @@
-"""A variable's value as a script made it."""
+"""The value of a variable that a script set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import attrs
 
 @attrs.frozen
 class ScriptValue:
-    """A variable's value as a script made it.
+    """A variable's value as a script set it.
 
-    `text` is what is sent of it, None if it has no text, as a function. `json` is it as JSON.
-    `number` is the one by which the engine has the value itself, None if it does not.
+    `text` is the text to send, None if it has no text, such as a function. `json` is the value as
+    JSON. `number` identifies the value that the engine keeps, None if it does not keep it.
     """
 
     text: str | None

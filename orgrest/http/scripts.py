@@ -27,7 +27,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""How much of that time each waiting of a script counts, in seconds: there is an end to them."""
+"""The seconds of that time that each wait of a script costs, which limits their number."""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that the validation of a value may take, in seconds."""
 
@@ -48,8 +48,8 @@ class ScriptInput:
     `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
     script can change both. `environment` and `file` (the document's own variables) are read-only.
     `responses` are those of other requests, by the name that httpyac gives them. `iteration` counts
-    the passes of a loop, and `elements` are those of lists in this one. `seed` makes what is random
-    repeatable. `name` is the request's.
+    the passes of a loop, and `elements` are the list elements of this pass. `seed` makes random
+    values repeatable. `name` is the request's.
     """
 
     variables: Mapping[str, Any] = attrs.field(factory=dict)
@@ -150,7 +150,7 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Return the answer to a job; where the script waits, do what it waits for."""
+        """Return the answer to a job, after performing each wait and request of the script."""
         if find_spec("quickjs") is None:
             raise ScriptError(
                 "JavaScript is run by QuickJS, which is not installed: "
@@ -194,7 +194,7 @@ class Engine:
         return [(path, message) for path, message in answer["found"]]
 
     def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with values by schemas of a description, as `description` has them.
+        """Return the errors of values by a description's schemas; `description` prepares the job.
 
         Raises ScriptError if this takes too long.
         """
@@ -262,7 +262,7 @@ def _job(
 
 
 def _came(came: Response | str) -> dict[str, Any]:
-    """Return what came of a script's request, as JSON."""
+    """Return the result of a script's request as JSON."""
     if isinstance(came, str):
         return {"error": came, "response": None}
     return {"error": None, "response": _response(came, raw=False)}
@@ -283,7 +283,7 @@ def _response(response: Response, *, raw: bool) -> dict[str, Any]:
 
 
 def media_type(value: str) -> tuple[str, str]:
-    """Return the media type in lower case and the charset (UTF-8 where none) of a Content-Type."""
+    """Return the media type of a Content-Type, in lower case, and its charset (default UTF-8)."""
     from email.message import Message
 
     message = Message()

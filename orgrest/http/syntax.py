@@ -305,7 +305,7 @@ class Definitions:
     def __init__(self) -> None:
         self.all: list[Definition] = []
         self.scripts: list[Script] = []  # of all requests: captures are indexed by name
-        self.set_by_scripts: frozenset[str] | None = None  # what these set, once somebody asks
+        self.set_by_scripts: frozenset[str] | None = None  # names, on first use
         self.lengths: set[int] = set()
         self._by_name: dict[str, list[Definition]] = {}
 
@@ -336,8 +336,8 @@ class Document:
     """A parsed block or request file.
 
     `problems` are those that belong to no request: a `<<` that never ends, no request at all.
-    `notices` warn of skipped lines that look like more than comments. `scripts` are those outside
-    of requests, and `{{+`: they run for each of the requests, or once.
+    `notices` warn of skipped lines that look like more than comments. `scripts` are the scripts
+    outside of requests, and `{{+`: they run for each request, or once.
     """
 
     source: Source = attrs.field(eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Comparing values with expected ones, which are texts and converted to the value's type."""
+"""Compares values with expected texts, which are converted to the value's type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CODES = re.compile(r"[1-5][xX]{2}")
 
 
 def number(value: Any) -> float | None:
-    """Return a value as a number; of a text, the number it begins with, or None."""
+    """Return a value as a number; for a text, the number that it begins with, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     match = _NUMBER.match(value) if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""How OAuth 2.0 tokens are got: the messages of each grant, in order, without input or output.
+"""Obtains OAuth 2.0 tokens: the messages of each grant, in order, without input or output.
 
 A flow is a generator: it yields requests to send, pauses, and pages to show to the user, and is
 sent the result of each. `tokens` performs it. Sources: RFC 6749 (grants, refresh tokens), RFC 7636
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LONGEST_LOGIN = 300.0
-"""How many seconds a person has to come back from a page where they sign in."""
+"""The seconds in which the user has to come back from the page where they sign in."""
 PATIENCE = 600.0
-"""The longest time that a person has to confirm the code of a device, in seconds."""
+"""The maximum time that the user has to confirm the code of a device, in seconds."""
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LARGEST = 2**20
-"""The size in bytes of an answer that may hold a token."""
+"""The maximum size of a response that may hold a token, in bytes."""
 _LEAST_INTERVAL = 0.2
 _MOST_INTERVAL = 60.0
 _SLOWER = 5.0  # seconds more after each slow_down: RFC 8628, section 3.5
 _OTHER_TYPES = frozenset({"dpop", "mac", "pop"})
-"""Types of tokens that are no use without a proof, which nothing here can make."""
+"""Types of tokens that require a proof of possession, which orgrest does not support."""
 
 
 @attrs.frozen
@@ -72,9 +72,9 @@ class Message:
 
 @attrs.frozen
 class Visit:
-    """A step of a flow: the person signs in on a page, which leads back to a loopback address.
+    """A step of a flow: the user signs in on a page, which redirects to a loopback address.
 
-    The answer is that address and the parameters that came to it, the first `is_answer` accepts.
+    The answer is that address and the first parameters sent to it that `is_answer` accepts.
     """
 
     grant: Grant
@@ -82,7 +82,7 @@ class Visit:
     challenge: str
 
     def url(self, redirect: str) -> str:
-        """Return the page to open; `redirect` is where it leads back to (RFC 6749, 4.1.1)."""
+        """Return the URL of the page to open, which redirects to `redirect` (RFC 6749, 4.1.1)."""
         grant = self.grant
         given = {
             "response_type": "code",
@@ -135,7 +135,7 @@ def refresh(grant: Grant, token: str) -> Flow:
 
 
 def _with_code(grant: Grant) -> Flow:
-    """Let a person sign in in a browser, and exchange the code that comes back (RFC 6749, 4.1)."""
+    """Let the user sign in in a browser, and exchange the resulting code (RFC 6749, 4.1)."""
     from base64 import urlsafe_b64encode
     from hashlib import sha256
     from secrets import token_urlsafe
@@ -159,7 +159,7 @@ def _with_code(grant: Grant) -> Flow:
 
 
 def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
-    """Raise OrgrestError for an answer of another server than was asked (RFC 9207)."""
+    """Raise OrgrestError for an answer from a server that was not asked (RFC 9207)."""
     issuer = answer.get("iss")
     if grant.issuer:
         if issuer == grant.issuer:
@@ -176,7 +176,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
 
 
 def _of_device(grant: Grant) -> Flow:
-    """Let the person confirm in a browser, and poll until that is done (RFC 8628)."""
+    """Let the user confirm in a browser, and poll until that is done (RFC 8628)."""
     began = yield Pause(0)
     response = yield _post(grant, grant.device_url, {"scope": grant.scope}, grant.more_to_sign_in)
     device = _read(response)
@@ -223,7 +223,7 @@ def _post(
     *,
     hidden: tuple[str, ...] = (),
 ) -> Request:
-    """Return a request of the client, which shows who it is (RFC 6749, section 2.3)."""
+    """Return a request that authenticates the client (RFC 6749, section 2.3)."""
     headers = [
         ("Content-Type", "application/x-www-form-urlencoded"),
         ("Accept", "application/json"),
@@ -271,7 +271,7 @@ def _issued(grant: Grant, response: Response) -> Token:
 
 
 def secrets_in(response: Response) -> frozenset[str]:
-    """Return what must not be shown of a response to a request of a flow."""
+    """Return the values that must not be shown in a response to a request of a flow."""
     every = _read(response).items()
     return frozenset(
         value
@@ -281,7 +281,7 @@ def secrets_in(response: Response) -> frozenset[str]:
 
 
 def parameters_in(query: str) -> dict[str, str] | None:
-    """Return the parameters of a redirect; None if one comes twice (RFC 6749, section 3.1)."""
+    """Return the parameters of a redirect; None if one is repeated (RFC 6749, section 3.1)."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:

@@ -3,7 +3,7 @@ r"""`Authorization: NTLM USER PASSWORD` and `Negotiate ...`: answers a server's 
 The user may be `DOMAIN\user`, or `DOMAIN\\{{user}}`, since `\{{` begins no variable. The handshake
 is [MS-NTHT]'s: an announcement, the server's challenge and the answer to it (NTLMv2) go over one
 connection, which belongs to the user from then on. Under `Negotiate` (RFC 4559) the same messages
-are sent: Kerberos is not spoken here. pyspnego computes them (extra `ntlm`), in Python on all
+are sent: Kerberos is not supported. pyspnego computes them (extra `ntlm`), in Python on all
 systems: Windows' own credentials are not used.
 """
 
@@ -117,7 +117,7 @@ class _Handshake:
     def answer(self, challenge: str) -> str:
         try:
             return self._value(self._context.step(b64decode(challenge)))
-        except Exception as error:  # a server's bytes; pyspnego says nowhere what it raises
+        except Exception as error:  # a server's bytes; pyspnego does not document its exceptions
             raise TransportError(f"the server's {self._scheme} challenge is damaged") from error
 
     def _value(self, message: bytes | None) -> str:
@@ -125,7 +125,7 @@ class _Handshake:
 
 
 def _challenge(response: Response, scheme: str) -> str | None:
-    """Return what a server says with a scheme: "" if it only offers that, None if it does not."""
+    """Return a server's token for a scheme: "" if it only offers the scheme, else None."""
     for value in find_headers(response.headers, "WWW-Authenticate"):
         for found in _CHALLENGE.finditer(value):
             if found[1].lower() == scheme.lower():

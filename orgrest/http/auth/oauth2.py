@@ -7,7 +7,7 @@ httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with va
 token for it.
 
 The implicit and the hybrid flow, in which tokens pass through the browser, are errors: RFC 9700,
-section 2.1.2, has the authorization code in their place.
+section 2.1.2, recommends the authorization code instead.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class Grant:
 
     @property
     def is_login(self) -> bool:
-        """Whether a person signs in: the token is theirs, and not the document's."""
+        """Whether the user signs in: the token then belongs to the user, not to the document."""
         return self.flow in (CODE, DEVICE_CODE) and not self.refresh
 
     @property
     def page(self) -> str:
-        """Where the person signs in, or the device asks for a code."""
+        """The URL where the user signs in, or the device requests a code."""
         return self.auth_url if self.flow == CODE else self.device_url
 
 
@@ -219,7 +219,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
 
 
 def _more(given: object, expand: Callable[[str], str], other: str) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' further parameters, each a text, a list, or an object with its use.
+    """Return JetBrains' additional parameters, each a text, a list, or an object with its use.
 
     Those with the `other` use are left out.
     """
@@ -273,7 +273,7 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
 def check_login(grant: Grant) -> None:
     """Raise OrgrestError unless a login is by TLS, or on this machine, and leads back to it.
 
-    Its addresses are known for certain only once it is to begin.
+    Call this when the login begins: only then are its URLs known for certain.
     """
     for name, url in (("page", grant.page), ("token endpoint", grant.token_url)):
         if not is_page(url):
@@ -314,7 +314,7 @@ def is_loopback(url: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Return the scheme, host and port of a URL, for people; "" if it has none."""
+    """Return the scheme, host and port of a URL, for messages; "" without a host."""
     try:
         parsed = urlsplit(url)
         port = parsed.port

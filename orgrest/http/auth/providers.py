@@ -29,7 +29,7 @@ _LARGEST = 2**20
 
 
 def is_provided(value: Mapping[str, Any]) -> bool:
-    """Return whether an object in an environment names a provider of its value."""
+    """Return whether an object in an environment names a provider for its value."""
     provider = value.get("provider")
     known = isinstance(provider, str) and provider.lower() in PROVIDERS
     return known or (provider is not None and "secretName" in value)

@@ -68,7 +68,7 @@ class BodyReader:
         return _text_body(texts, span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Take a line that is an assertion, or looks like one, which is a problem."""
+        """Read a line that is an assertion, or looks like one, which is a problem."""
         text, start = line.dedented(self.indent)
         found = assertion_in(text, start, line.end)
         if found is None:

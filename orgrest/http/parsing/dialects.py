@@ -72,7 +72,7 @@ def read(
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
-    """Return whether a text is in restclient's language, by its syntax or what is around it."""
+    """Return whether a text is in restclient's language, by its syntax or the text around it."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     found = is_restclient(text)
@@ -103,7 +103,7 @@ def read_part(
 ) -> Document:
     """Parse a part of a request file; `known` are the definitions of all of it.
 
-    That a part has no request is no problem.
+    A part without a request is not an error.
     """
     from orgrest.http.parsing import request_file, restclient
 

@@ -21,7 +21,7 @@ BLANKS = " \t\r"
 
 @attrs.frozen
 class Line:
-    """A line of the source: its text without trailing blanks, and where it starts."""
+    """A line of the source: its text without trailing blanks, and its start offset."""
 
     text: str
     start: int
@@ -54,7 +54,7 @@ class Lines:
     """
 
     def __init__(self, text: str, part: Span | None = None) -> None:
-        """Take the lines of a text, or of a `part` of it."""
+        """Split a text, or a `part` of it, into lines."""
         self.all: list[Line] = []
         start, end = (0, len(text)) if part is None else (part.start, part.end)
         for raw in text[start:end].split("\n"):  # only LF ends a line

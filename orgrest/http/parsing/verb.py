@@ -79,7 +79,7 @@ class _Reader:
         )
 
     def _target(self, text: str, start: int) -> Template:
-        """Take the URL, which continues in the next line after a backslash."""
+        """Read the URL, which continues in the next line after a backslash."""
         lines = self._lines
         lines.at += 1
         pieces: list[tuple[str, int]] = []
@@ -96,7 +96,7 @@ class _Reader:
             lines.at += 1
 
     def _headers(self) -> tuple[HeaderLine, ...]:
-        """Take the lines up to an empty one."""
+        """Read the lines up to an empty line."""
         lines = self._lines
         found: list[HeaderLine] = []
         while lines.left and lines.next.text:
@@ -114,7 +114,7 @@ class _Reader:
         return tuple(found)
 
     def _body(self) -> Body | None:
-        """Take the rest unchanged, without the lines that begin and end source blocks."""
+        """Read the rest unchanged, without the lines that begin and end source blocks."""
         lines = self._lines
         lines.at += 1
         left = lines.all[lines.at :]
@@ -130,7 +130,7 @@ class _Reader:
         return Body(joined(pieces), None, (), span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Take a line that is an assertion, or looks like one, which is a problem."""
+        """Read a line that is an assertion, or looks like one, which is a problem."""
         start = line.start + line.indent
         found = assertion_in(line.text.lstrip(" \t"), start, line.end)
         if isinstance(found, str):

@@ -1,8 +1,8 @@
-"""What may leave the sandbox: the shape of each kind of answer, checked before anything reads it.
+"""The shapes of answers from the sandbox, which are checked before anything reads an answer.
 
-A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so what comes out is any
-JSON. Whoever reads an answer can rely on its shape: texts without lone surrogates, finite numbers,
-values that are not nested too deep to be written again.
+A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be any
+JSON. After the check, readers can rely on its shape: texts without lone surrogates, finite numbers,
+values that are not nested too deep to be encoded again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Shape: TypeAlias = Callable[[Any], bool]
 """Returns whether a value has this shape."""
 
 MAX_DEPTH: Final = 200
-"""How deep a value may be nested."""
+"""The maximum nesting depth of a value."""
 _BASE64: Final = re.compile("[A-Za-z0-9+/]*={0,2}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -47,7 +47,7 @@ def nothing(value: Any) -> bool:
 
 
 def data(value: Any) -> bool:
-    """Return whether this is JSON that can be written again."""
+    """Return whether this is JSON that can be encoded again."""
     left = [(value, MAX_DEPTH)]
     while left:
         inner, depth = left.pop()
@@ -67,7 +67,7 @@ def data(value: Any) -> bool:
 
 
 def either(*shapes: Shape) -> Shape:
-    """Return the shape of what has one of these shapes."""
+    """Return the shape of values that have one of these shapes."""
     return lambda value: any(shape(value) for shape in shapes)
 
 

@@ -1,4 +1,4 @@
-"""A process that works for a run; apart from `children`, so that a run without one loads less."""
+"""A child process of a run; separate from `children`, so that runs without one load less."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""JavaScript in QuickJS, in the sandbox's process: the contexts, and all that their host does.
+"""JavaScript in QuickJS, in the sandbox's process: the contexts and their host functions.
 
 A script of JetBrains' or Postman's gets a fresh context. Those of httpyac's, and expressions, share
-one, since what scripts export may be functions. The functions here are all that scripts can call of
-Python: digests, conversions, paths, random bytes, and the files of the folder `javascript`.
+one, since scripts may export functions. Scripts can call no Python but the functions here: digests,
+conversions, paths, random bytes, and the files of the folder `javascript`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STACK = 2**19
 _MOST_RANDOM = 2**16
 DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 
-# An escaped surrogate in what JSON.stringify makes is half of a character.
+# An escaped surrogate in the output of JSON.stringify is half of a character.
 _LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
 _CHANGED = {"message": "it changed JavaScript itself: its results cannot be read", "line": None}
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
@@ -38,7 +38,7 @@ class Engine:
     """The contexts of one process; `work` does a job."""
 
     def __init__(self) -> None:
-        """Read the files that scripts may load, while that is possible."""
+        """Read the files that scripts may load, in advance."""
         self._sources = {one.stem: one.read_text("utf-8") for one in _FOLDER.glob("*.js")}
         self._shared: Any = None
         self._random: random.Random = random.SystemRandom()
@@ -122,9 +122,9 @@ class Engine:
 
 
 def _settled(context: Any) -> str | float | None:
-    """Run what is pending; return how long the script waits then, None if it is done.
+    """Run pending jobs; return how long the script then waits (ms), None if it is done.
 
-    A text is the request whose answer it waits for.
+    A text is the request for whose response it waits.
     """
     while context.execute_pending_job():
         pass
@@ -186,7 +186,7 @@ def _convert(what: str, text: str) -> str:
 def _encode(text: str, encoding: str) -> str:
     """Return the bytes of a text in one of Node's encodings, as numbers.
 
-    Like Node, this takes of hexadecimal digits and Base64 as much as it can.
+    Like Node, this decodes the valid part of hexadecimal digits and Base64.
     """
     if encoding == "hex":
         digits = re.match("(?:[0-9A-Fa-f]{2})*", text)

@@ -57,8 +57,8 @@ class Sandbox:
         """Return the answer to a job, a line of JSON; it has this `shape`.
 
         `what` names the job in errors, which are raised if it takes more CPU time than `timeout`,
-        too much memory, returns too much, or what has another shape. In these cases, and when
-        interrupted, the process is killed.
+        too much memory, returns too much, or an answer of another shape. In these cases, and
+        when interrupted, the process is killed.
         """
         with self._lock:
             try:

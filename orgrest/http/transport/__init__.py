@@ -13,8 +13,8 @@ sent on at all. A redirect loop is an error.
 
 Every failure is a `TransportError` in plain words, with the request's position.
 
-`client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), what
-`wire` makes of a request, within `limits`; `reading` reads the response, `cookies` keeps its
+`client` sends a request in the form that `wire` gives it, over the connections of `pools` (proxies,
+TLS) and `connections` (exactness), within `limits`; `reading` reads the response, `cookies` keeps
 cookies. A redirect needs `redirects`, a stream `events` or `websocket`, a failure `errors`. Only
 `client`, and what it imports, needs urllib3: a dry run does not.
 """

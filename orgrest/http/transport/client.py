@@ -61,7 +61,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Hop:
     """A request with the header lines that were sent, at `started` (Unix time), and its response.
 
-    It is the `number`-th that its run sent; `response` is None where none came.
+    `number` is its position among the requests of the run; `response` is None if it did not arrive.
     """
 
     request: Request
@@ -98,10 +98,10 @@ class Client:
 
     `ca` is a file or folder of PEM certificates that replaces the system's (certifi's if the system
     has none); `insecure` disables verification. `limit` is the number of bytes of a decoded body
-    that are kept, `budget` is what all requests together may do. Raises `OrgrestError` if `ca`
-    cannot be read. With `allow_private`, redirects of public servers to private addresses are
-    followed. `proxy` is the URL of the one to send through, else that of the environment is.
-    `warnings` must be shown to the user.
+    that are kept, `budget` limits all requests together. Raises `OrgrestError` if `ca` cannot be
+    read. With `allow_private`, redirects of public servers to private addresses are followed.
+    `proxy` is the URL of the proxy to use, by default the environment's. `warnings` must be shown
+    to the user.
     """
 
     def __init__(
@@ -168,10 +168,9 @@ class Client:
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
         exceeds the time that the budget has left. A stream (a WebSocket, server-sent events) is
         read for that time or for a number of `messages`, each of which is passed to `on_message` as
-        it arrives. What goes over the wire is added to `hops` (redirects, challenges and the last
-        request, in order), numbered by `numbers`, which the requests of a run share. `proxy` is one
-        for this request. Raises `TransportError`, which is a `BrokenOffError` if the budget is
-        spent.
+        it arrives. Each exchange is added to `hops` (redirects, challenges and the last request, in
+        order), numbered by `numbers`, which the requests of a run share. `proxy` is used for this
+        request only. Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
         """
         try:
             limits = self._limits.within(timeout, connect_timeout, self.budget.left())
@@ -229,7 +228,8 @@ class Client:
         redirects: list[Redirect] = []
         warnings: list[str] = []
         while True:
-            pools = self._public if sending.limits.public else self._pools  # no pooled private one
+            # A connection in `_pools` may lead to a private address.
+            pools = self._public if sending.limits.public else self._pools
             if request.credentials is None:
                 response = self._exchange(request, url, sending, pools)
             else:

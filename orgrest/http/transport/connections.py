@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CANCELLED = "cancelled"
 
-# As RFC 4514 has them.
+# The short names of RFC 4514.
 _SHORT = {
     "commonName": "CN",
     "countryName": "C",
@@ -89,7 +89,7 @@ class _Exact:
         exchange.opened, self._opened = self._opened, Opening()
         opened = exchange.opened
         if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
-            # It has been connected just now; for TLS, urllib3's pool has done so before.
+            # It was connected just now; for TLS, urllib3's pool connected it earlier.
             exchange.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
 
@@ -148,13 +148,13 @@ def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
 
 
 class Sockets:
-    """The open sockets of a client, so that another thread can shut them down."""
+    """The open sockets of a client, which another thread can shut down."""
 
     def __init__(self) -> None:
         self._open: WeakSet[Any] = WeakSet()
         self._lock = threading.Lock()
         self.thread: Any = threading.local()
-        """Of each thread: its `exchange`, and while it connects, handles and how long that took."""
+        """Per thread: its `exchange`; while it connects, handles and the time that took."""
         self.aborted = False
 
     def add(self, sock: Any) -> None:

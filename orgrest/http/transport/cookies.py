@@ -53,7 +53,7 @@ class Cookies:
 
     def header(self, url: Url) -> str | None:
         """Return the Cookie header's value for a request for `url`, or None."""
-        jar = self._jar  # which another thread may forget meanwhile
+        jar = self._jar  # which another thread may remove meanwhile
         if jar is None:
             return None
         from urllib.request import Request as CookieRequest
@@ -89,7 +89,7 @@ class Cookies:
         return (cookie for cookie in known if not cookie.is_expired())
 
     def clear(self) -> None:
-        """Forget all cookies."""
+        """Remove all cookies."""
         with self._lock:
             self._jar = None
 

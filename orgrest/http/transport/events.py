@@ -1,8 +1,8 @@
-"""Server-sent events (the HTML standard, section 9.2), and who listens to a stream of messages.
+"""Server-sent events (the HTML standard, section 9.2), and the listener of a message stream.
 
 A stream is read until the server ends it, a limit of time or number is reached, or the body has its
-maximum size; the messages received are the response's body. Events are what a server answers to a
-request that accepts `text/event-stream`.
+maximum size; the messages received are the response's body. A server answers with events if the
+request accepts `text/event-stream`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Listener:
     count: int = 0
 
     def receive(self, text: bytes) -> None:
-        """Take a message."""
+        """Count, keep and pass on a message."""
         self.count += 1
         if self.on_message is not None:
             self.on_message(text[:10_000].decode("utf-8", "backslashreplace"))
@@ -45,7 +45,7 @@ class Listener:
         return self.count >= self.most or len(self.body) > self.limit
 
     def why(self) -> str | None:
-        """Say that a stream was closed early because of the number of messages, if so."""
+        """Return a note if a stream was closed early because of the number of messages."""
         if self.count < self.most:
             return None
         return f"not listened to any longer after {self.most} messages (# @messages N)"

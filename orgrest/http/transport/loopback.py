@@ -2,7 +2,7 @@
 
 Any page that the user has open can call such an address: only a GET of the redirect's own path, to
 its own host, with the parameters of an answer counts, and of those the first. Others are refused
-and change nothing. The page that is shown says nothing of what came.
+and change nothing. The page that is shown reveals nothing about the parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DEFAULT = "http://127.0.0.1/callback"
 _PAUSE = 0.1
 _SILENCE = 10.0
-"""How many seconds a connection may say nothing."""
+"""The number of seconds that a connection may be silent."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -101,7 +101,7 @@ class Loopback:
         self.close()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         for one in self._servers:
             one.server_close()
 
@@ -139,7 +139,7 @@ class Loopback:
         return _Reply(200, "Back to orgrest", text, parameters)
 
     def keep(self, answer: Mapping[str, str]) -> None:
-        """Take the answer, once the person sees that it came."""
+        """Accept the answer, after the browser shows success."""
         self._answers.put(answer)
 
 
@@ -163,12 +163,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without the look-up of a name that HTTPServer does."""
+        """Bind without HTTPServer's DNS lookup."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]  # str, int
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a connection that broke."""
+        """Do not report broken connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,8 +1,8 @@
 """Pools of connections: one for each origin, through proxies, with TLS.
 
-A request goes through the proxy of its run, or of the environment, or through none. The variables
-are curl's: `http_proxy` and `https_proxy` for a scheme, `all_proxy` for both, in upper case, too;
-`no_proxy` lists hosts that are asked without any. A proxy's user and password are shown nowhere.
+A request goes through the run's proxy, else the environment's, else directly. The variables are
+curl's: `http_proxy` and `https_proxy` for a scheme, `all_proxy` for both, in upper case, too;
+`no_proxy` lists hosts that are reached directly. A proxy's user and password are never shown.
 """
 
 from __future__ import annotations
@@ -70,9 +70,8 @@ class Pools:
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
         """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        The connections use `certificate`, and the proxy that is given, else the environment's.
-        Raises `TransportError` for an invalid proxy, and for a
-        certificate that cannot be loaded.
+        The connections use `certificate`, and the proxy `given`, else the environment's. Raises
+        `TransportError` for an invalid proxy, and for a certificate that cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
         with self._lock:
@@ -261,5 +260,5 @@ def _holds(network: str, host: str) -> bool:
 
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network.strip("[]"), strict=False)
-    except ValueError:  # a host by name, or no network
+    except ValueError:  # a host name, or not a network
         return False

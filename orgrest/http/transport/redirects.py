@@ -2,9 +2,9 @@
 
 Within an origin (scheme, host and port) everything is sent again. Another origin gets no
 credentials, no client certificate, and only the headers of an allow-list: any other header may
-carry a credential (`X-Api-Key`). What of a request holds a secret is known from how it was made
-(`Request.held`); its bytes are searched as well. An origin that a secret of the user's may not be
-sent to gets nothing of a request that holds it.
+carry a credential (`X-Api-Key`). The parts of a request that hold a secret are recorded when it is
+completed (`Request.held`); its bytes are searched as well. An origin that one of the user's secrets
+may not be sent to gets no part of a request that holds it.
 
 A public server that redirects to a private address (`http://169.254.169.254/`, a router, a service
 on loopback) would make the client send requests that the server cannot send itself (SSRF). So an
@@ -86,7 +86,7 @@ def _may_go(request: Request, url: Url) -> bool:
 
 
 def _parts(url: str) -> set[str]:
-    """Return the segments and values of a URL that may be a secret in another form."""
+    """Return the segments and query values of a URL that may be a secret in another form."""
     _, _, rest = url.partition("://")
     _, _, rest = rest.partition("/")
     found = {part for one in re.split(r"[/?#&=;,]", rest) for part in (one, unquote(one))}
@@ -158,7 +158,7 @@ def redirected(
     userinfo = old.userinfo if new.origin == old.origin else None
     url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text
     held: frozenset[tuple[str, Secret]] = frozenset()
-    if new.origin == old.origin:  # the server may have sent back what is in the URL
+    if new.origin == old.origin:  # the server may have echoed the URL
         of_url = possible(one for part, one in request.held if part == "url")
         held = frozenset(pair for pair in request.held if pair[0] not in ("url", "body"))
         held |= {("url", one) for one in of_url}
@@ -168,10 +168,10 @@ def redirected(
 
 
 def resolve(base: Url, reference: str) -> Url:
-    """Return what a reference, as of a `Location` header, means at `base`.
+    """Resolve a reference, such as that of a `Location` header, against `base`.
 
     Source: RFC 3986, section 5.2, where a reference of the base's own scheme may be relative.
-    `urllib.parse.urljoin` loses what is empty in a path or a query. Raises `TransportError`.
+    `urllib.parse.urljoin` loses empty parts of a path or a query. Raises `TransportError`.
     """
     scheme, _, relative = reference.partition(":")
     if scheme.lower() == base.scheme and not relative.startswith("//"):

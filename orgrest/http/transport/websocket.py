@@ -1,9 +1,9 @@
 """WebSockets (RFC 6455), opened by the package `websockets`.
 
 A request's body holds the messages, with lines `===` between them. `=== wait-for-server` waits for
-a message of the server before the next one is sent; several of these lines wait for several. The
+a server message before the next message is sent; several of these lines wait for several. The
 response has the status of the handshake, and as its body the server's messages, a line for each;
-binary ones in base64.
+binary messages in base64.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _METHODS = frozenset({"GET", "WEBSOCKET"})
 _SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
-# Headers that the handshake sets itself; pasted from a browser, they say the same.
+# Headers that the handshake sets itself; those pasted from a browser are redundant.
 _OWN = re.compile(
     r"host|connection|upgrade|content-length|accept-encoding|"
     r"sec-websocket-(?:key|version|extensions|protocol)"
@@ -56,7 +56,7 @@ def check(request: Request) -> None:
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
-    """Return the messages to send, each with whether to wait for one of the server's before it.
+    """Return the messages to send: pairs of text and whether to wait for a server message first.
 
     An empty message is not sent.
     """
@@ -243,7 +243,7 @@ class ThreadSafeSocket:
         return self.socket.fileno()
 
     def settimeout(self, seconds: float | None) -> None:
-        """Set how long a call to send may take; it can only be shortened."""
+        """Set the timeout in seconds of a call to send; it can only be shortened."""
         if seconds is not None:
             self._timeout = min(self._timeout, seconds)
 
@@ -274,7 +274,7 @@ class ThreadSafeSocket:
             self.socket.close()
 
     def _retried(self, call: Callable[[], _T], ready: int, deadline: float | None) -> _T:
-        """Call until it is done, and wait between calls until the socket is ready."""
+        """Repeat a call until it is done, waiting between calls until the socket is ready."""
         while True:
             try:
                 with self._lock:

@@ -71,7 +71,7 @@ class Url:
 
 
 def parse_url(url: str) -> Url:
-    """Parse a URL. Raises `TransportError` unless it is one of http, https, ws or wss."""
+    """Parse a URL. Raises `TransportError` unless its scheme is http, https, ws or wss."""
     match = _URL.match(url)
     whole = match is not None and match[2].endswith("*") and not match[3] and not match[4]
     given = match[2].removesuffix("*" if whole else "") if match else ""
@@ -84,7 +84,7 @@ def parse_url(url: str) -> Url:
         if not host.isascii():
             host = host.encode("idna").decode("ascii")
         port = int(authority[3] or _PORTS[scheme])
-    except ValueError as error:  # UnicodeError is one
+    except ValueError as error:  # UnicodeError is a ValueError
         raise TransportError(f"not a host name: {show(authority[2])}") from error
     if not 0 < port < 65536:
         raise TransportError(f"not a port: {port}")
@@ -119,7 +119,7 @@ def show(text: str) -> str:
 def accept_encoding() -> str:
     """Return the codings that urllib3 decodes here, as its `make_headers` does.
 
-    A dry run shows them, too; importing urllib3 would take longer than all the rest of it.
+    A dry run shows them, too, without importing urllib3, which would take longer than the rest.
     """
     found = [coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))]
     return ", ".join(("gzip", "deflate", *found))
@@ -128,7 +128,7 @@ def accept_encoding() -> str:
 def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ImportError:  # its parent is not there
+    except ImportError:  # its parent package is missing
         return False
 
 

@@ -21,9 +21,9 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 5. `:var name=value` of an Org block;
 6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.turns`);
    `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
-7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
+7. `{{login.response.body.$.token}}`, the response to another request (`responses`), sent first;
 8. a variable of an imported file;
-9. a global variable of scripts that an earlier run left (`--globals`);
+9. a global variable of scripts that an earlier run stored (`--globals`);
 10. a variable of the environments that `--env` chooses (`environments`);
 11. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 

@@ -1,6 +1,6 @@
-"""The context of a request's variables: options, captures, environments, files, results so far.
+"""The context of a request's variables: options, captures, environments, files, responses.
 
-It holds data, and never sends anything: what a value needs from the run is a `NeededError`.
+It holds data and never sends anything: a value that the run has to provide raises a `NeededError`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from orgrest.model import Bound, Request, Response, Secret
 
 
-# With annotations: of a built-in function, attrs would parse the signature.
+# Annotated converters: attrs would parse the signature of a built-in function.
 def _tuple(given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
@@ -97,13 +97,13 @@ class Inputs:
 
 
 class NeededError(BaseException):
-    """A value that the run has yet to get: no error, so nothing that reports these catches it."""
+    """A value that the run must obtain first; not an error, so error handlers do not catch it."""
 
 
 class RequestNeededError(NeededError):
-    """A request that has to be sent before; `key` is its identity.
+    """A request that has to be sent first; `key` is its identity.
 
-    `given` are variables that it is sent with. With `again`, it is sent once more in any case.
+    `given` are variables that it is sent with. With `again`, it is sent even if it was before.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class RequestNeededError(NeededError):
 
 
 class TokenNeededError(NeededError):
-    """An OAuth 2.0 token for a grant, with the secrets in it, and where it is sent."""
+    """An OAuth 2.0 token is needed for a grant with these secrets; `url` is where it is sent."""
 
     def __init__(self, grant: Grant, secrets: frozenset[Secret], url: str | None) -> None:
         super().__init__(grant)
@@ -190,9 +190,9 @@ class Context:
         placeholders: bool = False,
         computes: bool = False,
     ) -> None:
-        """Take values from `inputs`, among them the captures of earlier runs.
+        """Use the values of `inputs`, which include the captures of earlier runs.
 
-        With `computes`, JavaScript may be run; `close` ends its engine.
+        With `computes`, JavaScript may run; `close` ends its engine.
         """
         self.inputs = inputs = inputs or Inputs()
         self.names = names or RequestNames()
@@ -286,7 +286,7 @@ class Context:
         return self.secrets.add(given) if hidden else given
 
     def dynamic(self, text: str) -> str | None:
-        """Return the value of `{{$...}}`, None if only a run gives it. Raises `OrgrestError`."""
+        """Return the value of `{{$...}}`, None if only a run provides it. Raises `OrgrestError`."""
         from orgrest.http.values import dynamic, environments
 
         if self._started.dynamic is None:
@@ -314,8 +314,8 @@ class Context:
         """Return the access token (or `idToken`) for a grant, or None in a dry run.
 
         `secrets` are those in the grant, which its token does not hold. `url` is where the request
-        goes, None if that is not known yet. Raises `TokenNeededError`
-        until the run got one, and `OrgrestError` if it has no ID token.
+        goes, None if that is not known yet. Raises `TokenNeededError` until the run has a token,
+        and `OrgrestError` if it has no ID token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)
@@ -335,7 +335,7 @@ class Context:
         return None if value is None else self.secrets.add(value, itself)
 
     def readable(self, code: str) -> frozenset[Secret]:
-        """Return the secrets that a script can read, for certain where its `code` has the name."""
+        """Return the secrets that a script can read: `possible` unless `code` has the variable."""
         words = set(re.findall(r"[\w$-]+", code))
         values = [(name, one.value or "") for name, one in dict(self.captures).items()]
         for others in (self.environment.values(), self.globals.values):

@@ -17,7 +17,7 @@ RARE_METHODS = (
     "UPDATEREDIRECTREF"
 )
 CURL = "a curl command is not read here: 'orgrest import FILE' makes a request of one"
-"""Why a line that begins with `curl` is no request."""
+"""The reason why a line that begins with `curl` is not a request."""
 # Custom methods must be in capitals: any other word before a URL is prose.
 _CUSTOM = r"[A-Z][A-Z0-9_-]*"
 FOREIGN_METHODS = {
@@ -43,7 +43,7 @@ NEXT_REQUEST = re.compile(
 BARE = re.compile(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = re.compile(r"#{3,}(?P<name>.*)")
 SEPARATORS = re.compile(rf"^[ \t]*{SEPARATOR.pattern}", re.MULTILINE)
-# A comment of several lines, which may have separators in it.
+# A multi-line comment, which may contain separators.
 LONG_COMMENT = re.compile(r"^[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
 DIRECTIVE = re.compile(r"(?:#+|//+)[ \t]*@(?P<name>[A-Za-z][\w-]*)(?:[ \t:=]+(?P<value>.*))?")
 DEFINITION = re.compile(

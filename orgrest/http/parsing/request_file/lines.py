@@ -1,6 +1,6 @@
-"""Lines that may stand anywhere: separators, comments, directives, imports, definitions.
+"""Lines that may appear anywhere: separators, comments, directives, imports, definitions.
 
-Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
+Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def separator(reader: Reader, line: Line, text: str) -> bool:
-    """Take `### name`."""
+    """Read `### name`."""
     match = SEPARATOR.fullmatch(text)
     if match is None:
         return False
@@ -41,7 +41,7 @@ def separator(reader: Reader, line: Line, text: str) -> bool:
 
 
 def comment(reader: Reader, line: Line, text: str) -> bool:
-    """Take a comment, and the directive or assertion in it."""
+    """Read a comment, and the directive or assertion in it."""
     if text.startswith("/*") and not reader.region.in_body:
         return _long_comment(reader, line, text)
     if not text.startswith(("#", "//")):
@@ -85,7 +85,7 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
 
 
 def import_line(reader: Reader, line: Line, text: str) -> bool:
-    """Take `import file`, `run file` and `run #name`."""
+    """Read `import file`, `run file` and `run #name`."""
     match = None if reader.region.begun else IMPORT.fullmatch(text)
     what = RUN.fullmatch(match["what"]) if match else None
     if match is None or what is None:
@@ -116,7 +116,7 @@ def _values(text: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def definition(reader: Reader, line: Line, text: str) -> bool:
-    """Take `@name = value`, and restclient's `:name = value` above a request."""
+    """Read `@name = value`, and restclient's `:name = value` above a request."""
     match = DEFINITION.fullmatch(text)
     mark = "@"
     if match is None and not reader.region.begun:

@@ -105,7 +105,7 @@ class Region:
 
 
 def lines_of(text: str, start: int, end: int) -> list[Line]:
-    """Return the lines of a part of a source, without a byte order mark and their ends."""
+    """Return the lines of a part of a source, without their ends or a byte order mark."""
     lines = []
     start += text.startswith("\ufeff", start)  # a byte order mark
     for raw in text[start:end].split("\n"):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Take an empty line, or a line below a pasted response."""
+    """Read an empty line, or a line below a pasted response."""
     region = reader.region
     if region.closed:
         return begins_request(text) is False
@@ -50,7 +50,7 @@ def skipped(reader: Reader, line: Line, text: str) -> bool:
 
 
 def request_line(reader: Reader, line: Line, text: str) -> bool:
-    """Take a line with a method or a URL, which begins a request."""
+    """Read a line with a method or a URL, which begins a request."""
     region = reader.region
     if region.begun:
         match = NEXT_REQUEST.fullmatch(text)
@@ -106,7 +106,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _continues_url(region: Region, line: Line, text: str) -> bool:
-    """Return whether a line continues the URL above it, as indented ones do in JetBrains' files."""
+    """Return whether a line continues the URL above it, like indented lines in JetBrains' files."""
     if text[0] in "?&":
         return True
     if line.start == line.offset or HEADER.fullmatch(text):
@@ -116,7 +116,7 @@ def _continues_url(region: Region, line: Line, text: str) -> bool:
 
 
 def body_line(reader: Reader, line: Line, text: str) -> bool:
-    """Take a line of the body."""
+    """Read a line of the body."""
     region = reader.region
     if not region.begun:
         return False
@@ -135,7 +135,7 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Take what httpyac allows outside of requests: GraphQL fragments, or a GraphQL file."""
+    """Read GraphQL fragments or a GraphQL file, which httpyac allows outside of requests."""
     outside = not reader.region.begun
     if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
         return False
@@ -147,7 +147,7 @@ def fragment(reader: Reader, line: Line, text: str) -> bool:
 
 
 def pasted_response(reader: Reader, line: Line, text: str) -> bool:
-    """Take the first line of a response that was pasted below its request."""
+    """Read the first line of a response that was pasted below its request."""
     region = reader.region
     if not RESPONSE.fullmatch(text):
         return False

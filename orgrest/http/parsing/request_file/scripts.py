@@ -1,6 +1,6 @@
 """Lines about actions before and after sending: scripts, assertions, files for the response.
 
-Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
+Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     _Moment: TypeAlias = Literal["before", "request", "response", "after", "end"]
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
-"""The moments that a script of httpyac's may name."""
+"""The events that a script of httpyac's may name."""
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
-    """Take a script of JetBrains': `> {% %}` or `> file.js`, and `<` above the request."""
+    """Read a script of JetBrains': `> {% %}` or `> file.js`, and `<` above the request."""
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
         when: _Moment = "response" if match["mark"] == ">" else "before"
@@ -79,7 +79,7 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
-    """Take a script of httpyac's: `{{` alone on a line, up to `}}`.
+    """Read a script of httpyac's: `{{` alone on a line, up to `}}`.
 
     A script that names no event runs according to its position: before the request if it is above
     the request line, after the response if it is below. `{{+` runs before every request of the
@@ -120,7 +120,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
 
 
 def after_response(reader: Reader, line: Line, text: str) -> bool:
-    """Take an assertion, or the file that the response is saved to."""
+    """Read an assertion, or the file that the response is saved to."""
     region = reader.region
     if match := ASSERTION.fullmatch(text):
         reader.assertion(line, line.template(match, "text"))
