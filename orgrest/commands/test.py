@@ -255,7 +255,8 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     kinds = [signal.SIGINT, signal.SIGTERM]
-    kinds += [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []  # not on Windows
+    if getattr(signal, "SIGHUP", None) and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        kinds.append(signal.SIGHUP)  # not on Windows, nor with nohup
     before = [signal.signal(kind, end) for kind in kinds]
     timed = control.budget.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
     if timed:

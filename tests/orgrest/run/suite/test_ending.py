@@ -46,7 +46,8 @@ ENDLESS = {
 }
 # The limits on time are lifted: only the end of the run ends these.
 WITHOUT_LIMITS = """
-import sys
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, which may run the tests, ignores it
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
 from orgrest.rendering import jq
@@ -102,7 +103,10 @@ def spent(process: int) -> int:
 
 def ended(run: subprocess.Popen[str], working: list[int]) -> None:
     """Wait for the end of a run; nothing that worked for it is left, once the kill arrived."""
-    run.communicate(timeout=100)
+    try:
+        run.communicate(timeout=100)
+    finally:
+        run.kill()
     wait_until(lambda: not any(is_alive(one) for one in working))
 
 
