@@ -66,7 +66,8 @@ def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
     assert settings.retry_policy == RetryPolicy(3, 1.0)
     assert settings.timeout == 5.0
     assert settings.proxies == ("http://p",)  # who chooses a proxy lets documents choose it, too
-    assert client_of(TEST, given).keywords["ca"] == tmp_path
+    client, _ = client_of(TEST, given)
+    assert client.keywords["ca"] == tmp_path
 
 
 def test_an_editor_can_set_what_the_table_says() -> None:

@@ -292,7 +292,7 @@ FAULTS = [
     ("orgrest.run.documents.request_file", "RequestFile._task"),
     ("orgrest.run.documents.request_file", "RequestFile.place"),
     ("orgrest.run.record", "of_outcome"),
-    ("orgrest.run.history", "_record"),
+    ("orgrest.run.history", "History._write"),
     ("orgrest.run.stages.expand", "expand"),
     ("orgrest.http.transport.client", "Client.send"),
     ("orgrest.http.scripts", "Engine.run"),

@@ -136,8 +136,12 @@ def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
 
     def build(maker: Maker, frame: Frame) -> Any:
         value = inner(maker, frame)
-        if op == m.ExprUnary.Op.Minus and value.which == "number" and value.alternative.val > 0:
-            value = nodes.number(-value.alternative.val)
+        if op == m.ExprUnary.Op.Minus and value.which == "number":
+            constant = value.alternative
+            if constant.double is not None:
+                value = nodes.group(value)
+            elif constant.val > 0:
+                value = nodes.number(-constant.val)
         return make(op, value)
 
     return build
