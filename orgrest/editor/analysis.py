@@ -58,7 +58,7 @@ class _Named(values.RequestNames):
 
 
 class _Definitions(syntax.Definitions):
-    """The definitions of a request file; a part is read when a name in it is asked for.
+    """The definitions of a request file; a part is read when one of its names is looked up.
 
     `source` is the whole file.
     """
@@ -76,7 +76,7 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing: it is the definition of a part, which is known."""
+        """Do nothing: the definitions of parts are known already."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
@@ -99,9 +99,9 @@ class _Definitions(syntax.Definitions):
 
 
 class Checked:
-    """The requests of a document as they are checked: with all variables that they may use.
+    """The requests of a document in the form that is checked: with all variables they may use.
 
-    Those of a request file have offsets in the file, though its `parts` are parsed one by one.
+    In a request file, their offsets are those in the file, though `parts` are parsed one by one.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
@@ -128,13 +128,13 @@ class Checked:
         return found
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return the text that the offsets in a part's document are of, and its start in it."""
+        """Return the part's start, and the text that the offsets of its document refer to."""
         if part.region.restclients is None:
             return 0, part.region.text
         return part.region.span.start, self._text
 
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
-        """Return the request that an offset in the text of a part is about, or None."""
+        """Return the request to which an offset in the text of a part belongs, or None."""
         request = part.parsed.request_at(inside)
         if request is not None:
             number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
@@ -174,8 +174,8 @@ class Analysis:
         """Parse `text`, reusing results of `before`, the analysis of an earlier text.
 
         `inputs` are the sources of its variables' values, and the files that may be read. `name` is
-        the name of the document's file, and `files` reads those that it imports, `described` the
-        descriptions that it names. If it is not `divided`, a request file is one region.
+        the name of the document's file; `files` reads the files that it imports, `described` the
+        descriptions that it names. Unless `divided`, a request file is one region.
         """
         self.text = text
         self.kind = kind
@@ -197,12 +197,12 @@ class Analysis:
             kind: VersionCache(before.outlines[kind] if before else None)
             for kind in ("symbols", "folds", "tokens", "lenses", "links")
         }
-        """The caches of answers about the parts."""
+        """The cached results for the parts."""
         self._captured = Captured()
         self.parts = self._read(divided=divided)
         self.checked = Checked(text, self.parts)
         self.imports: Imports | None = None
-        """The request files that this one imports; None if there are none."""
+        """The request files that this document imports; None if it imports nothing."""
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
@@ -244,7 +244,7 @@ class Analysis:
         return [self._files.stamp(file.path) for file in files]
 
     def is_current(self) -> bool:
-        """Return whether the files that it imports, and those of environments, are unchanged."""
+        """Return whether the imported files and the environment files are unchanged."""
         if environments.find(self._folder) != self._environments:
             return False
         if self.imports is None:
@@ -291,7 +291,7 @@ class Analysis:
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
-        """Return the part at an offset, or the next one below; None below the last one."""
+        """Return the part at an offset, or the next part below; None after the last part."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
@@ -386,7 +386,7 @@ def _settings_of(
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:
-    """Return whether the parts of a request file mean together what the whole file means."""
+    """Return whether the parts of a request file together have the meaning of the whole file."""
     if not any(part.reading.is_complete for part in parts):
         return False
     # An assertion may belong to the request above, in another part.

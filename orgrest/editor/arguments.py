@@ -30,7 +30,7 @@ _VAR = re.compile(r":?var[ \t]+")
 
 
 def _keywords_above(document: org.Document, block: Block) -> Iterator[tuple[str, str, int]]:
-    """Yield the keywords right above a block, the last one first: key, value, its offset."""
+    """Yield the keywords right above a block, from the bottom up: key, value, its offset."""
     for number in range(block.line - 1, -1, -1):
         match = _KEYWORD_LINE.match(document.lines[number])
         if match is None:
@@ -50,7 +50,7 @@ def texts_of(document: org.Document, block: Block) -> Iterator[tuple[str, int]]:
 
 
 def name_span(document: org.Document, block: Block) -> Span | None:
-    """Return the span of a block's name, None if it has none."""
+    """Return the span of a block's name; None if the block has no name."""
     for key, text, at in _keywords_above(document, block):
         if key in NAME_KEYWORDS and block.name and text.strip() == block.name:
             return Span(at, at + len(block.name))
@@ -58,7 +58,7 @@ def name_span(document: org.Document, block: Block) -> Span | None:
 
 
 def variable_span(document: org.Document, block: Block, variable: str) -> Span | None:
-    """Return the span where a block's own lines set a `:var`, None if they do not."""
+    """Return the span where a block's own lines set a `:var`; None if they do not."""
     for text, start in texts_of(document, block):
         for one in assignments(text):
             if one.name == variable:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: what is sent, and how many requests above send the same."""
+"""The identity of a request: its content, and the number of requests above with this content."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response
@@ -69,7 +69,7 @@ class _Last:
 
 
 class Sent:
-    """The requests of a text being sent, by line, and by the line that shows outcomes."""
+    """The requests of a text in a run, by line, and by the line that shows their outcomes."""
 
     def __init__(self, analysis: Analysis) -> None:
         """Index the requests of the text."""
@@ -116,7 +116,7 @@ class LastOutcomes:
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
         """Return the failed assertions: at their lines, else at their requests'."""
         found: list[Diagnostic] = []
-        known = dict(self._known)  # another thread may add outcomes meanwhile
+        known = dict(self._known)  # another thread may add outcomes in the meantime
         if all(verdict.held for last in known.values() for verdict in last.verdicts):
             return found  # the usual case while typing
         for key, part, request in _requests(analysis):
@@ -152,7 +152,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return what a request sends as it is written, without comments, indentation, assertions."""
+    """Return the content of a request as written, without comments, indentation, assertions."""
     headers = tuple(
         (one.name.text, one.value.text) if isinstance(one, HeaderLine) else one.name
         for one in request.headers
@@ -183,7 +183,7 @@ def _masked(one: Verdict, safe: Callable[[str], str]) -> Verdict:
 
 
 def counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Describe, behind a comma, how many assertions held, or the first that failed."""
+    """Return a comma and the number of passed assertions, or the first failed assertion."""
     if not verdicts:
         return ""
     failed = [one for one in verdicts if not one.held]
@@ -193,7 +193,7 @@ def counted(verdicts: tuple[Verdict, ...]) -> str:
 
 
 def _paths(response: Response) -> Iterator[tuple[str, str]]:
-    """Yield the paths into a response, each with what it leads to, without its values."""
+    """Yield the paths into a response, each with a description of its target, without values."""
     for name, _ in response.headers:
         yield f"headers.{name}", "A header of the last response."
     try:

@@ -103,10 +103,10 @@ def _reply(
     arguments, language = task.arguments, task.language
     words = arguments.results
     shown = [one.rendered for one in outcome.exchanges if one.rendered is not None]
-    if {"silent", "none"} & set(words):  # another block wants the value
+    if {"silent", "none"} & set(words):  # another block uses the value
         return Reply(layout.shaped(arguments, shown[-1].uncut()) if shown else None, outcome)
     if block.kind in ("inline", "inline call"):
-        # Org puts a raw text in as it is, and raw is its default for these languages.
+        # Org inserts raw text unchanged, and raw is its default for these languages.
         others = tuple(word for word in words if word != "raw")
         text = inline_text(attrs.evolve(arguments, results=others), shown, language)
         if "raw" in words and "wrap" not in arguments:
@@ -114,7 +114,7 @@ def _reply(
         return Reply("".join(one.uncut() for one in shown).rstrip("\n"), outcome)
     written = result_writer.written(block, arguments, outcome, language)
     outcome = attrs.evolve(outcome, files=tuple(written.files))
-    if "file" in words:  # Org makes the link, with the path of :file where there is one
+    if "file" in words:  # Org creates the link, with the path of :file if given
         link = linked(written.values[0])
         return Reply(None if arguments.get("file") else link, outcome)
     if written.links:

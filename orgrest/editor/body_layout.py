@@ -1,8 +1,8 @@
-"""The layout of a body in JSON, XML or GraphQL, with variables in it: a change of what is sent.
+"""The layout of a body in JSON, XML or GraphQL that may contain variables; it changes what is sent.
 
-It is made of the body's own tokens: numbers, strings, escapes, and keys that stand twice stay as
-they are written. `find` offers it for the request at an offset, where the request with the new body
-differs from the old one in nothing else.
+The new body consists of the tokens of the old body: numbers, strings, escapes and repeated keys
+stay as written. `find` offers it for the request at an offset, if nothing but the request's body
+would change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TITLE = "Pretty-print the body (changes the bytes that are sent)"
 
-_LONGEST = 2**18  # characters: this is looked at whenever the cursor moves
+_LONGEST = 2**18  # characters: the body is examined each time the cursor moves
 _DEEPEST = 200
 _GRAPHQL = re.compile(
     rf'''(?P<comma>[\s,]*+)(?:
@@ -33,14 +33,14 @@ _GRAPHQL = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _VARIABLES = re.compile(r"\n[ \t]*\n(?=\s*\{)")
-# Text beside an element: a line break there would be a part of it.
+# Text next to an element: a line break there would be part of the text.
 _MIXED = re.compile(r"(?:</[^<>]*|/)>[^<]*[^\s<][^<]*<|>[^<]*[^\s<][^<]*<[^/]")
 
 Kind: TypeAlias = Literal["json", "xml", "graphql"]
 
 
 def find(analysis: Analysis, offset: int) -> Edit | None:
-    """Return the edit that lays out the body of the request at an offset; None if there is none."""
+    """Return the edit that lays out the body of the request at an offset, or None."""
     part = analysis.part_at(offset)
     if part is None or not part.region.span.start <= offset <= part.region.span.end:
         return None
@@ -66,7 +66,7 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
 
 
 def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
-    """Return whether a request is the same but for its body, if that is `new`."""
+    """Return whether replacing a request's body with `new` changes only its body."""
     body = request.body
     if body is None or body.files or body.file is not None:
         return False
@@ -103,7 +103,7 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 
 
 def laid_out(text: str, kind: Kind | None) -> str | None:
-    """Return a body with one item a line; None if it is not well-formed in its language."""
+    """Return a body with one item per line; None if it is not well-formed in its language."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":
@@ -153,7 +153,7 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return what stands between two tokens of GraphQL of which the second closes nothing."""
+    """Return the space between two GraphQL tokens, the second of which is no closing bracket."""
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""
     if this in ("(", ":", "!"):

@@ -1,11 +1,11 @@
-"""Spacing of documents: what is not sent, and means nothing, is written in one way.
+"""Spacing of documents: whitespace that is neither sent nor significant is made uniform.
 
-One blank between the parts of a request line, behind a header's colon and around the `=` of a
+One blank between the parts of a request line, after a header's colon and around the `=` of a
 variable; no blanks at the ends of lines, one empty line between the parts of a request file.
-Bodies, scripts and here-documents stay as they are, and so does what is not understood. In an Org
-document only blocks of requests are formatted.
+Bodies, scripts and here-documents stay as they are, and so do unknown lines. In an Org document
+only blocks of requests are formatted.
 
-What is sent must stay the same, so the formatted text is read again: where it has other requests,
+What is sent must stay the same, so the formatted text is parsed again: where its requests differ,
 nothing is changed.
 """
 
@@ -47,7 +47,7 @@ def formatted(text: str, kind: Kind) -> str:
 
 
 def _analysis(text: str, kind: Kind) -> Analysis:
-    files = RequestFiles(lambda _: "")  # nothing is asked of others
+    files = RequestFiles(lambda _: "")  # other files are not read
     return Analysis(text, kind, files=files, divided=False)
 
 
@@ -72,14 +72,14 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
             return every
         pairs = zip(found, meant, wanted, strict=False)
         fine = [of_part if now == before else [] for of_part, now, before in pairs]
-        if len(meant) != len(wanted) or fine == found:  # it is not known which of them are wrong
+        if len(meant) != len(wanted) or fine == found:  # it is unknown which of the edits are wrong
             break
         found = fine
     return []
 
 
 def _lines(text: str, span: Span) -> Span:
-    """Return the lines of a span, without one at whose start it ends."""
+    """Return the lines of a span, except for a line at whose start it ends."""
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
     return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
@@ -90,7 +90,7 @@ def _touches(edit: Edit, within: Span) -> bool:
 
 
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
-    """Return whether a region is all that its requests are made of, and nothing else is of it."""
+    """Return whether a region may be formatted: nothing is unclosed, inserted or used elsewhere."""
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(one for each in requests for one in each.problems))
     if any(one.code.startswith("unclosed") for one in problems):
@@ -105,12 +105,12 @@ def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
         or str(given.get("noweb-ref", "")).lower() in analysis.noweb_names
         or given.get("prologue")
         or given.get("epilogue")
-        or given.get("cache") == "yes"  # its result is known by a hash of its text
+        or given.get("cache") == "yes"  # its result is cached by a hash of its text
     )
 
 
 def _meaning(part: ParsedRegion) -> _Meaning:
-    """Return all that a run does by a region."""
+    """Return everything in a region that affects a run."""
     items = [one for one in map(_of_item, part.parsed.items) if one is not None]
     problems = [one.code for one in part.parsed.problems]
     return part.restclient, items, part.parsed.scripts, problems
@@ -138,8 +138,8 @@ def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
 class _Region:
     """The edits of one region, found line by line.
 
-    `_understood` are the lines whose ends may change, `_kept` those that stay, but are known. Any
-    other line that is not blank is not understood, and what is around it stays, too.
+    `_understood` are the lines whose ends may change, `_kept` known lines that stay unchanged. Any
+    other line that is not blank is unknown, and blank lines around it stay, too.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:
@@ -220,7 +220,7 @@ class _Region:
         if item.name is not None and (match := _SEPARATOR.match(text)):
             self._replace(start + match.start(2), start + match.end(2), " ")
         indented = self._part.restclient and text != self._lines[line].rstrip(_BLANKS)
-        if text.startswith("###") and not indented:  # there, it would be of a body
+        if text.startswith("###") and not indented:  # indented, it would belong to a body
             self._separators.add(line)
 
     def _definition(self, item: syntax.Definition) -> None:
@@ -260,7 +260,7 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the blanks before a line, where they mean nothing."""
+        """Remove the blanks before a line where they are not significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]
@@ -274,7 +274,7 @@ class _Region:
     # ---------------------------------------------------------------------------- blank lines
 
     def _blank_lines(self) -> None:
-        """Leave one empty line where there are several, and one before each separator."""
+        """Replace several empty lines with one, and leave one before each separator."""
         known = self._understood | self._kept
         before_separators = set() if self._in_org else known - self._separators
         count = len(self._lines)

@@ -50,7 +50,7 @@ _GOOD_NAME = re.compile(r"[^\s\[\](){}<>\",=:']+")
 
 
 class RenameError(OrgrestError):
-    """A name that cannot be renamed as asked; the message says why."""
+    """A name cannot be renamed as requested; the message says why."""
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ class Occurrence:
     role: Role
     part: int | None = None
     request: bool = False
-    """Whether it is the name of a request in a request file; variables have names of their own."""
+    """Whether it is a request's name in a request file; variables have separate names."""
 
 
 @attrs.frozen
@@ -86,7 +86,7 @@ class Names:
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
         """Use the parse results of `analysis`, and those of `before`, the names of an earlier text.
 
-        Names are searched on first use.
+        Names are searched for on first use.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
@@ -101,7 +101,7 @@ class Names:
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def in_part(self, part: ParsedRegion) -> list[Occurrence]:
-        """Return the variables and requests of a part, searched on first use."""
+        """Return the variables and requests of a part, searched for on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -177,7 +177,7 @@ class Names:
     def at(self, offset: int) -> Occurrence | None:
         """Return the name at an offset, or None."""
         part = self.analysis.part_at(offset)
-        # Usually it is one of the part's own, and the rest of a long document need not be parsed.
+        # Usually the name is in this part, so the rest of a long document need not be parsed.
         near = self.in_part(part) if part is not None else []
         for one in itertools.chain(near, self._elsewhere()):
             if one.span.start <= offset <= one.span.end:
@@ -207,7 +207,7 @@ class Names:
         return sorted(dict.fromkeys(found), key=lambda one: one.span.start)
 
     def _parts_of(self, name: str, index: int) -> frozenset[int]:
-        """Return the parts in which a name has the same meaning as in a given one."""
+        """Return the parts in which a name has the same meaning as in the part `index`."""
         parts = self.analysis.parts
         if self.analysis.kind == "http":
             return frozenset(part.index for part in parts if name in part.region.text)
@@ -246,14 +246,14 @@ class Names:
         return any(one.name == name for text, _ in texts for one in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part where a variable has its value; None if it is set for no part."""
+        """Return a part where a variable has its value; None if no part has a value for it."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the definitions of a name: the last one above it, else all."""
+        """Return the definitions of a name: the last definition above it, else all."""
         found = [one for one in self.same(name) if one.role != "use"]
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found

@@ -1,6 +1,6 @@
-"""Where a document leads, what belongs together in it, and the values of its variables.
+"""Links to files and URLs, ranges to select step by step, and hints with values of variables.
 
-Links to files and URLs, ranges to select step by step, hints with values. Secrets are masked.
+Secrets are masked.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Hint:
 def links(analysis: Analysis) -> list[Link]:
     """Return the links of a document: imported files, files of bodies, URLs without variables.
 
-    Files outside those that the document may read are left out.
+    Files that the document may not read are left out.
     """
     found: list[Link] = []
     context = analysis.new_context()
     for part in analysis.parts:
         make = partial(_links_in, analysis, part, context)
-        if part.reading.reads_files or part.reading.imports:  # files come and go
+        if part.reading.reads_files or part.reading.imports:  # files may appear and disappear
             spans = make()
         else:
             spans = analysis.outlines["links"].get((part.reading, part.known), make)
@@ -88,7 +88,7 @@ def _linked(
                     continue
                 try:
                     yield path, context.locate(path.text).as_uri()
-                except OrgrestError:  # a problem, which is reported as one
+                except OrgrestError:  # reported as a problem
                     continue
 
 
@@ -106,7 +106,7 @@ def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
 
 
 def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
-    """Return what a user may select around an offset, the smallest span first."""
+    """Return the spans to select around an offset, the smallest first."""
     found = {Span(0, len(analysis.text))}
     if (name := names.at(offset)) is not None:
         found.add(name.span)
@@ -143,9 +143,9 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
 
 
 def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
-    """Return the values of the variables used within a span, where they are known before sending.
+    """Return the values of the variables used within a span, if they are known before sending.
 
-    Secrets are masked; a value that is another one each time is left out.
+    Secrets are masked; values that differ at each use are left out.
     """
     found: list[Hint] = []
     text = analysis.text

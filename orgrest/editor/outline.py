@@ -71,7 +71,7 @@ class Token:
 
 @attrs.frozen
 class Lens:
-    """A code lens that sends a request; `first` tells whether there is none above it."""
+    """A code lens that sends a request; `first`: whether it is the first in the document."""
 
     span: Span
     first: bool
@@ -190,13 +190,13 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
 def tokens_of(part: ParsedRegion) -> Iterator[Token]:
     """Yield the tokens of a part, in order."""
     to_file = part.region.to_file
-    for start, end, kind in sorted(_tokens(part)):  # comments stand within requests, too
+    for start, end, kind in sorted(_tokens(part)):  # comments occur within requests, too
         at = to_file(start)
         yield Token(at, to_file(end - 1) + 1, kind)
 
 
 def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield start, end and type of tokens in a part: none overlap, none is longer than a line."""
+    """Yield start, end and type of tokens in a part; each is within a line, and none overlap."""
     text = part.region.text
     lengths = part.lengths
 
@@ -250,13 +250,13 @@ def _value(item: syntax.Definition, inside: _Inside) -> Iterator[tuple[int, int,
 def _request(
     item: syntax.ParsedRequest, text: str, inside: _Inside
 ) -> Iterator[tuple[int, int, TokenType]]:
-    if item.method_span.end > item.method_span.start:  # a URL alone has none
+    if item.method_span.end > item.method_span.start:  # a URL alone has no method
         yield item.method_span.start, item.method_span.end, "method"
     top = item.body.span.start if item.body else item.span.end
     below: list[tuple[int, int, TokenType]] = [
         (match.start(1), match.end(1), "comment")
         for match in _COMMENT.finditer(text, item.span.start, top)
-        if item.restclient  # elsewhere comments are items of their own
+        if item.restclient  # elsewhere comments are separate items
     ]
     below += inside(item.target, "string")
     for line in item.headers:
@@ -270,7 +270,7 @@ def _request(
         start = one.text.offset(0)
         mark = text.rindex("??", 0, start)
         below.append((mark, mark + 2, "operator"))
-        if one.text.text.lower().startswith(one.subject):  # it may stand behind `eventually`
+        if one.text.text.lower().startswith(one.subject):  # it may follow `eventually`
             below.append((start, start + len(one.subject), "property"))
         below += inside(one.expected, "string")
     for capture in item.captures:
@@ -293,7 +293,7 @@ def _request(
 def _lines(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield a piece of a template as tokens, one for each line that it comes from."""
+    """Yield a piece of a template as tokens, one for each of its lines in the text."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
         piece = template.text[first:last].rstrip("\n")

@@ -1,7 +1,7 @@
 """A parsed region of a document: its requests, and the context of their variables.
 
 Most of a document is unchanged since the last keystroke, so the data of a part is relative to its
-own text, and what it needs of the parts above is in a `Captured` that all parts share.
+own text, and the data that it needs from the parts above is in a `Captured` that all parts share.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Fault:
-    """What is wrong with a block's header arguments; `variable` names the ``:var`` it is about."""
+    """An error in a block's header arguments; `variable` is the name of the ``:var`` at fault."""
 
     code: str
     message: str
@@ -66,7 +66,7 @@ class Captured:
         contents = [one.reading for one in parts]
         self.everywhere = frozenset().union(*[one.set for one in contents])
         if before is not None and before.everywhere == self.everywhere:
-            self.everywhere = before.everywhere  # the same one is compared at once
+            self.everywhere = before.everywhere  # identical objects compare faster
         self.all_lengths = sorted({len(name) for name in self.everywhere}, reverse=True)
         self.named = frozenset().union(*[one.named for one in contents])
 
@@ -83,8 +83,8 @@ class BlockSettings:
     """The settings of a block for its requests: header arguments, including `:var`s, a folder.
 
     `values`, `literal` and `directory` are arguments of `values.Context.block`, `wrong` has the
-    errors of those `:var`s that have no value. `refers` tells whether one of them is the value of
-    something else in the document.
+    errors of the `:var`s without a value. `refers`: whether the value of a `:var` comes from an
+    element elsewhere in the document.
     """
 
     arguments: header.Arguments = attrs.field(factory=header.Arguments)
@@ -101,7 +101,7 @@ def settings_of(
 ) -> BlockSettings:
     """Parse the header arguments of a region's block; errors become `faults`.
 
-    Its `:var`s get the values that are in the document. `folder` is the document's.
+    Its `:var`s get values from the document. `folder` is the document's.
     """
     found, block = BlockSettings(), region.block
     if block is None:
@@ -143,7 +143,7 @@ def _set_variable(found: BlockSettings, name: str, assignment: str, document: or
         found.faults.append(Fault("unknown-name", message, name))
 
 
-# What may refer to a variable: a name behind a colon.
+# A possible reference to a variable: a name after a colon.
 _COLON = re.compile(r":([^\s:=][^\s:]*)")
 
 
@@ -153,14 +153,14 @@ class RegionContent:
     def __init__(
         self, text: str, parsed: syntax.Document, *, in_org: bool, restclients: bool | None
     ) -> None:
-        """Take a text: of a request file, perhaps of a part of one, or of a block `in_org`.
+        """Store the text of a request file, a part of a request file, or a block `in_org`.
 
-        `restclients` tells of a part whether its file is in restclient's language.
+        `restclients` is whether a part's file is in restclient's language.
         """
         self.text = text
         self.parsed = parsed
         self.last_known: tuple[object, Hashable] = (None, None)
-        """The value of `ParsedRegion.known`, behind what it depends on."""
+        """The last value of `ParsedRegion.known`, after the object that it depends on."""
         self._in_org = in_org
         self._restclients = restclients
         requests = parsed.requests
@@ -212,7 +212,7 @@ class RegionContent:
 
     @cached_property
     def reads_files(self) -> bool:
-        """Whether a body is read from files, which come and go."""
+        """Whether a body is read from files, which may appear and disappear."""
         bodies = (one.body for one in self.parsed.requests)
         return any(one is not None and (one.file or one.files) for one in bodies)
 
@@ -226,7 +226,7 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """All that other parts may use: the name, what it is, its value as it is written."""
+        """All names that other parts may use: the name, its kind, its value as written."""
         found: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
@@ -306,7 +306,7 @@ class ParsedRegion:
         self._read_given = read_settings
         self.reading = self._read(parsed)
         self.earlier = captured.digest
-        """Stands for the names that earlier blocks capture, in their order."""
+        """A cache key for the names that earlier blocks capture, in their order."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> RegionContent:
@@ -358,7 +358,7 @@ class ParsedRegion:
 
     @property
     def known(self) -> Hashable:
-        """Stands for the names of variables that the region may use behind colons."""
+        """A cache key for the names of variables that the region may use after colons."""
         reading = self.reading
         if not reading.behind_colons:
             return None

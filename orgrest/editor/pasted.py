@@ -1,7 +1,7 @@
-"""Text that other tools copy for a request, pasted into a document: found, and written as one.
+"""Finds text of other tools that was pasted into a document, and converts it to requests.
 
-`find` looks at the selected lines, or at those around the cursor: from one request, heading or
-block to the next, and the paragraph. What is there is read as `orgrest import` reads it.
+`find` examines the selected lines, or those around the cursor: from one request, heading or block
+to the next, and the paragraph. They are parsed like the input of `orgrest import`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.model import Collection
     from orgrest.editor.regions import Kind
 
-_LONGEST: Final = 2**20  # characters: this is looked at whenever the cursor moves
+_LONGEST: Final = 2**20  # characters: the text is examined each time the cursor moves
 _EDGE: Final = {
     "http": re.compile(r"^[ \t]*###.*\n?", re.MULTILINE),
     "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
 }
-"""The lines between which a pasted text stands."""
+"""The lines that limit a pasted text, above and below."""
 _OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
@@ -41,7 +41,7 @@ class Pasted:
 
 @attrs.frozen
 class _Found:
-    """What lines hold: its name for the user, and its requests."""
+    """The content of lines: its name for the user, and its requests."""
 
     span: Span
     what: str
@@ -49,13 +49,13 @@ class _Found:
 
     @property
     def badness(self) -> tuple[int, int]:
-        """How much of the lines is not translated; the more lines the better."""
+        """The amount of untranslated content; among equals, more lines are better."""
         notes = sum(1 for _ in self.collection.folder.all_notes())
         return notes, self.span.start - self.span.end
 
 
 def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
-    """Return what is pasted at a selection, or at the cursor if that is empty; None if nothing."""
+    """Return the pasted text at a selection, or at the cursor if that is empty, or None."""
     found = [one for span in _spans(text, kind, selection) if (one := _read(text, kind, span))]
     if not found or (
         _is_in_block(text, selection.start) if kind == "org" else request_file.is_restclient(text)
@@ -71,7 +71,7 @@ def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
 
 
 def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
-    """Yield the lines that may be meant."""
+    """Yield the lines that may be the pasted text."""
     if text[selection.start : selection.end].strip():
         yield _lines(text, selection.start, selection.end)
         return
@@ -98,7 +98,7 @@ def _lines(text: str, start: int, end: int) -> Span:
 
 
 def _read(text: str, kind: Kind, span: Span) -> _Found | None:
-    """Return what lines hold, None if it is nothing that can be read."""
+    """Return the content of lines; None if it is not in a known format."""
     given = text[span.start : span.end]
     inner = given.strip()
     if not inner or len(inner) > _LONGEST:
@@ -120,7 +120,7 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
 
 
 def _what(text: str, kind: Kind) -> str | None:
-    """Return what a text begins like."""
+    """Return the format that a text begins like, or None."""
     from orgrest.convert import curl, messages
 
     if curl.BEGINS.match(text):
@@ -144,12 +144,12 @@ def _is_in_block(text: str, offset: int) -> bool:
 
 
 def _written(text: str, kind: Kind, found: _Found) -> str | None:
-    """Return the requests as they stand in the place of the lines; None if that cannot be."""
+    """Return the text of the requests that replaces the lines; None if that is impossible."""
     from orgrest.convert.shared import documents
 
     make = documents.org_of if kind == "org" else documents.request_file_of
     written = make(found.collection, bodies=None)
-    if written.notes:  # a body that needs a file of its own
+    if written.notes:  # a body that needs a separate file
         return None
     if kind == "org":
         return _HEADING.sub("", written.text).strip("\n") + "\n"

@@ -2,9 +2,9 @@ r"""An editor's text: lines, positions in the client's units, and the changes th
 
 The Language Server Protocol counts lines (which end in LF, CRLF or CR) and, within a line, units of
 UTF-8, UTF-16 or UTF-32. Everything else in orgrest counts characters of a text with ``\n`` line
-ends, which is what `orgrest.files` makes of a file: a text that ends its lines in CRLF, or in CR,
-throughout. A `Text` converts between the two. It is immutable: a change creates a new one, so that
-a background thread can keep the version that it started with.
+ends, to which `orgrest.files` converts a file whose lines all end in CRLF, or all in CR. A `Text`
+converts between the two. It is immutable: a change creates a new `Text`, so that a background
+thread can keep the version that it started with.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines with their ends; the last one, perhaps empty, has none."""
+    """Return the lines with their ends; the last line, perhaps empty, has no end."""
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -40,7 +40,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with surrogate halves joined that came in two changes."""
+    """Return `text` with pairs of surrogates joined that arrived in two changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -77,7 +77,7 @@ class Text:
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
-        """Take the text as the client sent it, or its lines."""
+        """Store the text as the client sent it, or its lines."""
         self.lines = _split(_joined(raw)) if isinstance(raw, str) else raw
         self.encoding = encoding
 
@@ -88,12 +88,12 @@ class Text:
 
     @cached_property
     def newline(self) -> str:
-        """What ends each line; LF where line ends differ."""
+        """The line ending; LF if lines end differently."""
         return line_end(self.raw)
 
     @cached_property
     def text(self) -> str:
-        """The text with LF line ends; half a character, which is no text, is U+FFFD."""
+        """The text with LF line ends; an unpaired surrogate becomes U+FFFD."""
         text = self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n")
         return text if text.isascii() else _HALF.sub("\ufffd", text)
 
@@ -194,7 +194,7 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return the text that replaces all of this one, and the effect on `raw`."""
+        """Return the text `new`, which replaces this text, and the effect on `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 

@@ -1,7 +1,7 @@
 """The regions of a file that hold requests, and the mapping between their offsets and the file's.
 
-A request file has one for each part that can be parsed by itself; an Org document has one for each
-source block in a request language, whose text is the block's body as it is evaluated (without
+A request file has a region for each part that can be parsed separately; an Org document has a
+region for each source block in a request language: the block's body as it is evaluated (without
 indentation and Org's commas). Editor features query a region's `parsed` document, and return the
 file's offsets.
 """
@@ -90,7 +90,7 @@ class _Body:
 class LineMaps:
     """A cache of the line maps of bodies, by section and by lines.
 
-    The key also has whether the lines keep their indentation. `before` is the cache of an earlier
+    The key includes whether the lines keep their indentation. `before` is the cache of an earlier
     text.
     """
 
@@ -124,7 +124,7 @@ class Region:
     ) -> None:
         """Create a region from a line map and its position; `block` is relative to its section.
 
-        `restclients` tells of a part of a request file whether that is in restclient's language.
+        `restclients` is whether the request file of a part is in restclient's language.
         """
         self.text = line_map.text
         self.span = span
@@ -236,8 +236,8 @@ def of_document(
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
     """Return the region around `offset`, or None, without parsing the rest of a long document.
 
-    A block that is still unclosed at the next heading or the end of the text counts, since it is
-    being typed.
+    A block that is unclosed at the next heading or the end of the text is a region, too, since it
+    is being typed.
     """
     if kind == "http":
         return _whole(text, file)

@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
-Directives, dynamic values and the names that scripts see are explained here; the tables of
-`orgrest.http` say what they do. The names of scripts are those of `jetbrains.js`.
+It covers directives, dynamic values and the API of scripts; the tables of `orgrest.http` describe
+them. The names of scripts are those of `jetbrains.js`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
 
 DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
-# As `references` finds them, within one line.
+# References like those that `references` finds, within one line.
 _BRACES = re.compile(r"\{\{(?!\{)[ \t]*((?:(?!\{\{)[^\n])+?)[ \t]*\}\}")
 _DOTTED = re.compile(r"\$?[A-Za-z_][\w]*(?:\.\w+)*")
 

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
 
 LARGEST = 4 * 2**20
-"""The size in bytes from which one is not read for an editor: typing waits for it."""
+"""The maximum size in bytes of a file that is read for an editor: typing waits for it."""
 LARGEST_BESIDE = 2**19
-"""The size of one that nobody asked for."""
+"""The maximum size in bytes of a description that the document does not name."""
 _MOST_KNOWN = 16
 _TOO_LARGE = f"this description is larger than {LARGEST // 2**20} MiB: only runs read it"
 
 
 @attrs.frozen
 class Location:
-    """A span in a request file: another one, or the document's `own`."""
+    """A span in a request file: the document's `own`, or another."""
 
     file: File
     span: Span
@@ -112,9 +112,9 @@ def of_definition(file: File, one: Definition) -> Location:
 
 
 class Described:
-    """A cache of descriptions; one that cannot be read is None, and a run tells why.
+    """A cache of descriptions; an unreadable description is None, and a run reports the reason.
 
-    With `found_beside`, those count, too, that a document does not name but that are beside it.
+    With `found_beside`, descriptions beside a document are used, too, if it names none.
     """
 
     def __init__(self) -> None:
@@ -122,14 +122,14 @@ class Described:
         self._known: dict[Path, tuple[Stamp, Description | OrgrestError]] = {}
 
     def get(self, name: str, context: Context) -> Description | None:
-        """Return the description in a file as a document names it, None if it cannot be read."""
+        """Return the description in the file `name`, or None if it cannot be read."""
         found = self.read(name, context)
         return None if isinstance(found, OrgrestError) else found
 
     def read(
         self, name: str, context: Context, largest: int | None = None
     ) -> Description | OrgrestError:
-        """Return the description in a file as a document names it, or why it cannot be read."""
+        """Return the description in the file `name`, or the error if it cannot be read."""
         from orgrest.description.nodes import stamp
 
         largest = LARGEST if largest is None else largest
@@ -149,7 +149,7 @@ class Described:
         return found
 
     def beside(self, context: Context) -> Iterator[Description]:
-        """Yield the descriptions beside a document that can be read."""
+        """Yield the readable descriptions beside a document."""
         if not self.found_beside:
             return
         from orgrest.description.beside import beside
@@ -161,7 +161,7 @@ class Described:
 
 
 def _is_current(given: Description | OrgrestError) -> bool:
-    """Return whether none of the files to which a description refers has changed."""
+    """Return whether all files to which a description refers are unchanged."""
     from orgrest.description.nodes import stamp
 
     if isinstance(given, OrgrestError):

@@ -1,16 +1,16 @@
 """Completion: the candidates at an offset of a document, and the context there.
 
-`complete` returns the candidates at an offset in an Org document or a request file, `context` what
-is being written there. Both work on text that is being typed: the same parsers as in a run
-determine from the lines above what a line belongs to; the line itself may be incomplete. In Org,
+`complete` returns the candidates at an offset in an Org document or a request file, `context` the
+kind of text being written there. Both work on incomplete lines: the same parsers as in a run
+determine from the lines above what a line belongs to. In Org,
 the block around the offset is extracted, and the rest of the document is searched only for what the
 context needs: URLs, names, header arguments.
 
 A kind of context is a member of `model.Kind`, code in `contexts` or `org_lines` that recognizes it,
 and a row of `offers.OFFERS` with its candidates.
 
-Offsets are those of the text that was given, whatever its line ends are. Values from the
-environment or netrc, or computed from them, are shown as `***`.
+Offsets refer to the given text, with its own line ends. Values from the environment or netrc, or
+computed from them, are shown as `***`.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def complete(
 
 
 def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return the context at `offset` of `text`, None in comments, prose and the like.
+    """Return the context at `offset` of `text`; None in comments, prose and the like.
 
-    After a colon that is a ``variable``, whether or not it is defined. Raises ValueError for an
-    offset outside of the text.
+    After a colon the context is a ``variable``, whether or not it is defined. Raises ValueError for
+    an offset outside of the text.
     """
     return next(contexts(Cursor(text, offset, document)), None)

@@ -28,10 +28,10 @@ _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTIL
 
 @attrs.frozen
 class Definition:
-    """A variable that is set: to `value`, or as `note` describes.
+    """A variable with its `value`, or a `note` that describes the value.
 
-    `offset` is its position in the request text; otherwise `where` describes it. `computed` tells
-    that the value is an expression.
+    `offset` is its position in the request text; otherwise `where` describes it. `computed`:
+    whether the value is an expression.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ContextAbove:
         return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:
-        """Whether `line` would be a comment: further to the right, a body may hold a `#`."""
+        """Whether `line` would be a comment; with more indentation, a `#` belongs to the body."""
         text = line.lstrip(" \t")
         if self._is_common:
             return text.startswith(("#", "//"))

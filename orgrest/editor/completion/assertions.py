@@ -1,4 +1,4 @@
-"""Assertions that are being typed: subjects behind `??`, parts of a certificate, operators."""
+"""Assertions that are being typed: subjects after `??`, parts of a certificate, operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_assertion(cursor: Cursor) -> bool:
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield what may be written in an assertion."""
+    """Yield the possible contexts in an assertion."""
     match = _LINE.fullmatch(cursor.before)
     given = match["text"] if match is not None else ""
     word = _WORD.search(given)
@@ -60,7 +60,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer subjects, or the parts of one."""
+    """Offer subjects, or the parts of a subject."""
     if here.subject:
         for name, about in SUBJECTS[here.subject].parts.items():
             yield Offer(name, about, f"{name} ")

@@ -54,7 +54,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
     elif not cursor.above.comments(cursor.before + cursor.after):
         text, part = cursor.before.lstrip(BLANKS), cursor.above.state.part
         if cursor.is_common and part in ("head", "body"):
-            # Such a line begins a request wherever it stands.
+            # Such a line always begins a request, regardless of its position.
             begins = _METHOD.match(text) or begins_request(cursor.before + cursor.after)
             part = "start" if begins else part
         yield from STATES[part](cursor, text)
@@ -144,8 +144,8 @@ def _body(cursor: Cursor, text: str) -> Iterator[Context]:
         yield from openapi.body(cursor)
     if variable is None:
         return
-    # A colon behind a word or a string belongs to JSON or a time of day until a name is begun
-    # behind it; a colon behind an opening quote does not.
+    # A colon after a word or a string belongs to JSON or a time of day until a name begins after
+    # it; a colon after an opening quote does not.
     left = text.removesuffix(":")
     opened = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
     if variable.prefix or variable.subject != ":" or opened or not _BEHIND_WORD.search(left):

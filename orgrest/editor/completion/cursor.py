@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.description.model import Description
 
-# The endings of candidates, and the patterns for text behind the offset that has them already.
+# The endings of candidates, and patterns for text after the offset that has these endings already.
 _ENDS = [
     (": ", re.compile(r":[ \t]?")),
     ("}}", re.compile(r"[ \t]*\}\}")),
@@ -95,7 +95,7 @@ class Cursor:
 
     @cached_property
     def above(self) -> ContextAbove:
-        """What the lines above say."""
+        """The context from the lines above."""
         return ContextAbove(self.code[: self.start], is_common=self.is_common)
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
@@ -111,7 +111,7 @@ class Cursor:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Create a context from the `prefix` before the offset and the match of `rest` behind."""
+        """Create a context from the `prefix` before the offset and the match of `rest` after it."""
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)

@@ -1,4 +1,4 @@
-"""Completion of assertions from an OpenAPI description: paths in a response, and values there."""
+"""Completion of assertions from an OpenAPI description: paths in a response, and their values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fields(response: Node, typed: str) -> Iterator[Offer]:
-    """Offer the fields behind what is typed of a JSONPath."""
+    """Offer the fields that can follow the typed part of a JSONPath."""
     before, dot, _ = typed.rpartition(".")
     steps = _steps(before) if dot else ()
     if steps is None:
@@ -66,7 +66,7 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 
 
 def _steps(path: str) -> tuple[str | None, ...] | None:
-    """Return the steps of a JSONPath, None into a list; None if it is another kind of path."""
+    """Return the steps of a JSONPath (None: into a list); None for other kinds of paths."""
     rest = path.removeprefix("$")
     found: list[str | None] = []
     while rest:
@@ -79,7 +79,7 @@ def _steps(path: str) -> tuple[str | None, ...] | None:
 
 
 def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the values of what the assertion is about: statuses, types, those of a schema."""
+    """Offer expected values for the assertion's subject: statuses, types, a schema's values."""
     subject, _, path = here.subject.partition(" ")
     for status, response in _responses(cursor):
         if subject == "status":

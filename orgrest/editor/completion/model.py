@@ -33,8 +33,8 @@ Kind: TypeAlias = Literal[
     "argument value",
     "reference",  # the name of a block, table or list
     "directive",  # of a request file: `# @name`
-    "request",  # the name of one
-    "script",  # a name that scripts see
+    "request",  # the name of a request
+    "script",  # a name in the API of scripts
     "subject",  # of an assertion
     "operator",  # of an assertion
     "path",  # of the subject of an assertion
@@ -46,8 +46,8 @@ Kind: TypeAlias = Literal[
 class Context:
     """The context at an offset: `prefix` is its text up to the offset.
 
-    `span` is its extent, including what follows the offset (except for a URL). `subject` is what it
-    belongs to: the header of a value or parameter, the header argument of a value, the folder of a
+    `span` is its extent, including text after the offset (except for a URL). `subject` is its
+    owner: the header of a value or parameter, the header argument of a value, the folder of a
     file, the opening (``:`` or ``{{``) of a variable, the subject of an operator or a path, the
     subject and path of an expected value.
     """
@@ -84,7 +84,7 @@ class Offer:
 
     @property
     def inserted(self) -> str:
-        """The text to insert: the candidate's own, unless another was given."""
+        """The text to insert: by default the candidate's `text`."""
         return self.text if self.insert is None else self.insert
 
 
@@ -93,7 +93,7 @@ class Imported:
     """Imported names of a request file: variables with value and definition.
 
     Requests have their position. `answered` are the paths into the last responses by the names of
-    their requests, each with what it leads to.
+    their requests, each with a description of its target.
     """
 
     variables: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
@@ -102,5 +102,5 @@ class Imported:
 
 
 def fits(text: str, prefix: str) -> bool:
-    """Return whether a text starts with what was typed, ignoring case."""
+    """Return whether a text starts with the typed `prefix`, ignoring case."""
     return text[: len(prefix)].lower() == prefix.lower()

@@ -36,7 +36,7 @@ _FREQUENT = (
     "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Match", "Origin", "Referer",
     "Connection", "Content-Length", "Host", "Idempotency-Key", "Prefer", "Range",
 )  # fmt: skip
-"""The headers that requests in documents have most often, in this order."""
+"""The most frequent headers of requests in documents, in this order."""
 _FREQUENCY = {name: number / 100 for number, name in enumerate(_FREQUENT, 1)}
 
 

@@ -34,7 +34,10 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the description that the document names for the offset, or (True) those beside it."""
+    """Return the description that the document names for the offset, else those beside it.
+
+    The second value is True for descriptions beside the document.
+    """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
         return (), False
@@ -79,7 +82,7 @@ def _is_meant(found: Description, url: str) -> bool:
 
 
 def _plain(url: str) -> str:
-    """Return a URL in which variables are replaced, so that it can be taken apart."""
+    """Return a URL with its variables replaced, so that it can be parsed."""
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
@@ -90,7 +93,7 @@ def _plain(url: str) -> str:
 
 
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the paths of the method on this line, behind what is typed of the server."""
+    """Offer the paths for the method on this line, after the typed part of the server's URL."""
     every, is_beside = descriptions(cursor)
     for found in every:
         if not is_beside or _fits(found, here.prefix):
@@ -99,7 +102,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(found: Description, typed: str) -> bool:
-    """Return whether a description beside the document may be about a URL that is being typed."""
+    """Return whether a description beside the document may apply to a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(one.startswith(typed) for one in found.servers)
@@ -133,12 +136,12 @@ def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
 
 
 def is_harmless(text: str, *, blanks: bool = True) -> bool:
-    """Return whether a text of a description may be put into a document: no lines, no variables."""
+    """Return whether text from a description is safe in a document: one line, no variables."""
     return text.isprintable() and "{{" not in text and (blanks or not re.search(r"\s", text))
 
 
 def query_names(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the parameters of the query, those that are required first."""
+    """Offer the parameters of the query, required parameters first."""
     for one in _parameters(cursor, "query"):
         yield Offer(one.name, _told(one), f"{one.name}=", 0 if one.required else 1)
 
@@ -151,7 +154,7 @@ def query_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def headers(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the headers that the operation takes."""
+    """Offer the headers of the operation."""
     for one in _parameters(cursor, "header"):
         yield Offer(one.name, _told(one), f"{one.name}: ", -1)
 
@@ -180,7 +183,7 @@ def _told(one: Parameter) -> str:
 
 
 def documentation(schema: Node, text: str, *, required: bool) -> str:
-    """Return what is shown about a value: a text, its types, whether it is required."""
+    """Return the documentation of a value: a text, its types, whether it is required."""
     kind = schema.object.get("type")
     words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind or "")
     words += ", required" if required else ""
@@ -188,7 +191,7 @@ def documentation(schema: Node, text: str, *, required: bool) -> str:
 
 
 def values_of(schema: Node) -> list[Any]:
-    """Return the values that a schema lists, and which may be put into a document."""
+    """Return the values that a schema lists and that are safe in a document."""
     listed = (one for part in composed([schema]) for one in values(part))
     return [one for one in listed if is_harmless(str(one))]
 
@@ -198,9 +201,9 @@ def values_of(schema: Node) -> list[Any]:
 
 @attrs.frozen
 class _Place:
-    """A place in JSON: the steps to it (None: into a list), and what is typed there.
+    """A place in JSON: the steps to it (None: into a list), and the text typed there.
 
-    `key` tells that the name of a field is, `quoted` that its quote is open.
+    `key`: whether a field's name is being typed; `quoted`: whether its quote is open.
     """
 
     steps: tuple[str | None, ...]
@@ -210,8 +213,8 @@ class _Place:
 
 
 def _place(text: str) -> _Place | None:
-    """Return the place at the end of the beginning of a JSON text; None behind a value."""
-    frames: list[list[Any]] = []  # of each object or list: its present key, what comes next
+    """Return the place at the end of an incomplete JSON text; None after a value."""
+    frames: list[list[Any]] = []  # of each object or list: its current key, what comes next
     at = 0
     for token in _TOKEN.finditer(text):
         at = token.end()
@@ -301,13 +304,13 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def json_of(node: Node) -> list[Node]:
-    """Return the schema of the JSON of a body, of a request or a response, if it has one."""
+    """Return the schema of the JSON body of a request or a response, if it has one."""
     content = node.child("content").children()
     return [one.child("schema") for name, one in content if "json" in name][:1]
 
 
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
-    """Return the schemas that what the steps lead to may have; None leads into a list."""
+    """Return the possible schemas of the value at the steps; the step None leads into a list."""
     level = composed(schemas)
     for step in steps:
         inner: list[Node] = []

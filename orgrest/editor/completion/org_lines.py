@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the contexts in the line at the offset; a line is of one kind."""
+    """Yield the contexts in the line at the offset, by the first kind of line that matches."""
     for pattern, read in LINES:
         if line := pattern.fullmatch(cursor.before):
             yield from read(cursor, line)

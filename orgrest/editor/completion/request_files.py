@@ -61,7 +61,7 @@ def context(cursor: Cursor) -> Context | None:
 
 
 def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
-    """Return the context behind `import`, `run` or `# @import`: a path, or a request."""
+    """Return the context after `import`, `run` or `# @import`: a path, or a request."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
         return cursor.here("request", name, rest=r"[^(]*")
@@ -70,7 +70,7 @@ def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
 
 
 def directives(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Offer the directives; those that keep a request from being sent come last."""
+    """Offer the directives; those that prevent sending a request come last."""
     for rule in DIRECTIVES.values():
         about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
         insert = f"{rule.name} " if rule.value else rule.name

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.editor.completion.cursor import Cursor
 
 MASK = "***"
-"""The text shown in place of a secret."""
+"""The text shown instead of a secret."""
 
 
 _EARLIER_CAPTURE = re.compile(rf"\n[ \t]*+->[ \t]*jq-set-var[ \t]+{grammar.SET_VAR.pattern}")
@@ -89,7 +89,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
-    """Yield the variables that blocks above and header arguments set, the weaker ones first."""
+    """Yield the variables from blocks above and header arguments, lowest precedence first."""
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
@@ -100,11 +100,11 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
             value, note = _shown(argument_syntax.value(assignment)[1])
             yield Definition(name, -1, value, note, "header argument :var")
     except ArgumentError:
-        return  # evaluation tells of it
+        return  # evaluation reports it
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var``, and a note for one that has none yet."""
+    """Return the text of a ``:var``, and a note if it has no value yet."""
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
     if isinstance(value, argument_syntax.Reference):

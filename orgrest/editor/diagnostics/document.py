@@ -67,7 +67,7 @@ def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]
         read.update(text for here in heading.path() for text in here.properties.values())
     for text, start, language in analysis.property_texts:
         if text not in read:
-            continue  # an example, as it stands in a block of text
+            continue  # an example in a block of text
         if language in analysis.languages or (ours and not language):
             yield from _unknown_arguments(analysis.text, text, start)
 
@@ -128,7 +128,7 @@ def _unknown(text: str) -> tuple[tuple[str, int], ...]:
 def _misspelt(
     text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
 ) -> Finding:
-    """Return the problem of an unknown name; the most similar known one is the fix."""
+    """Return the problem of an unknown name; its fix is the most similar known name."""
 
     def fixes() -> tuple[Fix, ...]:
         return tuple(

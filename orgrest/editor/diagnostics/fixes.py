@@ -67,7 +67,7 @@ Made: TypeAlias = tuple[str, Change] | None
 def _bad_header(at: Place) -> Made:
     request = at.part.request_at(at.start)
     if request is None or any(x.span.start <= at.start <= x.span.end for x in request.headers):
-        return None  # a header with a value that cannot be one
+        return None  # a header with an invalid value
     first = _FIRST_WORD.match(at.found)
     if first is not None and registry.header(first[1]) is not None:
         change = Change(at.start + first.end(1), at.start + first.end(), ": ")
@@ -135,7 +135,7 @@ FIXES: Mapping[str, Callable[[Place], Made]] = {
     "unclosed-here": _unclosed_here,
 }
 GUESSES = frozenset({"undefined-variable"})
-"""The codes of problems whose fix may not be what was meant."""
+"""The codes of problems whose fix may not be what the user intended."""
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:

@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 
 @attrs.frozen
 class Fix:
-    """An edit that fixes a problem; a `guess` may not be what was meant."""
+    """An edit that fixes a problem; a `guess` may not be what the user intended."""
 
     title: str
     edits: tuple[Edit, ...]

@@ -48,9 +48,10 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _may_be_wrong(analysis: Analysis) -> bool:
-    """Return whether two requests may have a name, or one may depend on itself.
+    """Return whether two requests may share a name, or a request may depend on itself.
 
-    It does not if each needs only requests above: names mean the last one above.
+    None depends on itself if each needs only requests above it, since a name refers to the last
+    request above.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -80,7 +81,7 @@ def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
 
 @attrs.define(eq=False)
 class _Visit:
-    """A request on the path, what it needs, and where it refers to the next one."""
+    """A request on the path, the requests that it needs, and its reference to the next request."""
 
     request: ParsedRequest
     needs: Iterator[tuple[str, int]]

@@ -1,6 +1,6 @@
-"""What an OpenAPI description forbids of a request, as far as that is known before it is sent.
+"""Violations of an OpenAPI description by a request, as far as known before it is sent.
 
-Bodies and patterns are left to runs, which check them in a process of their own.
+Bodies and patterns are only checked in runs, in a separate process.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @attrs.frozen
 class About:
-    """The descriptions that may be about a request; `broken` tells why there is none.
+    """The descriptions that may apply to a request; `broken` is the error in the one that is named.
 
-    One that nobody named tells about its operations alone.
+    A description that the document does not name only applies to requests of its operations.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -68,7 +68,7 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a request in `text` by the first description that is about it."""
+    """Yield the problems of a request in `text` by the first description that applies to it."""
     for description in about.descriptions:
         told = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"
@@ -115,7 +115,7 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return what is wrong with a plain value, by its type and its enumeration alone."""
+    """Return the problem of a plain value, checked by type and enumeration only, or None."""
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")
     if isinstance(value, dict | list) or UNKNOWN in str(value):

@@ -38,7 +38,7 @@ _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
 def _given_by(environment: Environment) -> Hashable:
-    """Return the variables of the chosen environments, and the errors in their files."""
+    """Return the variables of the chosen environments, and the errors in environment files."""
     wrong = tuple(str(one.error) for one in environment.every.broken)
     with contextlib.suppress(OrgrestError):  # reported where a variable is not found
         return wrong, tuple(environment.settings().items())
@@ -58,11 +58,11 @@ class Report:
         self._context = analysis.new_context()
         self._around = self._outside()
         self._sets: Hashable = None
-        """All that the parts of a request file set, if descriptions are looked at."""
+        """All that the parts of a request file set, if descriptions are checked."""
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}
-        """The problems of parts as they can be reused, by cache key."""
+        """The reusable problems of parts, by cache key."""
         self._before = before._known if before and before._around == self._around else {}
         if before and self._before and analysis.document is None:
             self._before = _still_true(before, analysis)
@@ -73,7 +73,7 @@ class Report:
         self._before = {}
 
     def _outside(self) -> Hashable:
-        """Return all that problems depend on beside the document's text."""
+        """Return everything that problems depend on except the document's text."""
         analysis = self.analysis
         environment: Hashable = ()
         if not all(part.restclient for part in analysis.parts):
@@ -122,7 +122,7 @@ class Report:
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        """Return a region's problem as one of the file."""
+        """Return a region's problem with its position in the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
         text = self.analysis.text
@@ -162,7 +162,7 @@ class Report:
                 definitions = []
                 start = item.span.end
         below = analysis.checked.below(part) if definitions else None
-        if below is not None:  # which is the first one that may use these definitions
+        if below is not None:  # the first request that may use these definitions
             checked = check(below, context, definitions)
             end = definitions[-1].span.end
             for problem in _told(text, checked.problems, checked.notices, start):
@@ -170,7 +170,7 @@ class Report:
                     yield _masked(problem, context).moved(-base)
 
     def _described(self, part: ParsedRegion) -> Iterator[Problem]:
-        """Yield what descriptions forbid of a part's requests, with offsets in its text."""
+        """Yield the problems of a part's requests by descriptions, with offsets in its text."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
         analysis, context = self.analysis, part.context(self._context)
@@ -190,7 +190,7 @@ class Report:
             yield from found
 
     def _needs_none(self, part: ParsedRegion) -> bool:
-        """Return whether a region may lack a request: it is empty, or part of others."""
+        """Return whether a part may lack requests: it is empty, never sent, or used by others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -208,7 +208,7 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Return whether problems depend on nothing but what they are kept by."""
+    """Return whether problems depend on nothing but their cache key."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
@@ -219,8 +219,8 @@ def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
     """Return the problems of parts of a request file that a change does not affect, by their keys.
 
-    It affects the parts that it changed, and those that have the name of something that is defined
-    there otherwise than before, or of what depends on it.
+    It affects the parts that it changed, and the parts with the name of something that is defined
+    differently there now, or of something that depends on it.
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
@@ -274,7 +274,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether there may be a description beside a document."""
+    """Return whether a description may lie beside the document."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside

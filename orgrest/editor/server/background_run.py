@@ -34,7 +34,7 @@ class CancelledRunError(Exception):
 
 @attrs.frozen
 class LoginDialog:
-    """How the user of an editor signs in, awaited or called in the event loop; see `Person`."""
+    """Callbacks to let an editor's user sign in, run in the event loop; see `Person`."""
 
     confirm: Callable[[str], Coroutine[Any, Any, bool]]
     tell: Callable[[str], None]
@@ -42,7 +42,7 @@ class LoginDialog:
 
 
 class BackgroundRun:
-    """One evaluation of a text. Raises what `Run` raises."""
+    """One evaluation of a text. Raises the errors of `Run`."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class BackgroundRun:
         notice: Callable[[str], None] = lambda _: None,
         login: LoginDialog | None = None,
     ) -> None:
-        """Prepare the evaluation with services of its own, which are completed here.
+        """Prepare the evaluation with `services`, which only this run uses and which it completes.
 
         `ask` is awaited in the loop when a block needs confirmation.
 
-        So is `prompt` when a variable is asked for: with the question, and whether it is a secret.
-        `notice` is called in the loop with messages about the selection of requests. By `login`
-        the user can sign in.
+        So is `prompt` when a variable needs a value: with the question, and whether it is a secret.
+        `notice` is called in the loop with messages about the selection of requests. `login` lets
+        the user sign in.
         """
         self._notice = notice
         self._loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class BackgroundRun:
             self.stop()
 
     def cancel(self) -> None:
-        """End the run at once and drop later outcomes. Call this in the event loop."""
+        """End the run immediately and drop later outcomes. Call this in the event loop."""
         self.stop()
         self._queue.put_nowait(CancelledRunError())
 

@@ -1,4 +1,4 @@
-"""The client of a language server: what it can do, and what it is told and asked."""
+"""The client of a language server: its capabilities, and messages and questions to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServerOfClient(LanguageServer):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start_task(self, coroutine: Any) -> None:
-        """Run a coroutine; what it raises is logged."""
+        """Run a coroutine; exceptions are logged."""
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -62,7 +62,7 @@ class ServerOfClient(LanguageServer):
         return bool(self.capability(*path))
 
     def capability(self, *path: str) -> Any:
-        """Return what the client announced, or None."""
+        """Return the value of a capability that the client announced, or None."""
         found: Any = self.client_capabilities
         for name in path:
             found = getattr(found, name, None)
@@ -70,7 +70,7 @@ class ServerOfClient(LanguageServer):
 
     @property
     def versioned_edits(self) -> bool:
-        """Whether the client takes edits for one version of a document only."""
+        """Whether the client accepts edits for one version of a document only."""
         return self.can("workspace", "workspace_edit", "document_changes")
 
     def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:
@@ -97,11 +97,11 @@ class ServerOfClient(LanguageServer):
         return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
 
     def tell(self, text: str) -> None:
-        """Show the user what to do."""
+        """Show the user instructions."""
         self.show_message(text, types.MessageType.Info)
 
     async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser, and tell whether the client did that."""
+        """Open a page in the user's browser; return whether the client did so."""
         if not self.can("window", "show_document", "support"):
             return False
         page = types.ShowDocumentParams(url, external=True)

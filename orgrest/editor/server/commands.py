@@ -10,7 +10,7 @@ Each takes one argument, `{"uri": ..., "line": N}` (lines count from 0; a `posit
 - ``orgrest.sendAllAbove`` sends all requests from the top to that line; `results` lists the result
   of each.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
-- ``orgrest.cancel`` ends all runs over the document, and returns how many.
+- ``orgrest.cancel`` ends all runs over the document, and returns their number.
 - ``orgrest.chooseEnvironment`` asks for the environment of the documents in this folder, remembers
   it, and returns `{"environments", "chosen"}`.
 """
@@ -125,7 +125,7 @@ def environments(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/environments`: the names around a document, and those chosen for its folder.
 
     With `chosen`, these are chosen now. Raises JsonRpcException if an environment file is invalid,
-    or for a name that none has.
+    or if no file has an environment of this name.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     names = _environment_names(server, document)
@@ -155,7 +155,7 @@ def _environment_names(server: Server, document: Document) -> tuple[str, ...]:
 
 @attrs.frozen
 class Command:
-    """A command: its title, its handler, which receives the line (from 0), if menus have it."""
+    """A command: its title, its handler, which gets the line (from 0), whether menus list it."""
 
     title: str
     run: Callable[[Server, Document, int, Token], Awaitable[Any]]

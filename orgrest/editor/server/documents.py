@@ -68,10 +68,10 @@ class Document:
         self.shown: set[int] = set()
         """The numbers of the runs in progress; each shows its responses in a separate file."""
         self.number = next(_numbers)
-        """What a lens says of the document to which it belongs."""
+        """The document's number in the data of its lenses."""
         self.numbers = itertools.count(1)
         self.tokens: Tokens | None = None
-        """The tokens that the client has."""
+        """The tokens last sent to the client."""
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
@@ -122,7 +122,7 @@ def to_json_range(text: Text, span: Span) -> dict[str, dict[str, int]]:
 
 
 def kind_of(item: types.TextDocumentItem) -> Kind | None:
-    """Return the kind of a document that the client opened, None for an unsupported one."""
+    """Return the kind of a document that the client opened; None if it is not supported."""
     suffix = Path(urlsplit(item.uri).path).suffix.lower()
     return _KINDS.get(item.language_id) or SUFFIXES.get(suffix)
 

@@ -51,7 +51,7 @@ class Choices:
         return self._known.get(str(folder), setting)
 
     def choose(self, folder: Path, names: Sequence[str]) -> None:
-        """Store a choice. If writing fails, it raises FileError, but the choice is in effect."""
+        """Store a choice. Raises FileError if writing fails; the choice is in effect anyway."""
         known = {one: given for one, given in _read().items() if one != str(folder)}
         known = dict(list(known.items())[-_MOST + 1 :])
         known[str(folder)] = tuple(names)
@@ -66,7 +66,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return the stored choices; none if the file is missing or not in the expected format."""
+    """Return the stored choices; empty if the file is missing or not in the expected format."""
     try:
         with _file().open("rb") as stream:
             found = json.loads(stream.read(_LARGEST))
@@ -94,4 +94,4 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "pairs": _variables,
     "description": lambda given: given if isinstance(given, bool) else None,
 }
-"""What reads a setting, by the kind of its option."""
+"""The functions that read a setting, by the kind of its option."""

@@ -1,8 +1,8 @@
-"""Answers about a whole document as JSON text, joined of a fragment for each of its parts.
+"""Results for a whole document as JSON text, joined from a fragment for each of its parts.
 
-A client asks for all symbols, tokens and folds after each pause in typing, and most parts are the
-same as before, only on other lines. So the text of a part's answer is kept for the next version of
-the document, with gaps for its lines.
+A client requests all symbols, tokens and folds after each pause in typing, and most parts are the
+same as before, only on other lines. So the text of a part's result is cached for the next version
+of the document, with gaps for its lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SYMBOLS = {
 
 @attrs.frozen(eq=False)
 class Encoded:
-    """A result as JSON text in ASCII, which is sent as it is."""
+    """A result as JSON text in ASCII, which is sent unchanged."""
 
     text: str
 
@@ -82,7 +82,7 @@ class _Writer:
         )
 
     def made(self, template: str) -> _Lines:
-        """Return what was written."""
+        """Return the JSON that was written."""
         return _Lines(template, tuple(self._lines))
 
 
@@ -141,9 +141,9 @@ def _kept(
 
 
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
-    """Return the lenses of a document: what came of each request, and commands to be resolved.
+    """Return the lenses of a document: the outcome of each request, and commands to be resolved.
 
-    They are resolved by the document's `number`. Without `outcomes` there are only the commands.
+    Commands are resolved by the document's `number`. Without `outcomes` there are only commands.
     """
     last = outcomes.summaries(analysis) if outcomes is not None else {}
     found: list[str] = []
@@ -165,10 +165,10 @@ def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number
 
 @attrs.frozen(eq=False)
 class _Tokens:
-    """The tokens of a part as the protocol counts them: each from the one before it.
+    """The tokens of a part in the protocol's encoding: each relative to the previous token.
 
-    `first` is the line (from the part's) and the character of the first one, `last` those of the
-    last; `rest` is what follows the first two numbers, `count` how many numbers there are.
+    `first` is the line (from the part's) and the character of the first token, `last` those of the
+    last; `rest` is the text after the first two numbers, `count` the number of numbers.
     """
 
     first: tuple[int, int]
@@ -179,18 +179,18 @@ class _Tokens:
 
 @attrs.frozen(eq=False)
 class Tokens:
-    """All tokens of a version of a document: numbers as JSON, part by part, and how many."""
+    """All tokens of a version of a document: numbers as JSON, part by part, and their count."""
 
     id: str
     pieces: list[str]
     counts: list[int]
 
     def whole(self) -> Encoded:
-        """Return the whole answer."""
+        """Return the result with all tokens."""
         return Encoded(f'{{"resultId":"{self.id}","data":[{",".join(self.pieces)}]}}')
 
     def since(self, before: Tokens) -> Encoded:
-        """Return the answer for a client that has the tokens `before`."""
+        """Return the result for a client that has the tokens `before`."""
         most = min(len(self.pieces), len(before.pieces))
         same = next((i for i in range(most) if self.pieces[i] != before.pieces[i]), most)
         ends = 0
@@ -206,7 +206,7 @@ class Tokens:
 
 
 def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
-    """Return all tokens of a document; `number` is what a client names them by."""
+    """Return all tokens of a document; `number` is their identifier for the client."""
     pieces: list[str] = []
     counts: list[int] = []
     line = character = 0

@@ -1,4 +1,4 @@
-"""What lives as long as a server: its temporary folder; and its client's process."""
+"""The lifetime of a server: its temporary folder, and the watch on its client's process."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _LOOK_EVERY = 1.0
 
 
 class ScratchFolder:
-    """A temporary folder that only this server uses; it is made when it is first needed."""
+    """A temporary folder that only this server uses, created on first use."""
 
     def __init__(self) -> None:
-        """Make nothing yet."""
+        """Create nothing yet."""
         self._path: Path | None = None
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The folder, created if necessary."""
         if self._path is None:
             self._path = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._path
 
     def remove(self) -> None:
-        """Remove the folder, if it was made."""
+        """Remove the folder, if it was created."""
         if self._path is not None:
             shutil.rmtree(self._path, ignore_errors=True)
             self._path = None
@@ -42,7 +42,7 @@ async def end_of(process: int) -> None:
 
 
 def can_watch() -> bool:
-    """Return whether the system says that a process has died."""
+    """Return whether the system reports the end of a process."""
     return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 

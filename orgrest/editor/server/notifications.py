@@ -1,6 +1,6 @@
-"""The notification `orgrest/response`: what came of a request, as data for an editor's own views.
+"""The notification `orgrest/response`: the outcome of a request, as data for editors' own views.
 
-A client asks for it by the experimental capability `CAPABILITY`; it then shows responses itself.
+A client asks for it with the experimental capability `CAPABILITY`; it then shows responses itself.
 docs/language-server.md describes the fields for authors of editors' extensions.
 """
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 METHOD = "orgrest/response"
 CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
-"""What client and server announce under `experimental`."""
+"""The capabilities that client and server announce under `experimental`."""
 KEPT = 50
-"""How many files of bodies a server keeps."""
+"""The maximum number of files with bodies that a server keeps."""
 _NAMES = {"nxml": "xml", "text": "plaintext"}
 
 
@@ -66,7 +66,7 @@ async def responses(
 ) -> list[dict[str, Any]]:
     """Return the notifications for an outcome: first those of the requests that it needed.
 
-    `line` (from 0) is where it stands in that version of the document.
+    `line` (from 0) is its position in that version of the document.
     """
     folder = document.path.parent if document.path else None
     found: list[dict[str, Any]] = []
@@ -101,7 +101,7 @@ def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Reco
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield what an editor needs in order to show a body, beside what a report has."""
+    """Yield the fields that an editor needs to show a body, in addition to those of a report."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut
@@ -116,8 +116,9 @@ def shown(
 def editor_language(rendered: Rendered, response: Response) -> str:
     """Return the LSP identifier of the language of a rendered body.
 
-    Org calls JSON, JavaScript and what has no body `js`; an editor checks what it is told. So JSON
-    is what is one JSON value, and JavaScript what its type says is, both only if they are whole.
+    Org calls JSON, JavaScript and empty bodies `js`; an editor would report errors in text of the
+    wrong language. So only a single JSON value is JSON, and JavaScript is determined by the media
+    type, both only for complete bodies.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start with the client's token or, if the client supports it, one made by the server."""
+        """Start with the client's token or, if the client supports it, with a new token."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _REFUSED = object()
-"""Stands for a message that has already been answered."""
+"""A placeholder for a message that has already been answered."""
 
 
 class _Server(typing.Protocol):
@@ -90,7 +90,7 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """Send a response; one that is `Encoded` already is sent as it is."""
+        """Send a response; an `Encoded` result is sent unchanged."""
         if error is not None or not isinstance(result, Encoded) or self.writer is None:
             super()._send_response(msg_id, result, error)
             return
@@ -118,7 +118,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_initialize(
         self, params: types.InitializeParams
     ) -> Generator[Any, Any, types.InitializeResult]:
-        """Announce what this server does beyond the protocol."""
+        """Announce this server's extensions of the protocol."""
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = CAPABILITY
         return result

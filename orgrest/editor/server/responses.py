@@ -1,4 +1,4 @@
-"""Shows responses that are not inserted into their document in a separate one."""
+"""Shows responses that are not inserted into their document in a separate document."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ async def send(
 
 
 class _Sending:
-    """One run over requests of a document, which may be edited meanwhile.
+    """One run over requests of a document, which may be edited during the run.
 
     `snapshot` is the text when the run began, `changes` are the edits since then.
     """
@@ -180,7 +180,7 @@ class _Sending:
         return result
 
     async def _notify(self, outcome: Outcome, line: int) -> None:
-        """Tell a client that shows responses itself what came of a request."""
+        """Send the outcome of a request to a client that shows responses itself."""
         server = self.server
         for one in await responses(self.document, self.version, line, outcome, server.bodies):
             server.protocol.notify(METHOD, {"token": self.token, **one})
@@ -223,7 +223,7 @@ class _Sending:
         return f"the editor did not take the result{why}; it is shown instead"
 
     def _moved(self, start: int) -> int | None:
-        """Map an offset in the snapshot to one in the current raw text, None if it was deleted."""
+        """Map an offset in the snapshot to the current raw text; None if it was deleted."""
         at: int | None = self.snapshot.raw_offset(start)
         for change in self.changes:
             if at is None:

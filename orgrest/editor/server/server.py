@@ -132,7 +132,7 @@ class Server(ServerOfClient):
         return Logins()
 
     def services(self, document: Document, **given: Any) -> Services:
-        """Return what a run over a document uses besides a client: its globals, and logins."""
+        """Return the services of a run over a document, without a client: globals and logins."""
         from orgrest.run.services import Services
 
         return Services.of_user(globals_=document.globals, logins=self.logins, **given)
@@ -188,7 +188,7 @@ class Server(ServerOfClient):
     def look_soon(self, document: Document, delay: float = DELAY) -> None:
         """Check a document once its user has stopped typing for `delay` seconds.
 
-        Problems are pushed only to a client that does not pull them: else it shows them twice.
+        Problems are only pushed to a client that does not pull them: it would show them twice.
         """
         if self.can("text_document", "diagnostic"):
             return
@@ -226,7 +226,7 @@ class Server(ServerOfClient):
         self.refresh_diagnostics()
 
     def look_again(self) -> None:
-        """Check all documents again after a change of what they are checked against."""
+        """Check all documents again after a change of files or settings that they depend on."""
         for document in self._documents.values():
             self.look_soon(document, 0)
         self.refresh_diagnostics()

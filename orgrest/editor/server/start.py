@@ -1,6 +1,6 @@
 """Starts the language server on standard input and output or on a TCP port.
 
-A client's bytes are split into messages here, so that the server recovers after a malformed one.
+A client's bytes are split into messages here, so that the server recovers from malformed messages.
 Source: the Language Server Protocol, "Base Protocol". Header field names are case-insensitive.
 Bytes that are not a message are skipped up to the next one and reported once.
 """
@@ -38,7 +38,7 @@ _LONG = 200
 
 
 def _favour_typing() -> None:
-    """Switch threads often, so that typing is answered during computations; collect rarely.
+    """Switch threads often, so that typing is answered during computations; collect garbage rarely.
 
     A full collection takes noticeably long with the analysis of a long document in memory, and
     analyses contain no reference cycles: they are freed without it.
@@ -93,7 +93,7 @@ class _Frames:
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return the next line of a message's header, b"" once the client has disconnected."""
+        """Return the next line of a message's header; b"" once the client has disconnected."""
         if self._next:
             line, self._next = self._next, b""
             return line

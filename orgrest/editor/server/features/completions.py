@@ -77,7 +77,7 @@ def answer(server: Server, document: Document, params: types.CompletionParams) -
 
 
 def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
-    """Return completions, with the range that they replace once if the client can read that."""
+    """Return completions, with the range that they replace given once if the client can read it."""
     list_ = "text_document", "completion", "completion_list", "item_defaults"
     spans = {one.span for one in found}
     shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
@@ -114,7 +114,7 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
 
 
 def _imported(server: Server, document: Document) -> Imported:
-    """Return what comes from elsewhere: other files' variables and requests, earlier responses."""
+    """Return the names from elsewhere: other files' variables and requests, earlier responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
     answered = dict(document.last.answered)

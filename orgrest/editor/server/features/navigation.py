@@ -1,4 +1,4 @@
-"""The requests of the protocol that lead through documents; `ROWS` has a handler for each.
+"""The protocol's requests for navigating in documents; `ROWS` has a handler for each.
 
 Links, highlights, ranges to select, hints with values, formatting, and the symbols of a
 workspace's files.

@@ -163,7 +163,7 @@ async def _tokens_since(
 
 
 async def _all_tokens(server: Server, document: Document) -> tuple[Tokens, Tokens | None]:
-    """Return all tokens of a document, and those of its client until now."""
+    """Return all tokens of a document, and those last sent to its client."""
     analysis, text = await server.analysis(document)
     number = str(next(document.numbers))
     found = await asyncio.to_thread(fragments.tokens, analysis, text, number)
@@ -202,7 +202,7 @@ async def _lenses(server: Server, document: Document, _: types.CodeLensParams) -
 
 
 def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
-    """Give a lens the command that it stands for."""
+    """Resolve a lens: add its command."""
     name, number = lens.data if isinstance(lens.data, (list, tuple)) else ("", None)
     document = server.document_by_number(number)
     if document is not None and name in COMMANDS:
@@ -252,7 +252,7 @@ async def _actions(
 async def _pasted(
     server: Server, document: Document, text: Text, version: int | None, where: Span
 ) -> list[types.CodeAction]:
-    """Return the action that makes a request of what is pasted there, if anything is."""
+    """Return the action that converts pasted text to a request, if there is such text."""
     from orgrest.editor import pasted
 
     one = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
@@ -272,7 +272,7 @@ async def _body(
     version: int | None,
     offset: int,
 ) -> list[types.CodeAction]:
-    """Return the action that lays out the body of the request there, if that can be done."""
+    """Return the action that lays out the body of the request there, if that is possible."""
     from orgrest.editor import body_layout
 
     one = await asyncio.to_thread(body_layout.find, analysis, offset)

@@ -1,4 +1,4 @@
-"""What editors show in views of their own beside responses: the history, a document's session.
+"""Data for editors' own views: the history, and a document's session.
 
 The requests `orgrest/history` and `orgrest/session`, and `orgrest/pasted` for text that is about to
 be pasted; docs/language-server.md describes them. No secret is in any answer.
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""How much of the history is listed."""
+"""The maximum number of requests listed from the history."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/history`: the last runs, or with `run` and `number` one request of a run.
 
-    Raises JsonRpcException if there is no history, or not that request in it.
+    Raises JsonRpcException if there is no history, or if it does not contain that request.
     """
     run, number = getattr(params, "run", None), getattr(params, "number", None)
     folders = getattr(params, "folders", None)
@@ -51,7 +51,7 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(given: Any) -> list[Path]:
-    """Return the folders with these URIs; those that are no files are left out."""
+    """Return the folders with these URIs; URIs that are not files are left out."""
     uris = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
     found = [to_fs_path(one) for one in uris if urlsplit(one).scheme == "file"]
     return [Path(one) for one in found if one]
@@ -92,14 +92,14 @@ def _summary(run: KeptRun, number: int) -> dict[str, Any]:
 
 
 def _file(run: KeptRun, record: Record) -> Path:
-    """Return the file in which a request of a run stands: its document, or one that it imports."""
+    """Return the file that contains a request of a run: its document, or an imported file."""
     document = Path(run.directory, record["document"])
     same = record["file"] == record["document"]
     return document if same else document.parent / record["file"]
 
 
 def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
-    """Return a request of the history as `orgrest/response` tells those that are sent."""
+    """Return a request of the history in the format of `orgrest/response`."""
     from orgrest.run.history import run_called, runs
 
     run = run_called(which, runs())
@@ -120,7 +120,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
 
 def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
-    """Yield what an editor needs in order to show a body, as far as it was kept."""
+    """Yield the fields that an editor needs to show a body, as far as it was kept."""
     from base64 import b64decode
 
     from orgrest.editor.server.notifications import shown
@@ -183,9 +183,9 @@ def session(server: Server, params: Any) -> dict[str, Any]:
 
 
 async def pasted(server: Server, params: Any) -> dict[str, str] | None:
-    """Answer `orgrest/pasted`: what stands for a text that is pasted over a range of a document.
+    """Answer `orgrest/pasted`: the replacement for a text pasted over a range of a document.
 
-    None if it is nothing that other tools copy for a request, or its place is none for requests.
+    None if the text is not in a format that can be imported, or requests cannot be inserted there.
     """
     from orgrest.editor.pasted import find
 
@@ -200,6 +200,6 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     if found is None or found.edit.start < start or whole[stop : found.edit.end].strip():
         return None
     text = whole[start : found.edit.start] + found.edit.text + whole[found.edit.end : stop]
-    if found.edit.end > stop:  # the end of the line, which stays
+    if found.edit.end > stop:  # keep the line end
         text = text.removesuffix("\n")
     return {"title": found.title, "text": text}

@@ -72,7 +72,7 @@ def _of_text(document: Document) -> Iterator[types.WorkspaceSymbol]:
 
 
 def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.WorkspaceSymbol]:
-    """Yield the requests and blocks of a document; variables are not looked for by their names."""
+    """Yield the requests and blocks of a document, without its variables."""
     for one in outline.symbols(analysis):
         if one.kind != "variable":
             place = types.Location(uri, to_range(text, one.selection))
