@@ -1,1 +1,1 @@
-"""Fuzzing: mutation, reduction and editing of trees, corpora of them, and campaigns."""
+"""Fuzzing: mutating, reducing and editing trees, collecting them in corpora, and campaigns."""

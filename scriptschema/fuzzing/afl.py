@@ -1,22 +1,22 @@
 """AFL++'s custom mutator: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
 
-The queue holds Luau sources, as the target reads them: crashes replay as they are, other instances
-may share the queue, and a run goes on with `AFL_AUTORESUME`. Seeds are sources of any origin; what
-is not Luau is mutated into a new program.
+The queue holds Luau sources, like those that the target reads: crashes replay without conversion,
+other instances may share the queue, and `AFL_AUTORESUME` continues a run. Seeds are sources of any
+origin; those that are not Luau are replaced by new programs.
 
 With `AFL_CUSTOM_MUTATOR_ONLY=1` all mutants are programs. In the folder of an instance,
-`OUT/NAME/`, the file `scriptschema.txt` tells each minute, and at the end, what became of each
-operator. The names of queue entries say which operators made them, and with `@` the style that
-they are written in; with `SCRIPTSCHEMA_STYLE=plain` there are none. `SCRIPTSCHEMA_LUAU=today`, or a
-version, says what the target takes beyond the schema.
+`OUT/NAME/`, the file `scriptschema.txt` has the statistics of each operator, updated each minute
+and at the end. The names of queue entries have the operators that made them and, after `@`, the
+style that they are written in; `SCRIPTSCHEMA_STYLE=plain` turns styles off.
+`SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
 
 The functions are those that AFL++ calls (docs/custom_mutators.md there; 4.04c and later); an error
-in one would end the campaign, so none of them raises one whatever the inputs are. What they return
-must be a bytearray, and a description bytes: 4.04c reads the one as if it were the other.
+in one would end the campaign, so none of them raises an exception for any input. They must return a
+bytearray, and `describe` must return bytes: 4.04c does not check which of the two it reads.
 
-Queue entries are trimmed by tree. AFL++ asks for one candidate after the other, and tells of each
-whether it does the same as the entry did; unlike the reducer it keeps time, so only the edits that
-remove most are offered.
+Queue entries are trimmed by tree. AFL++ asks for one candidate after the other, and reports for
+each whether it behaves like the entry. Unlike the reducer it has a time budget, so only the edits
+that remove most are offered.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Engine:
             try:
                 files.write(self.folder / LOG, self.sources.table().encode())
             except files.FileError:
-                self.folder = None  # AFL++ itself reports what is wrong with the disk
+                self.folder = None  # AFL++ itself reports disk errors
         self.log_at = time.monotonic() + EVERY
 
 
@@ -79,7 +79,7 @@ def init(seed: int) -> None:
 
 
 def fuzz(buf: bytearray, add_buf: bytearray, max_size: int) -> bytearray:
-    """Return a mutant of a queue entry; parts may come from another one, `add_buf`."""
+    """Return a mutant of a queue entry; it may have parts of another entry, `add_buf`."""
     engine = _engine
     engine.mutant = engine.sources.mutate(
         bytes(buf), engine.choices, donor=bytes(add_buf or b""), max_size=max_size
@@ -98,7 +98,7 @@ def describe(max_description_length: int) -> bytes:
 
 
 def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) -> bool:
-    """Learn that a queue entry is new: its operators were of use. The file stays as it is."""
+    """Note that a queue entry is new: its operators were useful. The file is not changed."""
     engine = _engine
     path = Path(filename_new_queue)
     if engine.folder is None and path.parent.name == "queue":
@@ -114,7 +114,7 @@ def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) ->
 
 
 def init_trim(buf: bytearray) -> int:
-    """Return how many steps the trimming of a queue entry takes at most; 0 where nothing can go."""
+    """Return the maximum number of steps to trim a queue entry; 0 if nothing can be removed."""
     engine = _engine
     source = bytes(buf)
     index = engine.sources.tree_of(source)
@@ -129,7 +129,7 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Learn whether the shorter source does the same; return the number of the next step."""
+    """Note whether the shorter source does the same; return the number of the next step."""
     trimmer = _engine.trimmer
     if trimmer is None:
         return MOST
@@ -148,18 +148,18 @@ def deinit() -> None:
 
 
 MOST: Final = 64
-"""How many candidates are offered at most: each costs about as much as a mutant."""
+"""The maximum number of candidates: each costs about as much as a mutant."""
 
 
 class Trimmer:
-    """Offers `candidate`, the next source, shorter than all that was taken; None at the end.
+    """Offers `candidate`, the next source that is shorter than all accepted ones; None at the end.
 
-    `answer` tells whether the candidate was taken, and goes on to the next.
+    `answer` accepts or rejects the candidate and continues with the next.
     """
 
     def __init__(self, source: bytes, index: Index[ModuleSet], most: int = MOST) -> None:
         self.source = source
-        """The shortest source that was taken."""
+        """The shortest accepted source."""
         self.left = most
         self.candidate: bytes | None = None
         self._tried: set[bytes] = set()
@@ -170,7 +170,7 @@ class Trimmer:
         self._advance()
 
     def answer(self, taken: bool) -> None:
-        """Take the candidate, or leave it, and offer the next."""
+        """Accept or reject the candidate, and offer the next."""
         if self.candidate is None:
             return
         if taken:
@@ -179,7 +179,7 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """The edited trees; after a success, from the rank on that had been reached."""
+        """Yield the edited trees; after a success, from the current rank on."""
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
         if self._rank is not None:
             del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]

@@ -4,7 +4,7 @@
 
 libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time; no program is that small,
 so give it `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is such a fuzzer.
-`SCRIPTSCHEMA_LUAU=today`, or a version, says what the target takes beyond the schema.
+`SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
-"""The smallest program: the engine takes no empty one."""
+"""The smallest program: the engine does not accept an empty one."""
 
 _mutator = SourceMutator(luau=version_asked())
 _crossover = SourceMutator(luau=version_asked())

@@ -1,8 +1,9 @@
-"""A command as the test of a reduction: it is run on a file, and its exit status 0 is the answer.
+"""A command as the test of a reduction: it passes for a file if its exit status is 0.
 
-The command is words as a shell would split them, but no shell runs it. `{}` in a word stands for
-the name of a file with the tree's Luau source, and `{.pb}`, `{.textproto}` or `{.json}` for one
-with the tree in that format. A command without any of these gets the source on standard input.
+The command is split into words like in a shell, but runs without one. `{}` in a word is replaced by
+the name of a file with the tree's Luau source, and `{.pb}`, `{.textproto}` or `{.json}` by that of
+a file with the tree in that format. A command without any of these gets the source on standard
+input.
 """
 
 from __future__ import annotations
@@ -26,27 +27,27 @@ from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
 MAX_TIME: Final = 60.0
-"""How many seconds the command may take on the tree as it is given."""
+"""The time limit in seconds for the command on the original tree."""
 
 LEAST_TIME: Final = 1.0
 TIMES: Final = 10
-"""The limit is the time of the last interesting run times this, and at least `LEAST_TIME`."""
+"""The time limit is this multiple of the latest interesting run, but at least `LEAST_TIME`."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
 
 
 class CommandError(Exception):
-    """A command that cannot be run; the text says which, and why."""
+    """A command cannot be run; the message names it and says why."""
 
 
 class CommandTest:
-    """Asks a command whether a tree, or its source, is interesting.
+    """A test of whether a tree, or its source, is interesting, by running a command.
 
-    `limit` is how many seconds the command may take; it adapts to how long the interesting ones
-    took, and never exceeds `max_time`. Trees may be tested in several threads at once; `stop` ends
-    all that is running, with the processes that the commands have started.
+    `limit` is the command's time limit in seconds; it adapts to the duration of interesting runs,
+    and never exceeds `max_time`. Several threads may test trees simultaneously; `stop` ends all
+    running commands and the processes that they have started.
 
-    Raises CommandError for a command that is empty, or that names a format that is not known.
+    Raises CommandError for an empty command, or one that names an unknown format.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
@@ -68,18 +69,18 @@ class CommandTest:
 
     @property
     def reads_source(self) -> bool:
-        """Whether the command is given sources only."""
+        """Whether the command receives only sources."""
         return self.endings <= {None, *sources.ENDINGS}
 
     def __call__(self, tree: ModuleSet) -> bool:
-        """Whether the command ends with status 0 for the tree. Raises CommandError."""
+        """Return whether the command ends with status 0 for the tree. Raises CommandError."""
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), self._files_of(tree))
 
     def output(self, tree: ModuleSet, limit: int) -> bytes | None:
-        """What the command prints for the tree, whatever its status; None if it takes too long.
+        """Return the command's output for the tree, with any status; None if it takes too long.
 
-        No more than `limit` bytes of it. Raises CommandError.
+        At most `limit` bytes are returned. Raises CommandError.
         """
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             path = Path(name) / "output"
@@ -91,7 +92,7 @@ class CommandTest:
                 return file.read(limit)
 
     def holds_for(self, source: str) -> bool:
-        """Whether the command ends with status 0 for the source of a program without a module."""
+        """Return whether the command ends with status 0 for the source of a module-free program."""
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), {"program.luau": sources.encode(source)})
 
@@ -102,7 +103,7 @@ class CommandTest:
                 _kill(process)
 
     def _files_of(self, tree: ModuleSet) -> dict[str, bytes]:
-        """What the command can be given: the sources of a tree, and the formats it asks for."""
+        """Return the files for the command: a tree's sources, and the formats that it names."""
         written = sources.source_files_of(tree, "program", names=self.names)
         for ending in self.endings & {*files.ENDINGS}:
             form = files.ENDINGS[ending or ""]
@@ -135,7 +136,7 @@ class CommandTest:
     def _run(self, words: list[str], program: str, output: int) -> int | None:
         """Run the command, and return its status, or None if it takes too long.
 
-        It gets a session of its own, so that all that it starts can be ended.
+        It runs in a separate session, so that all processes that it starts can be ended.
         """
         with Path(os.devnull if self.endings else program).open("rb") as standard_input:
             try:

@@ -1,7 +1,8 @@
 """The context of a node for a mutator: variables in scope and their kinds, loop, varargs.
 
-Kinds are those of `luau.library.KINDS`. They are read off how a variable is declared, and how an
-expression is written; where that is not enough, the kind is None, and nothing is put there by kind.
+Kinds are those of `luau.library.KINDS`. They follow from a variable's declaration and an
+expression's form; if these are not enough, the kind is None, and no replacement by kind is made
+there.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""The kinds of parameters that take any value of the kind."""
+"""The kinds of parameters that accept any value of the kind."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
@@ -44,7 +45,7 @@ _ENTERED: Final = frozenset(
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
 _SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
-"""A constant up to this may be a count or a position; a larger one is just a number."""
+"""A constant up to this may be a count or a position; a larger constant is only a number."""
 
 
 @attrs.define
@@ -85,7 +86,7 @@ class Context:
                 _bind(self.variables, node.var.name, None)
             case m.StatFunction() if node.self_ and name == "func":
                 _bind(self.variables, _SELF, None)
-            case m.ExprFunction():  # for its types as well, where no parameter is ever used
+            case m.ExprFunction():  # also for its types, which use no parameters
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 for variable in node.args:
@@ -123,7 +124,7 @@ def _declare(variables: Kinds, statement: Any) -> None:
 
 
 def kind_of(expression: m.Expr, variables: Kinds) -> str | None:
-    """Return the kind of an expression's value, None where that is not obvious."""
+    """Return the kind of an expression's value, None if it is not obvious."""
     inner: Any = expression.alternative
     match inner:
         case m.ExprConstantNumber():
@@ -168,13 +169,13 @@ def _of_call(call: m.ExprCall) -> str | None:
 
 
 def taken_by(call: m.ExprCall, position: int) -> str | None:
-    """The kind of an argument, if a library member takes any value of it there; else None."""
+    """Return the kind of an argument if a library member accepts any value of it, else None."""
     member = _member_of(call)
     return _taken_by(*member, position) if member else None
 
 
 def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
-    """The library and the name of the member that is called, None if it is none."""
+    """Return the library and name of the member that is called, None for other calls."""
     func: Any = call.func.alternative
     if call.self_ or not isinstance(func, m.ExprIndexName) or func.expr.which != "global_":
         return None

@@ -1,14 +1,14 @@
-"""Editing by path: each function returns a new tree that shares no message with what it was given.
+"""Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is what `walk` yields and what problems and errors name: a `Path`, or its text, such as
-`program.body[2].return_.list[0]`. The empty path is the tree itself.
+A path is the kind that `walk` yields and that problems and errors name: a `Path`, or its text, such
+as `program.body[2].return_.list[0]`. The empty path is the tree itself.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
     tree = delete(tree, "program.body[1]")
 
-The trees stay valid by the schema: what would leave a required field empty, or put a message where
-another belongs, is an error, and the tree that was given is as it was.
+The trees stay valid by the schema: an edit that would leave a required field empty, or put a
+message where another class belongs, is an error, and the given tree is never changed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _STEP: Final = re.compile(r"([A-Za-z_]\w*)(?:\[(\d{1,9})\])?", re.ASCII)
 
 
 class EditError(ValueError):
-    """A path that leads nowhere in the tree, or an edit that the schema does not allow there."""
+    """A path that does not exist in the tree, or an edit that the schema does not allow there."""
 
 
 def at(tree: Message, path: Path | str) -> Message:
-    """Return the message of `tree` at `path`: not a copy. Raises EditError if there is none."""
+    """Return the message of `tree` at `path`, not a copy. Raises EditError if it does not exist."""
     node = tree
     for name, index in _steps(path):
         field = _field(node, name, index, path)
@@ -62,12 +62,12 @@ def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 
 
 def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
-    """Return `tree` with a copy of `node` put in at `path`.
+    """Return `tree` with a copy of `node` inserted at `path`.
 
-    A path that ends in a list's index puts it before the item that is there now, or at the list's
-    end; one that ends in a field or an alternative sets that, which must not have been set.
+    A path that ends in a list's index inserts before the item that is there now, or at the list's
+    end; one that ends in a field or an alternative sets that, which must not be set already.
 
-    Raises EditError if that cannot be.
+    Raises EditError if that is not possible.
     """
     edited = copy(tree)
     parent, name, index = _parent(edited, path)
@@ -83,7 +83,7 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 
 
 def delete(tree: MessageT, path: Path | str) -> MessageT:
-    """Return `tree` without the message at `path`: a list's item, or what need not be set.
+    """Return `tree` without the message at `path`: an item of a list, or an optional message.
 
     Raises EditError if there is nothing at `path`, or if it is required.
     """
@@ -113,7 +113,7 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
 
 
 def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
-    """The field that a step names, which must hold messages, or a list of them for an index."""
+    """Return the field that a step names; it must hold messages, or with `index` a list of them."""
     field = node.ALL_FIELDS.get(name)
     if field is None:
         raise EditError(f"{path}: {node._no_such_field(name)}")
@@ -126,7 +126,7 @@ def _field(node: Message, name: str, index: int | None, path: Path | str) -> Fie
 
 
 def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
-    """The message that holds what is at `path`, and the last step to there."""
+    """Return the message that holds what is at `path`, and the last step of the path."""
     steps = _steps(path)
     if not steps:
         raise EditError("the whole tree is in no list and no field")

@@ -1,6 +1,6 @@
-"""A campaign's trees as bytes: by the schema of the newest Luau, whichever its targets have.
+"""Encoding of a campaign's trees, in the schema of the newest Luau, independent of the targets.
 
-A tree without extension fields has the same bytes by all of them.
+A tree without extension fields has the same bytes in all versions of the schema.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def encode(tree: Message) -> bytes:
-    """Return what `wire.encode` does; raises the same."""
+    """Encode with `wire.encode`; raises the same errors."""
     return wire.encode(tree, luau=TODAY)
 
 
 def decode(cls: type[MessageT], data: bytes) -> MessageT:
-    """Return what `wire.decode` does; raises the same."""
+    """Decode with `wire.decode`; raises the same errors."""
     return wire.decode(cls, data, luau=TODAY)
 
 
 def scan(cls: type[Message], data: bytes) -> wire.Scan:
-    """Return what `wire.scan` does; raises the same."""
+    """Scan with `wire.scan`; raises the same errors."""
     return wire.scan(cls, data, luau=TODAY)

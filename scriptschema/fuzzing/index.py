@@ -1,7 +1,7 @@
-"""The index of a tree: its messages by class, how large each is and where it stands.
+"""The index of a tree: its messages by class, with the size and position of each.
 
-Made in one walk, and used many times: by the mutator for each mutant of a tree, by the reducer for
-all candidates that one tree gives, for donors.
+It is created in a single walk and used many times: by the mutator for each mutant of a tree, by the
+reducer for all candidates derived from a tree, and for donors.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scriptschema.versions import TODAY
 MessageT = TypeVar("MessageT", bound=Message)
 
 _SLOTS: Final = 16
-"""More slots for messages than any message has. A step is one integer, `slot + _SLOTS * index`,
-since a list of integers is made faster than one of tuples."""
+"""An upper bound for the number of message slots of any message. A step is an integer, `slot +
+_SLOTS * index`, because a list of integers is created faster than one of tuples."""
 
 
 class Index(Generic[MessageT]):
@@ -57,10 +57,10 @@ class Index(Generic[MessageT]):
             stack.extend((child, number, step) for child, step in reversed(_children(node)))
 
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
-        """Return the index of `tree`, which is another only in the message of that number.
+        """Return the index of `tree`, which differs only in the message of that number.
 
-        What is in both must be the same messages: those in that message, and all others but the
-        ones around it. Their rows are taken over, which is faster than to visit them again.
+        Both trees must share all other messages: those inside that message, and all others except
+        its ancestors. Their rows are copied, which is faster than visiting them again.
         """
         end = number + self.size(number)
         made: Index[MessageT] = Index.__new__(Index)
@@ -79,7 +79,7 @@ class Index(Generic[MessageT]):
         numbers = [inner for inner, parent in inside if parent == number]
         ends = dict(zip(numbers, [*numbers[1:], end], strict=False))
         known = {id(self.nodes[inner]): inner for inner in numbers}
-        same = upto = 0  # the rows of messages that also have the same place
+        same = upto = 0  # rows of messages whose place is unchanged, too
         for child, step in _children(node):
             old = known.get(id(child))
             if old is not None and self._steps[old] == step:
@@ -102,7 +102,7 @@ class Index(Generic[MessageT]):
         return made
 
     def _take_over(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
-        """Add the rows of these messages to another index, the first with another step if given."""
+        """Add the rows of these messages to another index; `step` replaces that of the first."""
         shift = len(other.nodes) - start
         other.nodes += self.nodes[start:end]
         parents = self.parents[start:end]
@@ -112,16 +112,16 @@ class Index(Generic[MessageT]):
             other._steps[start + shift] = step
 
     def __len__(self) -> int:
-        """How many messages the tree has."""
+        """The number of messages in the tree."""
         return len(self.nodes)
 
     def of(self, cls: type[Message]) -> list[int]:
-        """The numbers of the messages of class `cls`."""
+        """Return the numbers of the messages of class `cls`."""
         return self.by_class.get(cls, [])
 
     @property
     def by_class(self) -> Mapping[type[Message], list[int]]:
-        """The numbers of the messages of each class that is there."""
+        """The numbers of the messages of each class that occurs."""
         found = self._by_class
         if not found:
             for number, cls in enumerate(map(type, self.nodes)):
@@ -129,13 +129,13 @@ class Index(Generic[MessageT]):
         return found
 
     def slot(self, number: int) -> tuple[str, int | None]:
-        """Where the message around a message has it: a slot and, in a list, the index."""
+        """Return the slot of its parent that holds a message and, in a list, the index."""
         index, position = divmod(self._steps[number], _SLOTS)
         slot, repeated = self.nodes[self.parents[number]]._child_slots[position]
         return slot, index if repeated else None
 
     def step(self, number: int) -> tuple[str, int | None]:
-        """The last step of the path to a message: a field's name and, in a list, the index."""
+        """Return the last step of a message's path: a field's name and, in a list, the index."""
         if number == 0:
             return "", None
         slot, index = self.slot(number)
@@ -144,14 +144,14 @@ class Index(Generic[MessageT]):
         return slot, index
 
     def path(self, number: int) -> Path:
-        """The path to a message."""
+        """Return the path to a message."""
         path = Path()
         for above in self.way(number):
             path = Path(path, *self.step(above))
         return path
 
     def way(self, number: int) -> list[int]:
-        """The numbers of the messages on the way to a message, from below the tree, and its own."""
+        """Return the numbers of a message and its ancestors, from the root's child down to it."""
         numbers = []
         while number > 0:
             numbers.append(number)
@@ -160,7 +160,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def depth(self, number: int) -> int:
-        """How many messages are around a message: 0 for the tree itself."""
+        """Return the number of messages around a message: 0 for the tree itself."""
         depth = 0
         while number > 0:
             number = self.parents[number]
@@ -168,7 +168,7 @@ class Index(Generic[MessageT]):
         return depth
 
     def size(self, number: int) -> int:
-        """How many messages a message holds, itself included: for a few, faster than `sizes`."""
+        """Return the number of messages in a message and itself; faster than `sizes` for a few."""
         parents = self.parents
         end = number + 1
         while end < len(parents) and parents[end] >= number:
@@ -177,7 +177,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def sizes(self) -> list[int]:
-        """How many messages each message holds, itself included, by number."""
+        """The number of messages in each message, including itself, by number."""
         sizes = [1] * len(self.nodes)
         parents = self.parents
         for number in range(len(sizes) - 1, 0, -1):
@@ -186,7 +186,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def heights(self) -> list[int]:
-        """How many levels are below each message, by number: 0 where it holds none."""
+        """The number of levels below each message, by number: 0 for a message without messages."""
         heights = [0] * len(self.nodes)
         parents = self.parents
         for number in range(len(heights) - 1, 0, -1):
@@ -201,12 +201,12 @@ class Index(Generic[MessageT]):
         return not check(self.tree)
 
     def inside(self, number: int) -> range:
-        """The numbers of the messages below a message."""
+        """Return the numbers of the messages below a message."""
         return range(number + 1, number + self.size(number))
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """The messages that a message holds, in the order of `walk`, and their steps."""
+    """Return the messages that a message holds, in the order of `walk`, and their steps."""
     found: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
@@ -218,16 +218,17 @@ def _children(node: Message) -> list[tuple[Message, int]]:
 
 
 def _noted(cls: type[Message], step: object) -> list[str]:
-    """Note a child and what it holds."""
+    """Return lines that record a child and its contents."""
     if cls._child_slots:
         return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
     return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
 
 
 def _lines(cls: type[Message]) -> list[str]:
-    """The body of a function that notes a message, and calls those of what it holds.
+    """Return the body of a function that records a message and calls the functions of its contents.
 
-    It takes the message, the number of its parent and its step from there, and the lists to fill.
+    Its parameters are the message, the number of its parent, the step from there, and the lists to
+    fill.
     """
     lines = ["number = len(nodes)"]
     lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]

@@ -1,17 +1,17 @@
-"""Mutation: a tree that differs a little from another, and as a program still runs.
+"""Mutation: a tree that differs a little from another and, if it is a program, mostly still runs.
 
     mutate(tree, RandomChoices(1))                       a new tree
     mutator = Mutator(donors=corpus)                     for many: statistics, weights
     mutant = mutator.mutate(tree, choices)
-    mutant = mutator.mutate(mutant.index(), choices)     and another one of it
-    mutator.useful(mutant)                               it found something
+    mutant = mutator.mutate(mutant.index(), choices)     a mutant of the mutant
+    mutator.useful(mutant)                               it showed something new
     print(mutator.table())
 
-The operators are in `operators.py`. All that is left open is asked of a source of choice, so the
-same choices give the same mutant, from a seed, from a fuzzer's bytes and from Hypothesis.
+The operators are in `operators.py`. All decisions come from a source of choices, so the same
+choices give the same mutant, from a seed, from a fuzzer's bytes and from Hypothesis.
 
-Sizes are balanced: the more a tree exceeds the size that is aimed at, the more often operators are
-taken that make it smaller, and the other way round.
+Sizes are balanced: the more a tree exceeds the intended size, the more often operators are used
+that make it smaller, and the reverse.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ from scriptschema.messages import (
 from scriptschema.versions import Version
 
 _FEW: Final = 185
-"""A function may have 200 locals and 245 registers; what is put in needs less than the rest."""
+"""A function may have 200 locals and 245 registers; inserted parts need less than the rest."""
 
 _LARGE: Final = MAX_CLOSURES - 200
-"""A tree of fewer messages reaches none of the limits of which a repair has to count them all."""
+"""A tree of fewer messages reaches none of the limits for which a repair must count everything."""
 
 _ATTEMPTS: Final = 40
-"""How many operators and places are tried before the tree is returned as it was."""
+"""The maximum number of operators and places tried before the tree is returned unchanged."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 @attrs.define
 class Statistics:
-    """How often an operator was tried, changed a tree, and was of use."""
+    """The number of times that an operator was tried, changed a tree, and was useful."""
 
     applied: int = 0
     changed: int = 0
@@ -71,7 +71,7 @@ class Statistics:
 
 @attrs.frozen
 class Mutant(Generic[MessageT]):
-    """A mutated tree, and the name of the operator that made it; empty if none could."""
+    """A mutated tree, and the name of the operator that made it; empty if all operators failed."""
 
     tree: MessageT
     operator: str
@@ -79,7 +79,7 @@ class Mutant(Generic[MessageT]):
     _changed: tuple[Index[MessageT], int] | None = attrs.field(default=None, repr=False, eq=False)
 
     def index(self) -> Index[MessageT]:
-        """Return the index of the tree, for the next mutation; faster than a new one."""
+        """Return the index of the tree, for the next mutation; faster than `Index(tree)`."""
         if self._changed is None:
             index = Index(self.tree)
         else:
@@ -102,13 +102,13 @@ def mutate(
 ) -> MessageT:
     """Return a tree that differs from `tree` in one place; `tree` stays as it is.
 
-    `donors` are trees whose parts may be put in. `size` is the number of messages that mutants tend
-    to; by default as many as `tree` has. No message is more than `max_depth` deep.
+    `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
+    to; by default that of `tree`. No message is more than `max_depth` deep.
 
-    With `programs`, the default for a tree in which `check` finds nothing, it finds nothing in the
-    mutant either, and what is put in is made for the kinds and the scope at its place: a program
-    that ran to its end mostly still does. Without, the mutant is valid by the schema. What is
-    generated for it is for the version `luau`, as in `program`.
+    With `programs`, the default if `check` finds no problem in the tree, it finds none in the
+    mutant either, and inserted parts fit the kinds and the scope at their place: a program that ran
+    to its end mostly still does. Without, the mutant is valid by the schema. Generated parts are
+    for the version `luau`, as in `program`.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -118,8 +118,8 @@ class Mutator:
     """Makes many mutants, counts what the operators achieve, and lets the caller weight them.
 
     The options are those of `mutate`, but `size` is by default that of the first tree; a donor may
-    be an `Index`, which is then not made again. `weights` holds a weight for each operator and may
-    be changed at any time; `statistics` has what became of each.
+    be an `Index`, which is used as it is. `weights` holds a weight for each operator and may be
+    changed at any time; `statistics` has the results of each.
     """
 
     def __init__(
@@ -141,18 +141,18 @@ class Mutator:
         self._last: Mutant[Any] = Mutant(ModuleSet(program=StatBlock()), "", True)
         self._weighed: list[float] = []
         self._sums: dict[float, list[float]] = {}
-        """The running sums of the weights, by how many times the aim a tree is."""
+        """The running sums of the weights, by the ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
-        """Return a mutant of `tree`, or of the tree of an index, which saves making one.
+        """Return a mutant of a tree; passing its index saves creating one.
 
-        The mutant's tree shares with `tree` what is the same in both: change neither in place.
+        The mutant shares unchanged messages with `tree`: change neither in place.
 
-        Raises ValueError for weights that are not numbers from 0 on, or all 0.
+        Raises ValueError for weights that are not finite numbers of 0 or more, or that are all 0.
         """
         if isinstance(tree, Index):
             index = tree
-        else:  # often what was made last, which need not be checked
+        else:  # often the last mutant, whose index needs no check
             index = self._last.index() if tree is self._last.tree else Index(tree)
         if self.size is None:
             self.size = len(index)
@@ -183,12 +183,12 @@ class Mutator:
         return Mutant(copy(index.tree), "", programs)
 
     def useful(self, mutant: Mutant[Any]) -> None:
-        """Count for the mutant's operator that it was of use."""
+        """Count a success for the mutant's operator."""
         if mutant.operator:
             self.statistics[mutant.operator].useful += 1
 
     def table(self) -> str:
-        """Return the statistics as a table: a line for each operator."""
+        """Return the statistics as a table with a line for each operator."""
         lines = [f"{'operator':10} {'weight':>7} {'applied':>9} {'changed':>9} {'useful':>8}"]
         for name, row in self.statistics.items():
             lines.append(
@@ -198,7 +198,7 @@ class Mutator:
         return "\n".join(lines)
 
     def _cumulative(self, ratio: float) -> list[float]:
-        """The running sums of the weights for a tree that is `ratio` times the aim."""
+        """Return running sums of the weights for a tree `ratio` times as large as intended."""
         weights = [*self.weights.values()]
         if weights != self._weighed:
             self._sums.clear()
@@ -223,7 +223,7 @@ class Mutator:
         return cumulative
 
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
-        """The mutant as a program, see `repaired`."""
+        """Return the mutant as a program, see `repaired`."""
         index = mutation.index
         if index.is_program:
             if mutation.safe and _is_far_from_limits(index):
@@ -245,11 +245,11 @@ class Mutator:
 
 
 def _is_far_from_limits(index: Index[Any]) -> bool:
-    """Whether no function of the tree can come to a limit by a mutation that is safe.
+    """Return whether no function of the tree can reach a limit of Luau by a safe mutation.
 
-    Of Luau's limits, the sum of what all variables and expressions need is compared: no function
-    needs more. Constants, type functions, and continues in a repeat limit what may be done with a
-    variable.
+    The needs of all variables and expressions are added up and compared with the limits: no
+    function needs more. Constants, type functions, and `continue` in a `repeat` restrict the use of
+    variables.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -268,18 +268,19 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""What no `continue` in it jumps out of."""
+"""Messages that no `continue` inside them can jump out of."""
 
 
 def repaired(
     index: Index[MessageT], mutant: MessageT, number: int
 ) -> tuple[MessageT, int | None] | None:
-    """Return the repaired mutant, and the number of the message in it that is another one.
+    """Return the repaired mutant, and the number of the message in it that differs.
 
     `mutant` differs from the valid tree of `index` only in the message of that number; it is
-    changed, but not what it shares with that tree. It has at most MAX_CLOSURES messages, and at
-    most MAX_DEPTH levels. The number is None if the whole tree was repaired: then nothing is
-    shared. Returns None if the repaired mutant is the tree of the index again.
+    changed in place, except for the parts that it shares with that tree. It has at most
+    MAX_CLOSURES messages, and at most MAX_DEPTH levels. The number is None if the whole tree was
+    repaired: then nothing is shared. Returns None if the repaired mutant is equal to the tree of
+    the index.
     """
     block = _block(index, number)
     problems = None if block is None else _repair_in(index, mutant, block)
@@ -289,7 +290,7 @@ def repaired(
 
 
 def _block(index: Index[Any], number: int) -> int | None:
-    """The number of the innermost block on whose statements alone the repair depends."""
+    """Return the number of the innermost block whose statements alone determine the repair."""
     nodes, parents = index.nodes, index.parents
     found = above = number
     while above >= 0 and nodes[above].__class__ is not m.StatBlock:
@@ -297,7 +298,7 @@ def _block(index: Index[Any], number: int) -> int | None:
     if above < 0:
         return None
     found = above
-    # A repeat's condition sees the locals of its body but for those that a continue jumps over.
+    # A repeat's condition sees the locals of its body except those that a continue jumps over.
     leaves = False
     while above > 0:
         inner, above = above, parents[above]

@@ -1,14 +1,14 @@
 """Reduction: the smallest tree that is still interesting.
 
-`reduce` takes a tree and a test, and returns a tree for which the test still holds and which none
-of the passes (`passes.py`) makes smaller. Smaller is: fewer messages, then a shorter source, then
-one that comes first in the alphabet.
+`reduce` accepts a tree and a test, and returns a tree for which the test still holds and which none
+of the passes (`passes.py`) makes smaller. A tree is smaller if it has fewer messages, then if its
+source is shorter, then if its source comes first in alphabetical order.
 
 The passes of a phase are tried together, the edits that remove most first, so that a tree of
-thousands of messages is halved a few times before anything small is looked at. Each candidate is
-made valid before it is tried, as long as the tree was valid to begin with, and a source that has
-been tried once is not tried again. With several jobs the next candidates are tried ahead while the
-outcome of the first is awaited; what is taken is what one job would have taken.
+thousands of messages is halved a few times before small parts are examined. Each candidate is made
+valid before it is tried, if the original tree was valid, and no source is tried twice. With several
+jobs the next candidates are tried without waiting for the outcome of the first; the result is the
+same as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
 (delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
@@ -35,7 +35,7 @@ from scriptschema.luau.render import render
 from scriptschema.luau.repair import check, repair
 
 RETEST: Final = 32
-"""After this many tests, and each time their number has doubled, the best tree is tested again."""
+"""The number of tests after which, and after each doubling, the best tree is tested again."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -45,7 +45,7 @@ class NotInterestingError(ValueError):
 
 
 class UnreliableTestWarning(UserWarning):
-    """The test answered differently for the same tree."""
+    """The test gave different answers for the same tree."""
 
 
 def reduce(
@@ -57,12 +57,13 @@ def reduce(
 ) -> MessageT:
     """Return the smallest tree found for which `interesting` is true; `tree` stays as it is.
 
-    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called from that
-    many threads at once; the result is the same. If `check` finds nothing in `tree`, it finds
-    nothing in what is tried and returned either. `names` are the tables by which the tree is meant.
+    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called in that
+    many threads simultaneously; the result is the same. If `check` finds no problem in `tree`, it
+    finds none in the trees that are tried and returned either. `names` are the tables for the
+    tree's names.
 
     Raises NotInterestingError if `interesting(tree)` is false, and what `interesting` raises. Warns
-    with UnreliableTestWarning if it gives two answers for one tree.
+    with UnreliableTestWarning if it gives different answers for the same tree.
     """
     reducer = Reducer(tree, interesting, jobs=jobs, names=names)
     reduced = reducer.run()
@@ -84,11 +85,11 @@ class _Candidate(Generic[MessageT]):
 
 
 class Reducer(Generic[MessageT]):
-    """One reduction: `best` is the smallest interesting tree so far.
+    """A reduction; `best` is the smallest interesting tree so far.
 
     `tests` counts the calls of `interesting`, `repeated` the candidates whose source had been tried
-    before. `unreliable` says what was noticed of a test that gives two answers, else it is empty.
-    `changed` is called, in the thread of `run`, after each test and with each new `best`.
+    before. `unreliable` describes different answers of the test for the same tree, else it is
+    empty. `changed` is called, in the thread of `run`, after each test and with each new `best`.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Reducer(Generic[MessageT]):
 
     @property
     def size(self) -> int:
-        """How many messages `best` has."""
+        """The number of messages in `best`."""
         return self._best.order[0]
 
     @property
@@ -148,10 +149,10 @@ class Reducer(Generic[MessageT]):
         return self.best
 
     def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
-        """Try the edits of the passes, those of the least rank first, until none succeeds.
+        """Try the edits of the passes, the lowest rank first, until no edit succeeds.
 
-        After a success it goes on from the rank that was reached: what removes more has failed just
-        before. Smaller trees may allow what larger ones did not, so `run` comes back.
+        After a success it continues with the same rank, because edits that remove more have just
+        failed. Smaller trees may allow edits that larger trees did not, so `run` repeats the phase.
         """
         reached: Any = None
         while True:
@@ -167,7 +168,7 @@ class Reducer(Generic[MessageT]):
     def _first(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
     ) -> Any:
-        """Take the first edit that gives an interesting tree; return its rank, None without one."""
+        """Apply the first edit that gives an interesting tree; return its rank, or None."""
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
@@ -179,7 +180,8 @@ class Reducer(Generic[MessageT]):
             rank, candidate, future = waiting.popleft()
             if self.tests >= self._retest_at:
                 self._retest_at *= 2
-                # In the pool, so that no more tests run at once than there are jobs.
+                # In the pool, so that the number of concurrent tests never exceeds the number of
+                # jobs.
                 pool.submit(self._retest).result()
             if future.result():
                 for _, _, other in waiting:
@@ -192,7 +194,7 @@ class Reducer(Generic[MessageT]):
     def _new_candidates(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]]
     ) -> Iterator[tuple[Any, _Candidate[MessageT]]]:
-        """The candidates that are smaller than `best` and not known to be uninteresting."""
+        """Yield the candidates that are smaller than `best` and not known to be uninteresting."""
         seen: set[str] = set()
         for rank, make in edits:
             candidate = self._candidate(make())
@@ -222,7 +224,7 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again; note if the answer is another than before."""
+        """Test the best tree again; record whether the answer differs from the earlier one."""
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (

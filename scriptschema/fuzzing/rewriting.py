@@ -1,10 +1,10 @@
-"""Rewritings that leave a program's meaning as it is: what they change is a bug of the target.
+"""Rewritings that preserve a program's meaning: if one changes the behaviour, that is a bug.
 
-    rewritten = REWRITINGS["statements in functions"](tree)       None where it does not apply
+    rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
-Each applies to all places at once, so that it is a function of the tree: a find needs no more than
-its program to be reproduced and reduced. This is a metamorphic oracle: T. Y. Chen, S. C. Cheung and
-S. M. Yiu, "Metamorphic Testing", 1998. A single target at a single level is enough for it.
+Each is applied to all places together, so that it is a function of the tree: a find can be
+reproduced and reduced from its program alone. This is a metamorphic oracle: T. Y. Chen, S. C.
+Cheung and S. M. Yiu, "Metamorphic Testing", 1998. It needs only a single target at a single level.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import check
 
 Wrap = Callable[[m.Stat, int], m.Stat]
-"""Moves a statement into another; also given the index of a local name that nothing uses."""
+"""Moves a statement into another; its second argument is the index of an unused local name."""
 
 _MOVED: Final = frozenset(["call", "assign", "compound_assign"])
-"""Statements that declare nothing and that no jump leaves."""
+"""Statements that declare nothing and contain no jump out of them."""
 
 _BY_LEVEL: Final = frozenset(
     ["getfenv", "setfenv", *(f"debug.{name}" for name in DEFAULT.libraries["debug"])]
 )
-"""The globals and members that see on which level of functions they are called."""
+"""The globals and members whose result depends on the function level of the call."""
 
 _BY_THREAD: Final = frozenset(
     f"coroutine.{name}" for name in ("yield", "running", "isyieldable", "status")
 )
-"""The members that see in which coroutine they are called."""
+"""The members whose result depends on the coroutine of the call."""
 
 
 def in_function(stat: m.Stat, _: int = 0) -> m.Stat:
@@ -62,7 +62,7 @@ def _function(stat: m.Stat) -> m.Expr:
 
 
 def unwrapped(stat: m.Stat) -> m.Stat | None:
-    """Return the statement that a call, a coroutine or a loop that runs once holds, else None."""
+    """Return the statement in a call, coroutine or loop that runs it once, else None."""
     inner: Any = stat.alternative
     if stat.which == "for_":
         once = all(bound == nodes.number(1) for bound in (inner.from_, inner.to))
@@ -81,7 +81,7 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
 
 
 def _only(block: m.StatBlock) -> m.Stat | None:
-    """Return the block's statement if it is the only one, and may stand anywhere."""
+    """Return the block's statement if it is the only one, and allowed anywhere."""
     found = block.body[0] if len(block.body) == 1 else None
     return found if found is not None and is_movable(found) else None
 
@@ -95,7 +95,7 @@ def _is_member(prefix: m.ExprPrefix, library: str, name: str) -> bool:
 
 
 def is_movable(stat: m.Stat) -> bool:
-    """Return whether a statement means the same in a function of its own."""
+    """Return whether a statement means the same when moved into a function."""
     return stat.which in _MOVED and not any(
         isinstance(node, m.ExprVarargs) for node in _own_nodes(stat)
     )
@@ -116,7 +116,7 @@ def _own_nodes(node: Any) -> Iterator[Any]:
 def _moving(
     wrap: Wrap, unsuited: frozenset[str], *, into_functions: bool
 ) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
-    """Return what moves all statements that can be; not those in functions unless told."""
+    """Return a rewriting that moves all movable statements, in functions if `into_functions`."""
 
     def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:
         if not unsuited.isdisjoint(_used(tree)):
@@ -152,7 +152,7 @@ def _is_in_function(index: Index[Any], number: int) -> bool:
 
 
 def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Return the tree with `select(1, x)` in place of its constants, which nothing can fold."""
+    """Return the tree with constants replaced by `select(1, x)`, which compilers cannot fold."""
     used = _used(tree)
     edited = copy(tree)
     index = Index(edited)
@@ -190,4 +190,4 @@ REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = M
         "constants at run time": _at_run_time,
     }
 )
-"""Each rewriting by what it is called: "statements in functions" and so on."""
+"""Each rewriting by its name: "statements in functions" and so on."""

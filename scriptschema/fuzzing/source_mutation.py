@@ -1,10 +1,10 @@
 """Mutation for engines whose inputs are texts: a Luau source in, a mutated source out.
 
-Such engines (AFL++, Atheris) keep what the target reads. So nothing has to be converted when a find
-is replayed or a corpus shared; what it costs is a parse for each input that is mutated, which is
-done once for the many mutants of one input.
+Such engines (AFL++, Atheris) keep the target's inputs as they are. So replaying a find or sharing a
+corpus needs no conversion; the cost is parsing each input that is mutated, once for its many
+mutants.
 
-Sources are read as those of the newest Luau. What is made for them is of the schema's, or of the
+Sources are parsed as the newest Luau. Code generated for them is in the schema's Luau, or in the
 version that the environment variable SCRIPTSCHEMA_LUAU names: `0.711`, or `today`.
 """
 
@@ -27,39 +27,39 @@ from scriptschema.messages import Local, ModuleSet, Name, Typename
 from scriptschema.versions import TODAY, Version
 
 VERSION: Final = "SCRIPTSCHEMA_LUAU"
-"""The environment variable that names the Luau that an engine's target is."""
+"""The environment variable that names the target's version of Luau."""
 
 SIZE: Final = 150
-"""The number of messages that programs tend to: engines go for speed, and small runs are fast."""
+"""The number of messages that programs tend to: small programs run fast, and engines need speed."""
 
 CACHED: Final = 2048
-"""How many trees are kept, the most recently used ones."""
+"""The maximum number of trees kept, the most recently used."""
 
 LONGEST: Final = 1 << 16
-"""Sources of more bytes are not read: a mutant of one would take a second."""
+"""The maximum number of bytes of sources that are read: a mutant of more would take a second."""
 
 _GROWTH: Final = 15
-"""Small programs grow in steps: if they could reach the size at once, little else would be
-tried."""
+"""The growth of small programs is limited to steps: if they could reach the size in a single step,
+little else would be tried."""
 
 _MORE: Final = 3
-"""One time in this many, another edit is added to those that a mutant has."""
+"""One in this many times, a mutant gets one more edit."""
 
 _STYLED: Final = 4
-"""One in this many mutants is written in a style of its own, if any are."""
+"""One in this many mutants is written in a style, if styles are on."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8
 
 
 class SourceMutator:
-    """Makes mutants of sources, and keeps the trees of those that it was given last.
+    """Makes mutants of sources, and caches the trees of recent sources.
 
     The same source, donor and choices give the same mutant. `mutator` has the operators' weights
-    and statistics; `parsed` counts the sources that were read, `unreadable` those that could not
-    be, `generated` the programs that were made in their place. With `styles`, some mutants are
-    written in a style (see `luau.render.render`), whose seed is `style`. `luau` is the version that
-    mutants are for: what is newer is left out of them.
+    and statistics; `parsed` counts the sources that were parsed, `unreadable` those that could not
+    be, and `generated` the programs that replaced these. With `styles`, some mutants are written in
+    a style (see `luau.render.render`), whose seed is `style`. `luau` is the version that mutants
+    are for: newer features are left out of them.
     """
 
     def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
@@ -70,7 +70,7 @@ class SourceMutator:
         """The style of the last mutant."""
         self.parsed = self.unreadable = self.generated = 0
         self.operators: list[str] = []
-        """The operators that made the last mutant; empty where it is a new program."""
+        """The operators that made the last mutant; empty for a new program."""
         self._mutants: list[Mutant[ModuleSet]] = []
         self._trees: OrderedDict[bytes, Index[ModuleSet] | None] = OrderedDict()
 
@@ -79,9 +79,9 @@ class SourceMutator:
     ) -> bytes:
         """Return a mutant of `source` that has at most `max_size` bytes.
 
-        `donor` is another source, of which parts may be taken. Of a source that is not Luau, or
-        too long, there are no mutants: a new program is returned. Where all attempts fail it is
-        `source` itself.
+        `donor` is another source, parts of which may be used. A source that is not Luau, or too
+        long, has no mutants: a new program is returned. If all attempts fail, `source` itself is
+        returned.
         """
         self._mutants = []
         self.style = None
@@ -100,12 +100,12 @@ class SourceMutator:
         return made
 
     def useful(self) -> None:
-        """Count for the operators of the last mutant that it was of use."""
+        """Count a success for the operators of the last mutant."""
         for mutant in self._mutants:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
-        """The tree of a source, valid and by Luau's own names; None if it cannot be read."""
+        """Return the tree of a source, valid and with Luau's own names; None if unreadable."""
         if source in self._trees:
             self._trees.move_to_end(source)
             return self._trees[source]
@@ -124,7 +124,7 @@ class SourceMutator:
         return found
 
     def table(self) -> str:
-        """Return the operators' statistics, and what was read, as text."""
+        """Return the operators' statistics, and the counts of sources, as text."""
         return (
             f"{self.mutator.table()}\n\n{self.parsed:,} sources read, {self.unreadable:,} of them "
             f"not as Luau; {self.generated:,} new programs made\n"
@@ -154,7 +154,7 @@ class SourceMutator:
 
 
 def version_asked() -> Version | None:
-    """The version that the environment names; ends the program where that is none."""
+    """Return the version that the environment names, if any; exit the program if it is invalid."""
     text = os.environ.get(VERSION)
     try:
         return Version.parse(text) if text else None
@@ -163,7 +163,7 @@ def version_asked() -> Version | None:
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
-    """Give identifiers that are not in Luau's tables names that are, the same for the same."""
+    """Rename identifiers that are not in Luau's tables to names that are, consistently."""
     nodes: list[Any] = [*Index(tree).nodes]
     for cls, slot, table in _TABLES:
         found = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]

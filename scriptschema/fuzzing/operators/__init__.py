@@ -1,9 +1,9 @@
-"""The mutation operators, one small function each, and the table of them.
+"""The mutation operators, each a small function, and their table.
 
-An operator gets the mutation (`mutation.py`) and the number of a message of one of its classes, and
-returns whether it changed something. In a program that should still run it regards the kinds of
-values and what is in scope, and leaves alone what ends loops; otherwise any tree that the schema
-allows will do.
+An operator receives the mutation (`mutation.py`) and the number of a message of one of its classes,
+and returns whether it changed something. In a program that should still run it respects the kinds
+of values and the scope, and leaves code that ends loops unchanged; otherwise any tree that the
+schema allows is acceptable.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Edit = Callable[[Mutation, int], bool]
 
 @attrs.frozen
 class Operator:
-    """An operator: its name and weight, what it does in words, what it may be applied to.
+    """An operator: its name, weight and description, and the classes that it applies to.
 
     `grows` is 1 if mutants tend to be larger than their parents, -1 if smaller, 0 if neither.
     """
@@ -103,4 +103,4 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
 )  # fmt: skip
-"""The operators; the weights are where a `Mutator` starts."""
+"""The operators; a `Mutator` starts with these weights."""

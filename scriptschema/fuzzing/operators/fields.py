@@ -17,7 +17,7 @@ from scriptschema.luau.operators import BINARY
 
 
 def change_operator(mut: Mutation, number: int) -> bool:
-    """Another operator that takes the same kinds."""
+    """Change an operator to another for the same kinds of operands."""
     node: Any = mut.index.nodes[number]
     members = [op for op in type(node.op) if op != node.op]
     blind = mut.blind()
@@ -36,7 +36,7 @@ def change_operator(mut: Mutation, number: int) -> bool:
 
 
 def change_number(mut: Mutation, number: int) -> bool:
-    """Another number: one near it, or one at which something may change."""
+    """Change a number to one near it, or to one where behaviour may change."""
     node: Any = mut.index.nodes[number]
     old = node.val
     if mut.programs:
@@ -53,7 +53,7 @@ def change_number(mut: Mutation, number: int) -> bool:
 
 
 def change_string(mut: Mutation, number: int) -> bool:
-    """Another string, or one with a part added or removed."""
+    """Change a string to another, or add or remove a part of it."""
     node: Any = mut.index.nodes[number]
     if mut.programs and is_delicate(mut, number):
         return False
@@ -66,7 +66,7 @@ def change_string(mut: Mutation, number: int) -> bool:
 
 
 def change_flag(mut: Mutation, number: int) -> bool:
-    """`true` for `false`, and the reverse."""
+    """Change `true` to `false`, or the reverse."""
     node: Any = mut.index.nodes[number]
     if mut.programs and mut.context(number).condition:
         return False
@@ -74,7 +74,7 @@ def change_flag(mut: Mutation, number: int) -> bool:
 
 
 def change_name(mut: Mutation, number: int) -> bool:
-    """Another variable that is in scope, of the same kind."""
+    """Change a variable to another in scope, of the same kind."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.ExprLocal):
         context = mut.context(number)
@@ -95,7 +95,7 @@ def change_name(mut: Mutation, number: int) -> bool:
 
 
 def change_optional(mut: Mutation, number: int) -> bool:
-    """Set what is optional, or one of several, or unset it."""
+    """Set or unset an optional field or an alternative."""
     node: Any = mut.index.nodes[number]
     fields = [f for f in node.FIELDS.values() if f.rule == "optional"]
     field = fields[mut.below(len(fields))]
@@ -119,7 +119,7 @@ def change_optional(mut: Mutation, number: int) -> bool:
 
 
 def change_type(mut: Mutation, number: int) -> bool:
-    """Another type annotation: one more, one less, or another one."""
+    """Add, remove or replace a type annotation."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Type):
         return replace(mut, number)

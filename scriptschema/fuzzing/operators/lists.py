@@ -1,4 +1,4 @@
-"""The mutation operators that change lists: their items, and how these are ordered."""
+"""The mutation operators that change lists: their items, and the order of these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scriptschema.fuzzing.operators.running import (
 
 
 def insert(mut: Mutation, number: int) -> bool:
-    """Put a generated statement, or item, into a list."""
+    """Insert a generated statement or item into a list."""
     block: Any = mut.index.nodes[number]
     if isinstance(block, m.StatBlock) and not mut.blind():
         body = block.body
@@ -41,12 +41,12 @@ def insert(mut: Mutation, number: int) -> bool:
 
 
 def insertion(position: int, new: m.Stat) -> Callable[[list[m.Stat]], None]:
-    """Return the function that puts a statement into a list."""
+    """Return a function that inserts a statement into a list."""
     return lambda found: found.insert(position, new)
 
 
 def delete(mut: Mutation, number: int) -> bool:
-    """Leave out a statement, or an item of a list."""
+    """Remove a statement, or an item of a list."""
     node = mut.index.nodes[number]
     name, position = mut.index.step(number)
     if position is None:
@@ -71,7 +71,7 @@ def _deletion(name: str, position: int) -> Callable[[Any], None]:
 
 
 def duplicate(mut: Mutation, number: int) -> bool:
-    """Put a copy of an item behind it."""
+    """Insert a copy of an item after it."""
     node: Any = mut.index.nodes[number]
     name, position = mut.index.step(number)
     if position is None or mut.index.size(number) > max(mut.room, 12):
@@ -108,7 +108,7 @@ def swap(mut: Mutation, number: int) -> bool:
 
 
 def shuffle(mut: Mutation, number: int) -> bool:
-    """Put the statements of a block into another order."""
+    """Change the order of a block's statements."""
     block: Any = mut.index.nodes[number]
     body = block.body
     blind = mut.blind()

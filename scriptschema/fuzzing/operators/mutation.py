@@ -1,8 +1,8 @@
-"""One mutation while it is made: what an operator asks for, and how it says what to change.
+"""A mutation in progress: what an operator can ask for, and how it makes a change.
 
 An operator (`operators.py`) is called with the Mutation and the number of a message of the tree. It
-reads the index, and calls one of `put`, `change_body` and `change` once; these make the new tree,
-so that the one that was given stays as it is.
+reads the index, and calls one of `put`, `change_body` and `change` once; these create the new tree,
+so that the given tree stays unchanged.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from scriptschema.versions import Version
 
 EXPRESSION_LEVELS = 10
 STATEMENT_LEVELS = 16
-"""How many levels the generator of programs needs at least."""
+"""The minimum number of levels that the generator of programs needs."""
 
 LARGEST = 60
-"""How many messages are generated at most at a time."""
+"""The maximum number of messages generated at a time."""
 
 _BLIND = 16
-"""In a program, one in this many edits disregards kinds and scope."""
+"""In a program, one in this many edits ignores kinds and scope."""
 
 
 class Mutation:
-    """The tree that is mutated, and how: `programs` says that the mutant should still run.
+    """The tree to mutate, and the options: `programs` means that the mutant should still run.
 
-    `donors` are indexes of other trees, `room` the messages that may be added, `max_depth` the
-    levels that the mutant may have. `result` is the mutant, None as long as nothing was changed;
-    it is to be repaired, unless `safe`. `number` is that of the message that is another one.
+    `donors` are indexes of other trees, `room` the number of messages that may be added,
+    `max_depth` the number of levels that the mutant may have. `result` is the mutant, None until
+    something is changed; it must be repaired, unless `safe`. `number` is that of the message that
+    differs.
     """
 
     def __init__(
@@ -64,35 +65,35 @@ class Mutation:
     # Choices
 
     def below(self, count: int) -> int:
-        """An integer from 0 to count - 1, for any count from 1 on."""
+        """Return an integer from 0 to count - 1, for any count from 1 on."""
         below = self.choices.below
         if count <= 256:
             return below(count)
         return (below(256) << 16 | below(256) << 8 | below(256)) % count
 
     def blind(self) -> bool:
-        """Whether an edit may be made that disregards kinds and scope."""
+        """Return whether this edit may ignore kinds and scope."""
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
     # The context of a message
 
     def levels(self, number: int) -> int:
-        """How many levels there may be below what is put in place of a message."""
+        """Return how many levels a replacement for a message may have below it."""
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
-        """The context of a message."""
+        """Return the context of a message."""
         return context_of(self.index, number)
 
     def kind(self, number: int, context: Context) -> str | None:
-        """The kind of the expression of that number."""
+        """Return the kind of the expression of that number."""
         node: Any = self.index.nodes[number]
         return kind_of(node, context.variables)
 
     # New parts
 
     def generated(self, cls: type[Message], number: int) -> Any:
-        """A random message about as large as that of the number, valid by the schema only."""
+        """Return a random message about as large as that of the number; only the schema is met."""
         try:
             return trees.generate(
                 cls,
@@ -101,16 +102,17 @@ class Mutation:
                 max_depth=self.levels(number),
                 luau=self.luau,
             )
-        except ValueError:  # no such message is that flat
+        except ValueError:  # no message of this class is that flat
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """A type that is valid wherever it stands."""
+        """Return a type that is valid in any place; None if the result would not be."""
         made: m.Type | None = self.generated(m.Type, number)
-        if made is not None and made.which == "omitted":  # which only stands for a variable's
+        if made is not None and made.which == "omitted":  # valid only for a variable
             return None
         if self.programs and made is not None:
-            # As if nothing that it may use were in scope: no `...`, no variable, no module.
+            # Repaired as if nothing that it may use were in scope: no `...`, no variable, no
+            # module.
             annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
             function = m.ExprFunction(vararg=False, body=m.StatBlock(body=[annotated]))
             last = m.Stat(return_=m.StatReturn(list=[m.Expr(function=function)]))
@@ -118,12 +120,12 @@ class Mutation:
         return made
 
     def aim(self, size: int) -> int:
-        """How large a part to generate in place of one that has `size` messages."""
+        """Return the size of a part to generate as a replacement for one of `size` messages."""
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
-        """An expression of that kind, made of what is in scope in a context."""
+        """Return an expression of that kind that uses what is in scope in a context."""
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
             return None
@@ -138,7 +140,7 @@ class Mutation:
         )
 
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
-        """A statement made of what is in scope in a context; it declares nothing."""
+        """Return a statement that uses what is in scope in a context, and declares nothing."""
         if levels < STATEMENT_LEVELS + 2:
             return None
         made = programs.statements(
@@ -151,13 +153,13 @@ class Mutation:
         return closed(made)
 
     def scope(self, context: Context) -> programs.Scope:
-        """The context as the generator of programs takes it."""
+        """Return the context in the form that the generator of programs uses."""
         return programs.Scope.of(
             context.variables.items(), loop=context.loop, vararg=context.vararg
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Whether what a donor's part uses is in scope at a place: variables of the same kinds."""
+        """Return whether all that a donor's part uses is in scope: variables of the same kinds."""
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
             node: Any = donor.nodes[inner]
@@ -176,7 +178,7 @@ class Mutation:
     # Changes
 
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
-        """Put a new message in place of another; return whether the tree differs then."""
+        """Replace a message by `node`; return whether the tree has changed."""
         index = self.index
         if number == 0 or node == index.nodes[number]:
             return False
@@ -192,15 +194,15 @@ class Mutation:
                 getattr(parent, name)[position] = node
 
         parent = index.parents[number]
-        # Among operands, which parentheses are needed depends on what is around them.
+        # Among operands, the surrounding operators determine which parentheses are needed.
         if isinstance(index.nodes[parent], m.ExprBinary) and part.of(m.ExprGroup):
             safe = False
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Whether what is in a message's place is valid whatever its operators and constants are.
+        """Return whether any operators and constants are valid in a message's place.
 
-        In a group, under a minus and in an interpolated string some things have another form.
+        In a group, under a minus and in an interpolated string some are written differently.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
@@ -214,7 +216,7 @@ class Mutation:
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
         """Let `edit` change the message of that number, but not those in it, in a new tree.
 
-        What is not on the way to the message is shared with the tree that was given.
+        All messages that are not on the path to it are shared with the given tree.
         """
         index = self.index
         self.result = node = twin(index.tree)
@@ -233,7 +235,7 @@ class Mutation:
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """Return the statements as one that declares nothing and may be followed by others."""
+    """Return the statements as a single one that declares nothing and may be followed by others."""
     if len(statements) == 1 and statements[0].which in CLOSED:
         return statements[0]
     return m.Stat(block=m.StatBlock(body=statements)) if statements else None
@@ -245,7 +247,7 @@ CLOSED = frozenset(
         *("assign", "compound_assign", "function"),
     ]
 )
-"""The statements that declare no local and may stand anywhere in a block."""
+"""The statements that declare no local and are allowed anywhere in a block."""
 
 _FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
 """Messages that name a type, or the module, which may not be in scope elsewhere."""

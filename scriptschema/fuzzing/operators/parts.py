@@ -1,4 +1,4 @@
-"""The mutation operators that replace parts of a tree: by new ones, copies, what is in them."""
+"""The mutation operators that replace parts of a tree: by generated parts, copies, contents."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One in this many numbers that are put in is one at which something may change."""
+"""One in this many inserted numbers is one where behaviour may change."""
 
 
 def replace(mut: Mutation, number: int) -> bool:
-    """Put a generated part in place of another."""
+    """Replace a part by a generated part."""
     node = mut.index.nodes[number]
     if mut.index.size(number) > 80:
         return False
@@ -51,12 +51,12 @@ def replace(mut: Mutation, number: int) -> bool:
 
 
 def move(mut: Mutation, number: int) -> bool:
-    """Put a copy of a part of the same tree in place of another."""
+    """Replace a part by a copy of another part of the same tree."""
     return _transplant(mut, number, mut.index)
 
 
 def cross(mut: Mutation, number: int) -> bool:
-    """Put a copy of a part of a donor in place of another."""
+    """Replace a part by a copy of a part of a donor."""
     return bool(mut.donors) and _transplant(mut, number, mut.donors[mut.below(len(mut.donors))])
 
 
@@ -89,7 +89,7 @@ def _transplant(mut: Mutation, number: int, donor: Index[Any]) -> bool:
 def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Whether the program should still run with a donor's part in place of `node`."""
+    """Return whether the program should still run with a donor's part instead of `node`."""
     found: Any = donor.nodes[other]
     if isinstance(node, m.Type):  # only a variable's type may be omitted
         return found.which != "omitted" and mut.fits(donor, other, context)
@@ -107,7 +107,7 @@ def _at(mut: Mutation, donor: Index[Any]) -> Mutation:
 
 
 def hoist(mut: Mutation, number: int) -> bool:
-    """Put a part in place of one around it."""
+    """Replace a part by another part inside it."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Stat) and not mut.blind():
         inner = node.alternative
@@ -145,7 +145,7 @@ def _splicing(position: int, body: Sequence[m.Stat]) -> Callable[[list[m.Stat]],
 
 
 def wrap(mut: Mutation, number: int) -> bool:
-    """Put a part into a call, a loop, a branch, a function, a group or an interpolated string."""
+    """Wrap a part in a call, a loop, a branch, a function, a group or an interpolated string."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Expr):
         context = mut.context(number)
@@ -164,14 +164,14 @@ def wrap(mut: Mutation, number: int) -> bool:
 
 
 def unwrap(mut: Mutation, number: int) -> bool:
-    """Put a statement in place of the function, coroutine or loop that runs it once."""
+    """Replace a function, coroutine or loop that runs a statement once by the statement."""
     node: Any = mut.index.nodes[number]
     found = unwrapped(node)
     return found is not None and mut.put(number, copy(found))
 
 
 def use_variable(mut: Mutation, number: int) -> bool:
-    """Put a variable in reach in place of another value of its kind."""
+    """Replace a value by a variable in scope of the same kind."""
     node: Any = mut.index.nodes[number]
     if node.which in ("local", "function"):
         return False
@@ -186,7 +186,7 @@ def use_variable(mut: Mutation, number: int) -> bool:
 
 
 def show(mut: Mutation, number: int) -> bool:
-    """Print a value where it is made: a variable's, or what a call returns."""
+    """Print a value where it is computed: that of a variable, or the result of a call."""
     node: Any = mut.index.nodes[number]
     inner = node.alternative
     name, position = mut.index.step(number)
@@ -218,7 +218,7 @@ def show(mut: Mutation, number: int) -> bool:
 
 
 def recurse(mut: Mutation, number: int) -> bool:
-    """Repeat what is around a part: the outer in the inner one's place, 2, 4, 8 times."""
+    """Nest code around a part 2, 4 or 8 times: each inner part is replaced by the outer one."""
     inner: Any = mut.index.nodes[number]
     if mut.programs and not isinstance(inner, m.Expr):
         return False

@@ -1,6 +1,7 @@
-"""What keeps a program running when a part of it is changed: which parts can be, and by what.
+"""Conditions that keep a program running when it is changed: replaceable parts and replacements.
 
-An operator that obeys these changes a program that runs to its end into one that mostly does too.
+An operator that respects these changes a program that runs to its end into one that mostly does,
+too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
 NUMBERS: Final = frozenset(["number", "integer"])
 LAST: Final = frozenset(["return_", "break_", "continue_"])
 ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
-"""Statements that can change places; functions and assignments may be needed by what follows."""
+"""Statements that can be exchanged; functions and assignments may be needed by later statements."""
 
 FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
     (m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul),
@@ -29,11 +30,11 @@ FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
         *(m.ExprBinary.Op.CompareLe, m.ExprBinary.Op.CompareGt, m.ExprBinary.Op.CompareGe),
     ),
 )
-"""Operators of which one may take the other's place between two numbers."""
+"""Operators of which each can replace the others between two numbers."""
 
 
 def removable(mut: Mutation, number: int, context: Context) -> bool:
-    """Whether a statement declares nothing, and no loop needs it to end."""
+    """Return whether a statement declares nothing, and no loop needs it to end."""
     node: Any = mut.index.nodes[number]
     if node.which not in CLOSED or node.which == "function" or jumps(mut.index, number):
         return False
@@ -43,9 +44,9 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """The kind of an expression in whose place another of the kind can be put; else None.
+    """Return the kind of an expression that others of that kind can replace, else None.
 
-    Where a library member takes any number, that is `number`, whatever number is there.
+    Where a library member accepts any number, the kind is `number`, independent of the expression.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None
@@ -64,13 +65,13 @@ def _taken_at(mut: Mutation, number: int) -> str | None:
 
 
 def is_operand(mut: Mutation, number: int) -> bool:
-    """Whether a constant is an operand of a binary operation."""
+    """Return whether a constant is an operand of a binary operation."""
     above = mut.index.parents[mut.index.parents[number]]
     return isinstance(mut.index.nodes[above], m.ExprBinary)
 
 
 def is_delicate(mut: Mutation, number: int) -> bool:
-    """Whether a place asks for more than a kind: bounds, keys, conditions, most arguments."""
+    """Return whether a place needs more than a kind: bounds, keys, conditions, most arguments."""
     while number > 0:
         name, position = mut.index.step(number)
         number = mut.index.parents[number]
@@ -89,11 +90,11 @@ def is_delicate(mut: Mutation, number: int) -> bool:
 
 
 _TAKE_ALL: Final = frozenset(map(DEFAULT.globals.index, ("print", "type", "typeof", "tostring")))
-"""The globals that take any value."""
+"""The globals that accept any value."""
 
 
 def jumps(index: Index[Any], number: int) -> bool:
-    """Whether a part holds a `return`, `break` or `continue`, or `...`."""
+    """Return whether a part contains a `return`, `break` or `continue`, or `...`."""
     part = index.nodes[number : number + index.size(number)]
     return not _JUMPS.isdisjoint(map(type, part))
 

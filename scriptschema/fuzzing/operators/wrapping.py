@@ -1,4 +1,4 @@
-"""What the operator `wrap` puts statements and expressions into without changing what they do."""
+"""Wrappers for the operator `wrap`: code around statements and expressions that has no effect."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def text_of(construct: frozenset[str]) -> str:
 
 
 def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two reduced programs may show the same bug: one construct has the other."""
+    """Return whether two reduced programs may show the same bug: a construct has the other."""
     if not one or not other:
         return one == other
     return one <= other or other <= one

@@ -123,7 +123,7 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
-    """Return the first line that two runs print differently, None if there is none."""
+    """Return the first line that two runs print differently, None if they print the same."""
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (one, two) in enumerate(zip_longest(*lines), 1):
         if one is None or two is None:

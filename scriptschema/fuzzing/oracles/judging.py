@@ -36,8 +36,8 @@ _TYPE_ERROR: Final = re.compile(
 )
 _FRAMES: Final = 3
 _SLOW: Final = 10
-"""A program that takes more than one in so many parts of the time limit elsewhere is slow: it does
-not hang."""
+"""A program that elsewhere takes more than one in this many parts of the time limit is slow, and
+does not hang."""
 
 Function = Callable[[str, Sequence[Run]], object]
 
@@ -104,8 +104,8 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the worst verdict on the runs of a source that is not Luau; None if all refuse it.
 
-        What such a source shows is never the same bug as what a program shows. What is Luau after
-        all may run.
+        Its verdict never counts as the same bug as that of a program. Sources that turn out to be
+        Luau may run.
         """
         found = self._broken(runs) or self._exhausted(runs)
         if found is not None and not is_clear(found.signature):
@@ -202,7 +202,7 @@ class Judge:
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a program takes long also where it ends: then it is slow, or the machine."""
+    """Return whether a program or machine is slow: it takes long even where the program ends."""
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     return any(r.outcome.kind != outcome.HANG and r.outcome.seconds > limit / _SLOW for r in runs)
 
@@ -233,7 +233,7 @@ def _holes(luau: Version | None) -> tuple[int, int]:
 
 
 _BORDER: Final = frozenset(["ipairs", "unpack"])
-"""Globals whose result depends on the length of a table, beside the library `table`."""
+"""Globals whose result depends on the length of a table; others are in the library `table`."""
 
 
 def is_clear(signature: Signature) -> bool:

@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns in a file; none for an empty path. Raises FileError."""
+    """The patterns in a file; empty without a path. Raises FileError."""
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []

@@ -10,11 +10,11 @@ A message such as `program.luau:3: no` is reduced to `:` unless messages are com
 is removed unless positions are compared, which they never are between two targets, because each
 names chunks differently.
 
-In messages for signatures and counts, also numbers and quoted text, which depend on the program,
-and the folders of files, which depend on the machine, are removed. Of assertions, text
-that C programmers put beside a condition stays.
+In messages for signatures and counts, numbers and quoted text, which depend on the program, and the
+folders of files, which depend on the machine, are removed as well. In assertions, text that C
+programmers put beside a condition is kept.
 
-For the kind of a message, also the names of types, operators and what stands in parentheses.
+For the kind of a message, the names of types, operators and text in parentheses are also removed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def undefined(text: str) -> str:
 def assertion(text: str) -> str:
     """Return a failed assertion after the name of its file, without its line.
 
-    The text in `!"text"` and `n && "text"`, which is the build's own, tells it from others.
+    The text in `!"text"` and `n && "text"` is kept: it is constant, and identifies the assertion.
     """
     place = _FILE.match(text)
     said = _COMMENT.sub(
@@ -87,7 +87,7 @@ def assertion(text: str) -> str:
 def message_kind(text: str, source: str) -> str:
     """Return the kind of an error message of a program; empty if it is the program's own.
 
-    A message is its own if all of its words are in the source.
+    A message is the program's own if all of its words are in the source.
     """
     said = message(text)
     if {*_WORD.findall(said)} <= {*_WORD.findall(source), "N"}:

@@ -9,7 +9,7 @@ from typing import Final
 
 _NUMBER: Final = re.compile(r"(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan))(?![\w.])")
 _FAR: Final = 1 << 32
-"""The distance in ULPs from which on numbers count as different."""
+"""The distance in ULPs from which numbers count as different."""
 
 
 def ulps_apart(left: str, right: str) -> int | None:

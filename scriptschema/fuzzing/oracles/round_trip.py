@@ -24,7 +24,7 @@ _FILE: Final = "{file}"
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     """Return the verdict on `parse(render(tree)) == tree`.
 
-    `plain` are the sources without a style, if `sources` are in one: these have comments.
+    If `sources` are in a style, which adds comments, `plain` are the sources without it.
     """
     plain = plain or sources
     try:
@@ -48,7 +48,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
 
 
 def _as_any_printer(result: ParseResult) -> Sources:
-    """The sources of a tree, without what a printer may choose and the tree tells apart.
+    """Return the sources of a tree, without distinctions that printers are free to change.
 
     Calls have parentheses, and properties of table types brackets: `f("x")`, `["x"]: T`.
     """

@@ -13,11 +13,11 @@ SEVERITIES: Final = (
     *("memory", "crash", "result", "assertion"),
     *("hang", "undefined", "message", "position"),
 )
-"""The worst first. `memory` is a sanitizer report or memory exhaustion, `result` a wrong result or
-any other oracle's verdict; `assertion` includes internal errors."""
+"""Severities, the worst first. `memory` is a sanitizer report or memory exhaustion, `result` a
+wrong result or any other oracle's verdict; `assertion` includes internal errors."""
 
 LEAST: Final = "undefined"
-"""The lowest severity of bugs listed one by one; less severe ones share a single entry."""
+"""The lowest severity of bugs listed one by one; less severe bugs share a single entry."""
 
 _BY_KIND: Final[Mapping[str, str]] = {
     outcome.SANITIZER: "memory",

@@ -1,8 +1,8 @@
-"""The reducer's passes: each says which edits of a tree may make it smaller, and knows no test.
+"""The reducer's passes: each offers edits that may make a tree smaller, independent of the test.
 
-A pass gets the index of a tree and yields edits: a rank and a function that makes the edited tree.
-Edits are tried by rank, the least first, and the passes of a phase are tried together; in the first
-phase the rank is minus the number of messages that go. `PHASES` is the table.
+A pass receives the index of a tree and yields edits: a rank and a function that returns the edited
+tree. Edits are tried by rank, lowest first, and the passes of a phase are tried together; in the
+first phase the rank is minus the number of messages removed. `PHASES` is the table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from scriptschema.fuzzing.passes.replacing import (
 
 @attrs.frozen
 class Pass:
-    """A pass: its name, what it does in words, and the edits that it offers for a tree."""
+    """A pass: its name, a description, and the function that yields its edits of a tree."""
 
     name: str
     what: str
@@ -68,4 +68,4 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (Pass("names", "give the shortest names", rename),),
 )
-"""The passes by phase; a later phase starts when the one before has no more successes."""
+"""The passes by phase; a later phase starts when the previous one has no more successes."""

@@ -1,4 +1,4 @@
-"""The reducer's passes that change what messages hold besides messages: numbers, strings, names."""
+"""The reducer's passes that simplify scalar values: numbers, strings, flags, operators, names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Every number 0, every string empty, and so on: all of it at once, all of a kind at once."""
+    """Simplify all values together (every number 0, every string empty), with or without names."""
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:
         def change() -> Message:
@@ -51,7 +51,7 @@ _INDEXES: Final = frozenset(
 
 
 def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
-    """Each number nearer to 0, each string shorter, each flag false, each operator the first."""
+    """Bring each number nearer to 0, shorten each string, and try false and simpler operators."""
     for number, node in enumerate(index.nodes):
         if node.__class__ is m.Name and node.which == "builtin":
             yield 2 + number, changing(index, number, _setting("custom", 0))
@@ -68,7 +68,7 @@ def _setting(name: str, value: Any) -> Callable[[Any], None]:
 
 
 def _smaller(value: Any) -> Iterator[Any]:
-    """Values that are simpler, the simplest first."""
+    """Yield simpler values, the simplest first."""
     if isinstance(value, str):
         piece = len(value)
         while piece:
@@ -90,7 +90,7 @@ def _smaller(value: Any) -> Iterator[Any]:
 
 
 def rename(index: AnyIndex) -> Iterator[Edit]:
-    """Local variables, types and the program's own names, numbered as they first occur."""
+    """Renumber local variables, types and the program's own names in order of occurrence."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)

@@ -1,4 +1,4 @@
-"""The reducer's passes that leave something out: items of lists, optional fields, types."""
+"""The reducer's passes that remove something: items of lists, optional fields, types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
-    """Delta debugging: a list's items in pieces, all of it, its halves, quarters, down to one."""
+    """Remove items of a list by delta debugging: all, halves, quarters, down to single items."""
     sizes = index.sizes
     first_child = _children(index)
     for number, node in enumerate(index.nodes):
@@ -34,7 +34,7 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """The numbers of the items of each list, by the number of the message that has it."""
+    """Return the numbers of the items of each list, by the list's message and slot."""
     found: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)
@@ -51,7 +51,7 @@ def _deletion(slot: str, start: int, stop: int) -> Callable[[Any], None]:
 
 
 def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
-    """Optional fields, and what stands behind an else."""
+    """Remove optional fields, and `elseif` and `else` branches."""
     for number in range(1, len(index)):
         parent = index.parents[number]
         node = index.nodes[parent]
@@ -74,7 +74,7 @@ def _unsetting(name: str) -> Callable[[Any], None]:
 
 
 def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
-    """What the seed's schema lacks: each field that says it, and both of a cast and the like."""
+    """Remove what the seed's schema lacks: each set extension field."""
     for number, node in enumerate(index.nodes):
         for name, _ in node._newer_slots:
             if getattr(node, name) not in (None, []):
@@ -88,7 +88,7 @@ def _clearing(name: str) -> Callable[[Any], None]:
 
 
 def drop_types(index: AnyIndex) -> Iterator[Edit]:
-    """All type annotations at once, and all type aliases."""
+    """Remove all type annotations and type aliases together."""
     weight = sum(
         index.sizes[child]
         for (number, slot), children in _children(index).items()
@@ -121,7 +121,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """The module's statements in place of the program's."""
+    """Replace the program's statements by those of the module."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

@@ -1,4 +1,4 @@
-"""What the reducer's passes yield: edits of a tree, each a rank and the function that makes it."""
+"""Edits of a tree, which the reducer's passes yield: a rank, and a function for the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AnyIndex: TypeAlias = Index[Any]
 
 
 def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
-    """Return the function that copies the tree and changes the copy's message of that number."""
+    """Return a function that copies the tree and changes the copy's message of that number."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
@@ -25,9 +25,9 @@ def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Cal
 
 
 def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
-    """Return the function that gives the message of that number the content of another.
+    """Return a function that replaces the content of the message of that number in a copy.
 
-    Both are of one class.
+    Both messages are of the same class.
     """
 
     def change(node: Any) -> None:

@@ -1,7 +1,7 @@
-"""The reducer's passes that put something in place of its uses: variables, functions, their bodies.
+"""The reducer's passes that replace uses by what they refer to: variables, functions, calls.
 
-What a function computes is nearer to a bug without the function around it. The program may mean
-something else then; whether it is still interesting, the test says.
+The result of a function is nearer to a bug without the function around it. The program's meaning
+may change; the test decides whether it is still interesting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scriptschema.luau.names import DEFAULT
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
-    """A local variable's value in place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
+    """Replace the uses of a local variable by its value: `f(1)` for `local x = 1` and `f(x)`."""
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -67,7 +67,7 @@ def _inlining(
 
 
 def inline_functions(index: AnyIndex) -> Iterator[Edit]:
-    """A local function in place of its only use: `(function(a) ... end)(1)`."""
+    """Replace the only use of a local function by the function: `(function(a) ... end)(1)`."""
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -99,18 +99,18 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """A call of a function that is written in it: the paths of both, and of the arguments."""
+    """A call of a function written inside it: the numbers of the function and of the arguments."""
 
     function: int
     arguments: Sequence[int]
 
 
 _CATCHING: Final = {"pcall": 1, "xpcall": 2}
-"""The globals that call their first argument, and how many arguments are not passed on."""
+"""The globals that call their first argument, and the number of arguments not passed on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
-    """A function's body in place of its call, also of one by `pcall` or `coroutine.wrap`."""
+    """Replace a call by its function's body, also a call by `pcall` or `coroutine.wrap`."""
     for number in index.of(m.ExprCall):
         called = _called(index, number)
         stat = number
@@ -121,7 +121,7 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function that a call calls, if that is written there."""
+    """Return the function that a call calls, if it is written inside the call."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":
@@ -155,7 +155,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
         for node in (*body, *values):
             _give(node, function.args, arguments)
         _put_values(index, edited, call, values)
-        position = index.step(stat)[1] or 0  # it is in a body
+        position = index.step(stat)[1] or 0  # not None: the statement is in a body
         is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
         block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
         return edited
@@ -164,7 +164,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Put arguments in place of parameters in a part of a function."""
+    """Replace parameters by arguments in a part of a function."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
@@ -181,7 +181,7 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
-    """Put what a function returns in place of its call."""
+    """Replace a call by the values that the function returns."""
     holder = index.parents[call]
     node: Any = at(edited, index.path(holder))
     if node.__class__ is m.ExprPrefix:

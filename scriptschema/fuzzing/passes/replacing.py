@@ -1,4 +1,4 @@
-"""The reducer's passes that put something smaller in place of a part of the tree."""
+"""The reducer's passes that replace a part of the tree by something smaller."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
-    """A descendant in place of the one around it: expressions, prefixes and types."""
+    """Replace an expression, prefix or type by one inside it."""
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
-        if node.which in outer.ALL_FIELDS:  # not every expression is one that may be called
+        if node.which in outer.ALL_FIELDS:  # not every expression can be called
             yield _gain(index, number, inner), putting(index, number, _as(outer, node))
     for number, inner in _nearest(index, (m.Type,), (m.Type,)):
         node = index.nodes[inner]
@@ -25,7 +25,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """A call's first argument called with the others: `f(x)` in place of `pcall(f, x)`."""
+    """Call a call's first argument with the others: `f(x)` for `pcall(f, x)`."""
     for number in index.of(m.ExprCall):
         call: Any = index.nodes[number]
         if call.args and call.args[0].which in m.ExprPrefix.ALL_FIELDS:
@@ -40,7 +40,7 @@ def _call_first(call: Any) -> None:
 
 
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
-    """Return the function that makes a message like `outer` with the content of `node`."""
+    """Return a function that creates a message like `outer` with the content of `node`."""
     return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
 
 
@@ -51,7 +51,7 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Messages of the classes `outer` with those `inner` below them, none of either between."""
+    """Yield messages of the classes `outer` with those `inner` below them, neither in between."""
     for number, node in enumerate(index.nodes):
         if node.__class__ not in inner:
             continue
@@ -66,7 +66,7 @@ def _nearest(
 
 
 def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
-    """A block's statements in place of the statement around it."""
+    """Replace a statement by the statements of a block in it."""
     for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
@@ -82,7 +82,7 @@ def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callab
 
 
 def extract(index: AnyIndex) -> Iterator[Edit]:
-    """A statement becomes one of its expressions: `local v0 = expr`, a call, a local function."""
+    """Replace a statement by an expression of it: `local v0 = expr`, a call, a local function."""
     for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
         gain = _gain(index, number, inner, 3)
         if gain < 0:
@@ -96,10 +96,11 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 
 
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
-    """A statement's expression is printed where it stands, and what follows there is dropped.
+    """Replace a statement by a print of one of its expressions, and drop the rest of the block.
 
-    What a bug makes wrong is printed somewhere; where it is made is nearer to the bug. In a small
-    tree it is also tried with all dropped that follows the statements around, loops and functions.
+    The effect of a bug is printed somewhere; the place where it arises is nearer to the bug. In a
+    small tree, an additional edit also drops everything after the enclosing statements, loops and
+    functions.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
@@ -116,13 +117,13 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 _PRINT: Final = 6
-"""The messages of `print(e)` beside those of `e`."""
+"""The number of messages in `print(e)` without those of `e`."""
 
 
 def _what_follows(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     """Return the blocks around a statement, the innermost first.
 
-    With the number of each stand the position there, and the messages of what follows it.
+    Each has its number, the position in it, and the number of messages after that position.
     """
     found = []
     while number > 0:
@@ -168,7 +169,7 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """The simplest valid thing of the same kind: `nil`, `0`, `{}`, a global, `any`."""
+    """Replace a part by the simplest valid one of its kind: `nil`, `0`, `{}`, a global, `any`."""
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
             gain = size - index.sizes[number]
@@ -191,11 +192,11 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
-"""By class: how many messages the simplest have, and the functions that make them."""
+"""By class: the number of messages of the simplest ones, and functions that create them."""
 
 
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
-    """A constant in place of another expression, also one of the tree: some show a difference."""
+    """Replace an expression by a constant, also one of the tree's: some show a difference."""
     if len(index) > _SMALL:
         return
     constants: dict[tuple[type, Any], Message] = {
@@ -214,11 +215,11 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
 
 
 _SMALL: Final = 60
-"""Trees with more messages are made smaller by other passes first."""
+"""Larger trees, by number of messages, are first reduced by other passes."""
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """`-1 / 2` for a longer calculation: constants are integers, and 0 is neither."""
+    """Replace a longer calculation by `-1 / 2`, a negative fraction: constants are integers."""
     for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]
         gain = _FRACTION - index.sizes[number]

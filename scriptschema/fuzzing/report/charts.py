@@ -35,9 +35,9 @@ _UNITS: Final = (
     (120.0, 60.0, "minutes"),
     (-1.0, 1.0, "seconds"),
 )
-"""Durations above the first value use the unit named last, which has the second value's seconds."""
+"""Durations above the first value use the named unit, which has the second value's seconds."""
 
-_LEFT, _BOTTOM = 60, 34  # what ticks and labels need beside and below a plot
+_LEFT, _BOTTOM = 60, 34  # space for ticks and labels beside and below a plot
 _STYLE: Final = (
     "svg{background:#fff}text{font:11px sans-serif;fill:#1c2024}.title{font-weight:bold}"
     ".grid{stroke:#d5d8de}.line{fill:none;stroke:#2b5fc7;stroke-width:1.5}.bad{stroke:#c0262d}"
@@ -87,19 +87,19 @@ def _svg(width: float, height: float, attributes: str, content: str) -> str:
 
 
 def text(x: float, y: float, content: str, anchor: str = "start", kind: str = "") -> str:
-    """Return a text; `anchor` is `start`, `middle` or `end`. Control characters become escapes."""
+    """Return a text element; `anchor` is `start`, `middle` or `end`. Escapes control characters."""
     of_kind = f' class="{kind}"' if kind else ""
     shown = escape(visible(content.replace("\n", " ").replace("\t", " ")))
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{of_kind}>{shown}</text>'
 
 
 def placed(x: float, y: float, shapes: str) -> str:
-    """Return the shapes moved to a place."""
+    """Return the shapes moved to a position."""
     return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
 
 
 def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
-    """Return the ticks and labels of a plot; with `below`, also those of the axis across."""
+    """Return the ticks and labels of a plot; with `below`, also those of the horizontal axis."""
     shapes = [text(across.start, up.end - 6, label)]
     for value in up.ticks():
         y = up.at(value)
@@ -152,7 +152,7 @@ def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
     if least > 0 and most / least > 100:
         edges = [least * (most / least) ** (i / BINS) for i in range(BINS)]
         return [*edges, most * 1.000001], True
-    width = ceil((most - least + 1) / BINS)  # all bins have equally many whole numbers
+    width = ceil((most - least + 1) / BINS)  # each bin has the same number of integers
     return [start - 0.5 for start in range(least, most + width + 1, width)], False
 
 

@@ -187,7 +187,7 @@ _VALUE: Final = re.compile(
 
 
 def gather(folder: Path) -> Content:
-    """Read the campaign in `folder`, which may be running. Raises FileError if there is none.
+    """Read the campaign in `folder`, which may be running. Raises FileError if it is missing.
 
     An unreadable find is reported in `problems`, and does not affect the others.
     """

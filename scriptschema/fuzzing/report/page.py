@@ -1,7 +1,7 @@
 """The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
 
 The page loads nothing external, and its Content-Security-Policy allows only its own script, by
-hash. So text of a program would do no harm even if it escaped the template's escaping.
+hash. So even text of a program that escaped the template's escaping would do no harm.
 """
 
 from __future__ import annotations

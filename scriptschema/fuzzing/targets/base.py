@@ -1,7 +1,7 @@
 """The interface of all targets: they turn programs into outcomes, even if a process crashes.
 
 A program is written plainly, in a style, or is a source that is not Luau. Such a source has no
-tree, and stands itself where the style of another would, beside an empty tree.
+tree: it is given where others have their style, with an empty tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""None is the plain one, a number the seed of a style, and a text what is run whatever the tree."""
+"""None for plain, a number for the seed of a style, or the text to run regardless of the tree."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:
@@ -28,8 +28,8 @@ def written(tree: ModuleSet, spelling: Spelling) -> Sources:
 class Target(Protocol):
     """Runs one program at a time, with each of its variants.
 
-    `submit` starts a program and `collect` waits for it, so that the caller can make the next one
-    meanwhile. Submitting another program before `collect` abandons the first. Both raise
+    `submit` starts a program and `collect` waits for it, so that the caller can create the next
+    program meanwhile. Submitting another program before `collect` abandons the first. Both raise
     TargetError if the target cannot be started; a crash caused by a program is an outcome.
     """
 

@@ -113,7 +113,7 @@ class CommandTarget:
         return self._judged(found, output, errors)
 
     def _judged(self, found: Watched, output: str, errors: str) -> Outcome:
-        """Return the outcome of a process that ended by itself."""
+        """Return the outcome of a process that ended without being killed."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:
@@ -129,7 +129,7 @@ class CommandTarget:
         return outcome_of(*given, normal=self._normal)
 
     def _exceptions(self) -> Iterator[str]:
-        """Yield the classes of exceptions that end the target for programs that are wrong."""
+        """Yield the classes of exceptions with which the target reports errors of programs."""
         before, self._normal = self._input, frozenset()
         for program in _WRONG:
             self.submit(Sources(None, program), max(self._seconds, 10))
@@ -145,7 +145,7 @@ class CommandTarget:
 
 
 def version_of(words: list[str]) -> str:
-    """Return the first line that a command prints for `--version`; empty if there is none."""
+    """Return the first line that a command prints for `--version`; empty if it prints nothing."""
     with contextlib.suppress(TargetError):
         process = start(
             [words[0], "--version"], 1024, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT

@@ -45,9 +45,9 @@ class Description:
 
     `variants` are words that replace `{variant}` in the command or are sent with each program; each
     program runs with all of them. `folder` is where the npm package luau-web is installed. Without
-    `run`, a service is told to compile programs only; of a command it says that it does. What a
-    command prints is a crash if `crash`, a regular expression, matches in it, and an error of the
-    program if `error` does; else its status and its output decide.
+    `run`, a service is instructed only to compile programs, and a command is assumed to do only
+    that. A command's output is a crash if `crash`, a regular expression, matches in it, and an
+    error of the program if `error` does; else its status and its output decide.
     """
 
     kind: str
@@ -120,7 +120,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """Return the target for a short form; `others` are further fields. Raises TargetError."""
+    """Return the target for a short form; `others` are additional fields. Raises TargetError."""
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:
         return Description(kind, rest, **others)

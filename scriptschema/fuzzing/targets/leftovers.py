@@ -39,7 +39,7 @@ def owner_mark() -> str:
 
 
 def engine_mark() -> str:
-    """Return the variable's value for processes that stay until this one ends them, or is gone."""
+    """Return the variable's value for processes that run until this one ends them, or is gone."""
     return f"{owner_mark()} engine"
 
 
@@ -80,7 +80,7 @@ def sweep() -> None:
 
 
 def end_marked(mine: str) -> int:
-    """End the processes with a mark, and of owners that are gone; return how many there were."""
+    """End the processes with a mark, and those whose owner is gone; return their number."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()

@@ -27,7 +27,7 @@ ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that a correct implementation may have."""
 
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
-"""Outcomes that are bugs whatever the program."""
+"""Outcomes that are bugs for any program."""
 
 LIMITS: Final = frozenset([HANG, MEMORY])
 
@@ -48,10 +48,10 @@ class Outcome:
     `\xNN`; `error` is the error message or the problem that was detected; `status` is the exit
     status, negative for a signal. `frames` are the functions of the stack in a report, innermost
     first; for undefined behaviour, the position in the source comes before them. `report` is the
-    kept part of standard error, if relevant. `requests` are the last ones to a broken process,
+    kept part of standard error, if relevant. `requests` are the latest to a broken process,
     including this one, for targets whose processes run many programs. `coverage` has the numbers of
     the counters of the target's code that the run reached, at least those that no earlier run of
-    the same process did; None if the target does not count.
+    the same process reached; None if the target does not count.
     """
 
     kind: str

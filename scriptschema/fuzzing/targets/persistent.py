@@ -16,12 +16,13 @@ target's variants; with `"run": false` the program is to be compiled only. `kind
 `outcome.KINDS` that the service detected itself. An answer may also have `frames`, a list of
 functions, `report`, a text, and `coverage`: the counters of the build that the program reached, as
 a list of numbers or as the bits of a bitmap in base64 (counter 0 is the lowest bit of the first
-byte). Counters that an earlier program reached may be left out; programs that reach new ones are
-mutated further. The service should end a program that exceeds `milliseconds` or `megabytes` with
+byte). Counters that an earlier program reached may be left out; programs that reach new counters
+are mutated further. The service should end a program that exceeds `milliseconds` or `megabytes`
+with
 the kind `hang` or `memory`; otherwise it is killed a little later. A service that crashes is
 restarted; its exit status and the end of its standard error become the outcome of the current
 program. It may also exit between two programs with status 0. The outcome of a broken process has
-its last 100 requests. Lines on standard output other than JSON objects with an `id` are ignored.
+its latest 100 requests. Lines on standard output other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -70,7 +71,7 @@ _AHEAD: Final = 1 << 15
 """Bytes of requests that fit into a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""The number of last requests to a broken process that an outcome has."""
+"""The maximum number of latest requests to a broken process in an outcome."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 

@@ -84,7 +84,7 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
     lua.globals().set("print", own_print)
     loaded: list[Any] = []
 
-    def require(own: Any, _path: Any) -> Any:  # a reference to `lua` would keep it for ever
+    def require(own: Any, _path: Any) -> Any:  # a reference to `lua` would keep it alive
         if request["module"] is None:
             raise RuntimeError("no module")
         if not loaded:
@@ -92,7 +92,7 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
         return loaded[0]
 
     lua.globals().set("require", lua.create_function(require))
-    # What is loaded before this could not assign to globals.
+    # Before the program is loaded: code loaded earlier cannot assign to globals.
     lua.sandbox(enabled=True)
     try:
         program = lua.load_chunk(request["source"], name="=source")

@@ -1,6 +1,6 @@
 """Probes a target: its version, its globals and library members, and the syntax it supports.
 
-It is probed by running programs, because version numbers do not cover flags and other builds.
+It runs programs, because version numbers do not cover flags and other builds.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ NEWER: Final = (
     (Version(715), "local a = 5i"),
     (Version(723), "export local a = 1"),
 )
-"""Syntax that only newer versions of Luau have, or that the seed's schema lacks: programs."""
+"""Programs with syntax that only newer versions of Luau have, or that the seed's schema lacks."""
 
 SPELLINGS: Final = "spellings"
-"""The name of what programs in a style need."""
+"""The name of the syntax that programs in a style need."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -63,7 +63,7 @@ _BASIC: Final = {
     "a table": "local t = {1}",
     "a string": "local s = 'a'",
 }
-"""What every version of Luau has."""
+"""Programs with features of every version of Luau, by name."""
 
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
@@ -73,10 +73,10 @@ _END: Final = "probe 3"
 class Probed:
     """A target's properties; `missing` has globals, `library.member`s and syntax it lacks.
 
-    `runs` says that it runs programs, and does not only read them. `luau` is the newest version of
-    Luau of which it has all (see `versions.Version`), None for one without what the seed's schema
-    lacks. What is newer than that is not among what is missing. `fails` has what every version of
-    Luau has, but every program with it fails.
+    `runs` is whether it runs programs, instead of only reading them. `luau` is the newest version
+    of Luau that it fully supports (see `versions.Version`), None if only the seed's schema is known
+    to be supported. `missing` does not include features of versions after that. `fails` names
+    features of every version of Luau with which every program fails.
     """
 
     target: str
@@ -139,7 +139,8 @@ def probe(description: Description) -> Probed:
         if "if" in fails:
             lacks = [name for name in lacks if name != "ExprIfElse"]  # which proves nothing then
         missing = dict.fromkeys([*lacked, *lacks])
-        # What only reads programs may take anything, and then proves nothing of a version.
+        # A target that only reads programs may accept anything, which proves nothing about its
+        # version.
         runs, luau = None not in printed, None
         if runs and not lacks:
             luau = version_of(missing, _newer_syntax(target, description))
@@ -151,11 +152,11 @@ def probe(description: Description) -> Probed:
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version that has all that came until then; None: it is older than that.
+    """Return the newest version with no missing feature; None if before the seed's schema.
 
-    `missing` are names that are not there, `syntax` versions that came with syntax that is not.
+    `missing` are names that the target lacks, `syntax` versions that introduced missing syntax.
     """
-    left_out = {name for name in DEFAULT.libraries if name in missing}  # with all their members
+    left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [
         span.since
         for name, span in _SPANS.items()
@@ -169,7 +170,7 @@ _SPANS: Final = {
     **{str(one): one.span for one in SIGNATURES if one.span},
     **{name: span for (owner, name), span in NEWER_MEMBERS.items() if not owner},
 }
-"""The versions of the members and libraries that came later."""
+"""The versions of members and libraries that were added later."""
 
 
 def names() -> Iterator[str]:
@@ -191,7 +192,7 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return the lines that each variant prints, None for one that does not run the probe."""
+    """Return the lines that each variant prints; None for a variant that does not run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in found.output.splitlines()} for found in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -218,12 +219,12 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
 
 
 def _failing(target: Target, description: Description) -> list[str]:
-    """Return what every version of Luau has, and this target refuses."""
+    """Return features of every version of Luau that this target refuses."""
     return [name for name, source in _BASIC.items() if not _reads(target, description, source)]
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
-    """Yield the first version that came with syntax that a target lacks, if there is one."""
+    """Yield the first version that introduced syntax that a target lacks, if any."""
     for version, source in NEWER:
         if not _reads(target, description, source):
             yield version

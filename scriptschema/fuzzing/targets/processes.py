@@ -55,11 +55,11 @@ def start(
     """Start a command in a separate session, with limited memory. Raises TargetError.
 
     The limit is RLIMIT_DATA, which excludes memory that is only reserved, of which node and
-    WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count.
-    With `halts`, a sanitizer's report ends the process, also where it would go on after it.
-    The limit applies from a moment after the start: a process that is fast enough may exceed it.
+    WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count. With
+    `halts`, a sanitizer's report always ends the process, instead of letting it continue. The limit
+    is set just after the start: a process that is fast enough may exceed it.
     """
-    sanitized = any(map(_is_sanitized, words))  # it may be behind `env` or a script
+    sanitized = any(map(_is_sanitized, words))  # `env` or a script may start it
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
     limit |= {"halt_on_error": 1} if halts else {}
     environment = {**os.environ, leftovers.OWNER: leftovers.owner_mark()}

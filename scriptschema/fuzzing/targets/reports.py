@@ -1,4 +1,4 @@
-"""Parses the messages of abnormal exits: sanitizer reports, assertions, internal errors.
+"""Parses messages of abnormal exits: sanitizer reports, assertions, internal errors.
 
 The patterns cover AddressSanitizer and its relatives, UndefinedBehaviorSanitizer, `assert` of glibc
 and macOS, LUAU_ASSERT, Emscripten's abort, the run-time libraries of C++ and Rust, and uncaught
@@ -52,7 +52,7 @@ _UNCAUGHT: Final = re.compile(
     r"|^\S+\.rb:\d+:in (?P<ruby>[`'][^'\n]*'): (?P<six_said>[^\n]*) \((?P<six>[A-Z][\w:]*)\)$",
     re.MULTILINE,
 )
-"""An uncaught exception: its class, its message and its stack, each in the words of a language."""
+"""An uncaught exception: its class, message and stack, in the format of each language."""
 
 _FRAMES_OF: Final = {
     "python": re.compile(r"^  File .*, line \d+, in (?P<name>\S+)", re.MULTILINE),
@@ -106,7 +106,7 @@ def is_about_memory(text: str) -> bool:
 
 
 def has_begun(errors: str) -> bool:
-    """Return whether a sanitizer has begun a report, which may take it a while to finish."""
+    """Return whether a sanitizer has started a report, which may take a while to complete."""
     return bool(_SANITIZER.search(errors) or _UNDEFINED.search(errors))
 
 
@@ -118,7 +118,7 @@ def uncaught(errors: str) -> tuple[str, str, tuple[str, ...]] | None:
     matches = [*_UNCAUGHT.finditer(bounded(errors))]
     if not matches:
         return None
-    found = matches[-1]  # exceptions that were handled may come before
+    found = matches[-1]  # handled exceptions may precede it
     group = next(name for name in ("one", "two", "three", "four", "five", "six") if found[name])
     language = next((name for name in _FRAMES_OF if found[name]), "")
     frames: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ def bounded(errors: str) -> str:
 
 
 def _assertion_of(found: re.Match[str]) -> str:
-    """Return the failed assertion, after its file and line if known: `lvm.cpp:31: n > 0`."""
+    """Return the failed assertion, prefixed by its file and line if known: `lvm.cpp:31: n > 0`."""
     said = found["one"] or found["two"] or found["three"] or found[0]
     text = found.string
     before = text[max(text.rfind("\n", 0, found.start()) + 1, found.start() - 1000) : found.start()]
