@@ -62,7 +62,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "order": "whether the first number comes before the second",
     }
 )
-"""A description of each kind. First come kinds of any value, then those of arguments only."""
+"""A description of each kind: those of all values, then those of only arguments or results."""
 
 Limits = Callable[[int, int], tuple[int, ...]]
 """Returns the values at which the behaviour changes, from the length of the first argument and the

@@ -1,4 +1,4 @@
-"""Strings as Luau writes them, and the bytes that they stand for; the way back is `literals`."""
+"""String constants in Luau's notation, and their bytes; `literals` has the inverse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def escape(character: str) -> str:
-    """Return a character, if it is printable and not ASCII itself, else its escape sequence."""
+    """Return the character if it is printable and not ASCII, else its escape sequence."""
     if " " <= character <= "~":
         return "\\" + character
     if character in _ESCAPES:
@@ -28,10 +28,10 @@ def escape(character: str) -> str:
 
 
 def string_bytes(value: str) -> bytes:
-    """Return the bytes that a string constant stands for: UTF-8, and lone bytes as they were."""
+    """Return the bytes of a string constant: UTF-8, and the original lone bytes."""
     try:
         return value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # surrogates that stand for no byte; nothing decodes to them
+    except UnicodeEncodeError:  # surrogates that represent no byte; nothing decodes to them
         return b"".join(
             c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
             for c in value
@@ -39,10 +39,10 @@ def string_bytes(value: str) -> bytes:
 
 
 def quote(value: str) -> str:
-    """Return a string constant as Luau writes it, in double quotes."""
+    """Return a string constant in Luau's notation, in double quotes."""
     return f'"{_SPECIAL.sub(_escape, value)}"'
 
 
 def quote_in_interpolation(value: str) -> str:
-    """Return a text as Luau writes it between the expressions of an interpolated string."""
+    """Return a text in Luau's notation for the text between expressions of interpolated strings."""
     return _SPECIAL_IN_INTERPOLATION.sub(_escape, value)

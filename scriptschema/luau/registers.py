@@ -1,4 +1,4 @@
-"""Register pressure: what Luau's compiler allows in one function, and how much of it is taken.
+"""Register pressure: what Luau's compiler allows in one function, and how much of it is used.
 
 The limits are those of Luau's compiler (Compiler.cpp, BytecodeBuilder.h), or a little below.
 """
@@ -15,7 +15,7 @@ MAX_SIZE: Final = 2_000_000  # far below what the longest jump, and the constant
 
 
 class Usage:
-    """How many locals, registers, upvalues, closures and messages a function has so far."""
+    """The number of locals, registers, upvalues, closures and messages of a function so far."""
 
     __slots__ = ("closures", "locals", "registers", "size", "upvalues")
 
@@ -27,14 +27,14 @@ class Usage:
         self.upvalues: set[Any] = set()
 
     def room_for_locals(self) -> int:
-        """How many more locals can be declared here; some registers stay for expressions."""
+        """Return how many more locals fit here; some registers are reserved for expressions."""
         return min(MAX_LOCALS - self.locals, MAX_REGISTERS - 25 - self.registers)
 
     def takes_another_closure(self) -> bool:
-        """Count one more function that the function makes; return whether it can make it."""
+        """Count one more closure that the function creates; return whether the limit allows it."""
         self.closures += 1
         return self.closures <= MAX_CLOSURES
 
     def is_too_large(self) -> bool:
-        """Whether the function holds more messages than Luau is sure to compile."""
+        """Return whether the function holds more messages than Luau certainly compiles."""
         return self.size > MAX_SIZE

@@ -1,12 +1,12 @@
 """Render: a tree to Luau source.
 
-Every schema-valid tree renders, and the text means the tree: operands get the parentheses that the
-tree's structure needs and no others, whether or not the tree has an ExprGroup there too. Nothing is
-repaired on the way. What stands after a `return` is printed after the `return`, a list that is
-empty is printed empty, and where an alternative is not set, the text says `--[[unset]]`. To get a
-program, call `luau.repair.repair` first.
+Every schema-valid tree renders, and the text has the structure of the tree: operands get exactly
+the parentheses that the tree's structure needs, whether or not the tree has an ExprGroup there too.
+Nothing is repaired. Statements after a `return` are printed after the `return`, an empty list is
+printed empty, and an unset alternative is printed as `--[[unset]]`. To get a program, call
+`luau.repair.repair` first.
 
-How a message of each kind is printed stands in `luau.printing`.
+The functions that print each kind of message are in `luau.printing`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _WRITE: Final[Mapping[type[Message], Write]] = {
 _WRITE_STYLED: Final[Mapping[type[Message], Write]] = {**_WRITE, **styles.WRITE}
 
 Style: TypeAlias = int | bytes | Choices
-"""Which spelling of a tree: a seed, a fuzzer's bytes, or any other source of choices."""
+"""Selects the spelling of a tree: a seed number, a fuzzer's bytes, or another source of choices."""
 
 
 @attrs.frozen
 class Sources:
-    """The sources of a ModuleSet: of the module, None if there is none, and of the program."""
+    """The sources of a ModuleSet: of its module, or None without a module, and of its program."""
 
     module: str | None
     program: str
@@ -69,12 +69,12 @@ def render(
 ) -> str:
     """Return the Luau source of a tree of any message.
 
-    With `types` false, type annotations and type aliases are left out. A ModuleSet gives both
-    sources in one text, for reading; `render_module_set` gives them apart.
+    With `types` false, type annotations and type aliases are left out. For a ModuleSet, both
+    sources are in one text, for reading; `render_module_set` returns them separately.
 
-    A style is another way to write the same: quotes, escape sequences, long brackets, numbers,
-    `f"x"` for `f("x")`, separators, `;`, comments and white space as its choices are. The
-    simplest choices, and bytes that ran out, give what is printed without a style.
+    A style chooses among spellings of the same tree: quotes, escape sequences, long brackets,
+    numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. The simplest choices,
+    and exhausted bytes, result in the text without a style.
     """
     if style is None:
         return Writer(_WRITE, names, types, indent).text(tree)

@@ -1,6 +1,6 @@
 """Scope analysis: which locals, types, loop, `...` and function are visible during a traversal.
 
-`Scope` learns of declarations in the order of the program, and knows what is visible at the moment.
+`Scope` is given declarations in the order of the program, and tracks what is currently visible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
 
 class Loop:
-    """An enclosing loop: `continued` once a continue of it has been read."""
+    """An enclosing loop; `continued` is set once a `continue` of it has been read."""
 
     __slots__ = ("continued", "outer")
 
@@ -25,10 +25,10 @@ class Loop:
 
 
 class Function(Usage):
-    """The function whose body is being read: the enclosing one, its innermost loop, its limits.
+    """The function whose body is being read: the function around it, its innermost loop, limits.
 
     `module` says whether it is the module's main function; a program's main function has no
-    `outer` either. `depth` counts the functions around it.
+    `outer` either. `depth` is the number of functions around it.
     """
 
     __slots__ = ("depth", "loop", "module", "outer", "vararg")
@@ -45,8 +45,8 @@ class Function(Usage):
 class Binding:
     """A local variable: its name, the index it was declared with, and its function.
 
-    `jumped_over`: a continue jumps over its declaration, so that the `until` around cannot use it.
-    `constant` is its declaration if that makes it a constant.
+    `jumped_over`: a `continue` skips its declaration, so that the loop's `until` cannot use it.
+    `constant` is its declaration if it is a constant.
     """
 
     __slots__ = ("constant", "function", "index", "jumped_over", "name")
@@ -60,7 +60,7 @@ class Binding:
 
 
 class NameTable:
-    """The names in scope of one kind; `visible` has each once, in the order of declaration.
+    """The names of one kind that are in scope; `visible` has each once, in order of declaration.
 
     A local is bound to its Binding, a type and a generic pack to the index of its Typename.
     """
@@ -83,25 +83,25 @@ class NameTable:
         found = self.bindings[name]
         found.pop()
         if not found:
-            self.visible.pop()  # the one declared first is forgotten last
+            self.visible.pop()  # names are forgotten in reverse order of declaration
 
     def get(self, name: str) -> Any:
-        """What a name is bound to here, None if it is not in scope."""
+        """Return the binding of a name here, None if it is not in scope."""
         found = self.bindings.get(name)
         return found[-1] if found else None
 
     def pick(self, index: int) -> Any:
-        """One that is in scope, None if none is; `index` decides."""
+        """Return a binding that is in scope, selected by `index`; None if there are no bindings."""
         if not self.visible:
             return None
         return self.bindings[self.visible[index % len(self.visible)]][-1]
 
 
 class _Frame:
-    """What a block declares, to be forgotten together at its end.
+    """The declarations of a block, which are forgotten together at its end.
 
     `loop` is set for the body of a repeat, whose condition sees what the body declares; `late` are
-    the locals that are declared behind a continue of that loop.
+    the locals that are declared after a `continue` of that loop.
     """
 
     __slots__ = ("declared", "late", "loop", "registers")
@@ -114,10 +114,10 @@ class _Frame:
 
 
 class Scope:
-    """What is visible at the place that a traversal has reached.
+    """The names that are visible at the current position of a traversal.
 
     `locals`, `types` and `packs` are the names in scope, `function` is the enclosing function, with
-    its `vararg` and its innermost `loop`. `names` tells which indexes are one name.
+    its `vararg` and its innermost `loop`. `names` determines which indexes have the same name.
     """
 
     def __init__(self, names: Names = DEFAULT) -> None:
@@ -127,7 +127,7 @@ class Scope:
         self.packs = NameTable()
         self.function = Function(None, vararg=True)
         self.type_function = 0
-        """How many functions are around the innermost type function and itself, 0 for none."""
+        """The depth of functions up to and including the innermost type function; 0 without one."""
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
@@ -139,7 +139,7 @@ class Scope:
         self._frames.append(_Frame(loop))
 
     def close(self) -> None:
-        """End the innermost scope, with what was declared in it."""
+        """End the innermost scope, and forget its declarations."""
         frame = self._frames.pop()
         for table, name in reversed(frame.declared):
             table.forget(name)
@@ -148,13 +148,13 @@ class Scope:
         self.function.registers -= frame.registers
 
     def take_registers(self, count: int) -> None:
-        """Take registers of the function to the end of the innermost scope."""
+        """Reserve registers of the function until the end of the innermost scope."""
         self.function.registers += count
         self._frames[-1].registers += count
 
     @property
     def in_chunk(self) -> bool:
-        """Whether this is a source's own block: in no other, and in no function."""
+        """Return whether this is a source's own block, not inside another block or a function."""
         return len(self._frames) <= 2 and self.function.outer is None
 
     # Declarations
@@ -185,7 +185,7 @@ class Scope:
         self._declare(self.packs, index)
 
     def declare_aliases(self, block: m.StatBlock) -> None:
-        """Bring the type aliases of a block into scope: all of them, at its beginning."""
+        """Bring all type aliases of a block into scope, at its beginning."""
         for statement in block.body:
             if statement.which in ("type_alias", "type_function"):
                 self.declare_type(statement.alternative.name.index)
@@ -221,7 +221,7 @@ class Scope:
         self.function.loop = self.function.loop.outer
 
     def end_repeat_body(self) -> None:
-        """Go from the body of a repeat, whose scope stays open, to its condition."""
+        """Move from the body of a repeat, whose scope stays open, to its condition."""
         self.leave_loop()
         frame = self._frames[-1]
         frame.loop = None
@@ -231,7 +231,7 @@ class Scope:
     # References
 
     def usable(self, binding: Binding | None) -> bool:
-        """Whether a local can be used here; if so, every function between here and it holds it."""
+        """Return whether a local can be used here; if so, make it an upvalue where necessary."""
         if binding is None or binding.jumped_over or binding.function.depth < self.type_function:
             return False
         function: Any = self.function
@@ -246,7 +246,7 @@ class Scope:
         return True
 
     def pick_local(self, index: int) -> Binding | None:
-        """A local that can be used here, None if none can; `index` decides."""
+        """Return a local that can be used here, selected by `index`; None without such a local."""
         visible = self.locals.visible
         for step in range(len(visible)):
             binding: Binding = self.locals.bindings[visible[(index + step) % len(visible)]][-1]
@@ -255,7 +255,7 @@ class Scope:
         return None
 
     def free_global(self, index: int, *, builtin: bool) -> m.Name:
-        """A global that no local hides; `index` decides."""
+        """Return a global that no local hides, selected by `index`."""
         table = self.names.globals if builtin else self.names.customs
         for step in range(len(table)):
             if self.locals.get(table[(index + step) % len(table)]) is None:

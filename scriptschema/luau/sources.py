@@ -1,4 +1,4 @@
-"""Luau sources in files: what they are called, and how one or two of them are a program.
+"""Luau sources in files: their names, and how one or two of them form a program.
 
 A program that requires a module is two sources: a folder that holds `program.luau` and
 `module0.luau`, the name by which the program requires it.
@@ -21,10 +21,10 @@ ENDINGS: Final = (".luau", ".lua")
 
 
 def source_files(inputs: Iterable[Path]) -> list[files.Input]:
-    """The sources to read, each with the name of its tree.
+    """Return the sources to read, each with the name of its tree.
 
-    In a folder these are the files with a source's ending. A module beside a program is read with
-    it, and a folder that holds nothing else gives its name to the tree.
+    In a folder these are the files with the extension of a source. A module next to a program is
+    read with it, and a folder that holds nothing else gives its name to the tree.
     """
     named = set(inputs)
     found: dict[Path, files.Input] = {}
@@ -45,13 +45,13 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
 
 
 def module_of(path: Path) -> Path | None:
-    """The module beside a source that is not itself a module, if there is one."""
+    """Return the module next to a source that is not itself a module, if any."""
     module = path.with_name(MODULE)
     return module if path.name != MODULE and module.is_file() else None
 
 
 def read_sources(path: Path) -> tuple[bytes, bytes | None]:
-    """The source in a file, and that of the module if it names it. Raises FileError."""
+    """Return the source in a file, and its module's if it mentions it; raises FileError."""
     try:
         if path == files.STANDARD:
             return sys.stdin.buffer.read(), None
@@ -65,9 +65,9 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
 def source_files_of(
     tree: ModuleSet, name: str, **options: Unpack[RenderOptions]
 ) -> dict[str, bytes]:
-    """The sources of a tree by file: `name` with an ending, or two files in a folder `name`.
+    """Return a tree's sources by file: `name` with an extension, or two files in a folder `name`.
 
-    `options` are those of `render`. The program comes last: where it is, all is there.
+    `options` are those of `render`. The program comes last: if it exists, all files do.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:
@@ -79,9 +79,9 @@ def source_files_of(
 
 
 def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
-    """The source of a program, in which its module, if it has one, is a function `require`.
+    """Return the source of a program with its module, if it has one, as a function `require`.
 
-    So it runs without a file beside it. `options` are those of `render`.
+    So it runs without another file. `options` are those of `render`.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:
@@ -92,7 +92,7 @@ def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
 def write_sources(
     target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
 ) -> None:
-    """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
+    """Write a tree's source to the file `target`, or two to a folder of that name, less extension.
 
     `below` is that of `files.write`, `options` are those of `render`. Raises FileError.
     """

@@ -54,7 +54,7 @@ def _write_integer(w: Writer, node: m.ExprConstantInteger) -> None:
 
 
 def _write_omitted(w: Writer, _: m.TypeOmitted) -> None:
-    w.out.append(UNSET)  # it stands where a type must
+    w.out.append(UNSET)  # here, the type is required
 
 
 def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
@@ -76,4 +76,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeOmitted: _write_omitted,
     m.TypeString: write_string,
 }
-"""How to print a message of each kind."""
+"""The function that prints each kind of message."""

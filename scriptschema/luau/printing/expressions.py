@@ -44,7 +44,7 @@ def _starts_with_brace(expression: m.Expr) -> bool:
 
 
 def write_body(w: Writer, block: m.StatBlock, closing: str) -> None:
-    """Print a block's statements one level further in, and on a new line what closes it."""
+    """Print a block's statements, indented by one more level, and `closing` on a new line."""
     if block.body:
         w.level += 1
         w.inside(block)
@@ -56,12 +56,12 @@ def write_body(w: Writer, block: m.StatBlock, closing: str) -> None:
 
 
 def field(w: Writer, node: m.ExprIndexName, separator: str = ".") -> list[Part]:
-    """What a field is looked up in, `.` or `:`, and the name of the field."""
+    """Return the expression that a field belongs to, `.` or `:`, and the name of the field."""
     return [node.expr, separator, w.names.field(node.index, w.names.owner(node.expr))]
 
 
 def bindings(variables: Sequence[m.Local], types: Sequence[m.Type]) -> list[Part]:
-    """Variables with their types, as far as there are types."""
+    """Return variables with their types, if they have any."""
     parts: list[Part] = []
     for position, variable in enumerate(variables):
         parts += (", ", variable, *annotation(types, position))
@@ -88,7 +88,7 @@ def write_signature_and_body(w: Writer, node: m.ExprFunction) -> None:
 
 
 def attributes(function: m.ExprFunction) -> list[Part]:
-    """The attributes of a function, each with a space behind it."""
+    """Return the attributes of a function, each followed by a space."""
     parts: list[Part] = []
     in_brackets = False
     for attribute in function.attributes:
@@ -163,7 +163,7 @@ def _write_global(w: Writer, node: m.ExprGlobal) -> None:
 
 
 def write_callee(w: Writer, node: m.ExprCall) -> None:
-    """Print what is called."""
+    """Print the called expression."""
     func = node.func
     if node.self_ and func.which == "index_name":
         w.print(*field(w, func.alternative, ":"))
@@ -187,7 +187,7 @@ def write_call(w: Writer, node: m.ExprCall) -> None:
 
 
 def can_be_parenless(node: m.ExprCall) -> bool:
-    """Whether the arguments of a call can stand without parentheses: a string or a table."""
+    """Return whether a call can omit its parentheses: its only argument is a string or a table."""
     return len(node.args) == 1 and node.args[0].which in ("string", "table")
 
 
@@ -205,7 +205,7 @@ def _write_cast(w: Writer, node: m.ExprCast) -> None:
     if w.types:
         w.limit = w.after = CAST_PRIORITY
         w.print(node.expr, " :: ", node.type)
-    elif node.expr.which in ("call", "varargs"):  # a cast cuts several values down to one
+    elif node.expr.which in ("call", "varargs"):  # a cast truncates several values to one
         w.limit = w.after = 0
         w.print("(", node.expr, ")")
     else:
@@ -246,7 +246,7 @@ def _write_table(w: Writer, node: m.ExprTable | m.ExprLiteralTable) -> None:
 def _write_unary(w: Writer, node: m.ExprUnary) -> None:
     w.out.append(UNARY[node.op])
     if node.op == m.ExprUnary.Op.Minus and _starts_with_minus(node.expr.alternative):
-        w.out.append(" ")  # two of them would begin a comment
+        w.out.append(" ")  # two minus signs would begin a comment
     w.limit = UNARY_PRIORITY
     w.write[m.Expr](w, node.expr)
 
@@ -310,4 +310,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ExprLiteralTable: _write_table,
     m.LiteralTableItem: _write_literal_item,
 }
-"""How to print a message of each kind."""
+"""The function that prints each kind of message."""

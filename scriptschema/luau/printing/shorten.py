@@ -24,11 +24,11 @@ _JOINED: Final = frozenset(
         *(f".{digit}" for digit in string.digits),
     ]
 )
-"""What must not arise where two tokens meet, as it would be another token."""
+"""Pairs of characters that adjacent tokens must not form, as they would be another token."""
 
 
 def compact(source: str) -> str:
-    """Return a Luau source without comments and blanks that are not needed, on one line.
+    """Return a Luau source without comments and unnecessary blanks, on one line.
 
     The tokens are the same, and end with a newline.
     """
@@ -47,10 +47,10 @@ def compact(source: str) -> str:
 
 
 def short_names(tree: Message, names: Names) -> Names:
-    """Return tables in which what `tree` uses has short names, the most frequent the shortest.
+    """Return tables with short names for what `tree` uses, the shortest for the most frequent.
 
-    Builtin names, and `self`, stay. Local variables and globals get different names, so that none
-    hides another.
+    Builtin names, and `self`, are kept. Local variables and globals get different names, so that
+    none hides another.
     """
     used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
     for node, _ in walk(tree):
@@ -73,7 +73,7 @@ _TABLES: Final = {
 
 
 def _renamed(table: tuple[str, ...], used: Counter[int], letters: Iterator[str]) -> list[str]:
-    """The table with short names where it is used, and names that nothing else has elsewhere."""
+    """Return the table with short names for used indexes, and unique names for all others."""
     short = {index: name for (index, _), name in zip(used.most_common(), letters, strict=False)}
     return [
         name if name == "self" else short.get(index, f"_{index}_")

@@ -1,6 +1,6 @@
-"""Strings and numbers in each of the ways in which Luau can write them, by choice.
+"""Spellings of strings and numbers: all those that Luau has, by choice.
 
-Whatever is chosen stands for the same value; choice 0 is what `render` prints without a style.
+All spellings have the same value; choice 0 is what `render` prints without a style.
 
 Source: https://luau.org/syntax, "String literals" and "Number literals", and what the real Luau
 accepts.
@@ -22,9 +22,9 @@ _MASK: Final = 2**64 - 1
 
 
 class Near:
-    """Choices that depend on a key and on what is near, and on nothing else.
+    """Choices that depend on a key and on the text nearby, and on nothing else.
 
-    So what is written at a place stays as it is when the program around it gets smaller.
+    So the spelling at a place stays the same when the program around it gets smaller.
     """
 
     def __init__(self, key: int) -> None:
@@ -36,7 +36,7 @@ class Near:
         self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
 
     def below(self, n: int) -> int:
-        """An integer from 0 to n - 1, for n up to 256; 0 is the plainest."""
+        """Return an integer from 0 to n - 1, for n up to 256; 0 is the plainest choice."""
         self._state = self._state * 6364136223846793005 + 1442695040888963407 & _MASK
         return (self._state >> 40) % n
 
@@ -44,7 +44,7 @@ class Near:
 def string(choices: Near, value: str) -> str:
     """Return a string constant: in either quotes, with escape sequences, or in long brackets.
 
-    What is in long brackets begins with a space, so that no bracket before it becomes part of it.
+    Long brackets are preceded by a space, so that a bracket before them does not become part of it.
     """
     kind = choices.below(4)
     if kind == 1:
@@ -71,16 +71,16 @@ def number(choices: Near, value: int) -> str:
 
 
 def _stands_in_brackets(value: str) -> bool:
-    """Whether the characters mean themselves in long brackets."""
+    """Return whether long brackets preserve all characters of the string."""
     return not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in value)
 
 
 def in_brackets(value: str, level: int) -> str:
-    """Return a text in long brackets of this level, or of the next at which they do not end it."""
+    """Return a text in long brackets of this level, or of the next level that it does not close."""
     closing = f"]{'=' * level}]"
     while (value + closing).find(closing) < len(value):
         closing = closing.replace("]", "]=", 1)
-    newline = "\n" if value.startswith("\n") else ""  # the first one is skipped
+    newline = "\n" if value.startswith("\n") else ""  # Luau skips the first newline
     return f"{closing.replace(']', '[')}{newline}{value}{closing}"
 
 
@@ -99,7 +99,7 @@ def _plain(character: str, special: str) -> str:
 
 
 def _characters(choices: Near, value: str, special: str) -> list[str]:
-    """The characters of a string, in about half of the cases as escape sequences."""
+    """Return the characters of a string, about half of the time as escape sequences."""
     written = []
     for character, following in zip(value, value[1:] + " ", strict=False):
         kind = choices.below(12)

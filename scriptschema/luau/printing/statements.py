@@ -24,7 +24,7 @@ _END_IN_EXPRESSION: Final = frozenset(
 
 
 def _takes_parenthesis(statement: m.Stat) -> bool:
-    """Whether a parenthesis on the next line would continue the statement."""
+    """Return whether a parenthesis on the next line would continue the statement."""
     if statement.which == "local":
         return bool(statement.alternative.values)
     return statement.which in _END_IN_EXPRESSION
@@ -60,7 +60,7 @@ def write_stat(w: Writer, node: m.Stat) -> None:
 
 
 def _write_block(w: Writer, node: m.StatBlock) -> None:
-    """The statements alone, each on a new line; what is around them is the parent's."""
+    """Print only the statements, each on a new line; the parent prints what encloses them."""
     newline = w.newline()
     write, put = w.write[m.Stat], w.out.append
     previous = None
@@ -226,4 +226,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.StatRequireIntoLocalHelper: _write_require,
     m.ModuleSet: _write_module_set,
 }
-"""How to print a message of each kind."""
+"""The function that prints each kind of message."""

@@ -1,13 +1,13 @@
-"""A tree in another of its spellings: what `render` prints in a style.
+"""Prints a tree with other spellings: what `render` returns with a style.
 
-A style is a source of choices. The writer prints as any other, but for the messages that can be
-written in several ways, which are in the table here; then it changes what stands between the
-tokens. It chooses only among spellings that `luau.parse` reads as the same tree. Parentheses and
-`a["b"]` for `a.b` are not among them: the schema has ExprGroup and ExprIndexExpr for these.
+A style is a source of choices. The writer differs from the plain one for the messages that have
+several spellings, which are in the table here; it also changes the white space between tokens. It
+chooses only among spellings that `luau.parse` reads as the same tree. Parentheses and `a["b"]` for
+`a.b` are not among them: the schema has ExprGroup and ExprIndexExpr for these.
 
-Of the source are drawn how often what is printed differs from the plain way, for each kind of
-spelling, and a key. What is chosen at a place depends on that key and on what is near the place, so
-that a tree that is reduced stays as it was written.
+The choices determine, for each kind of spelling, the share that differs from the plain spelling,
+and a key. The spelling at a place depends on that key and on the text nearby, so that a tree keeps
+its spelling when it is reduced.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from scriptschema.luau.printing.type_annotations import (
 from scriptschema.luau.printing.writer import Part, Write, Writer
 
 Share: TypeAlias = int
-"""In how many of 64 cases something is not as in the plain way."""
+"""The share of cases, in 64ths, in which a spelling is not the plain one."""
 
 _SHARES: Final = (0, 64, 16, 4)
 _SHARES_OF_GAPS: Final = (0, 32, 4, 1)
 _SHARES_OF_COMMENTS: Final = (0, 64, *(6,) * 3, *(1,) * 4, *(0,) * 7)
-"""After none comes the greatest, which is simpler than some: what is shrunk keeps it, and needs no
-more around it."""
+"""The largest share follows 0, because all is simpler than some: shrinking keeps it, and does not
+depend on the text around it."""
 
 _SPACES: Final = (" ", "\t", "    ", " \v\f ")
 _LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")
@@ -59,25 +59,25 @@ _COMMENTS: Final = (
     *("", " a comment", "-", " --", "[", "[=", "]]", " ]=] end", " \"'`{", " \\", " é\t中"),
     *(" local x = 1", "]==]--[[", "[ [x]]", " TODO: $%&"),
 )
-"""What comments say; what begins with `!` is a directive."""
+"""The texts of comments; a text that begins with `!` is a directive."""
 _DIRECTIVES: Final = (
     *("native", "optimize 0", "optimize 1", "optimize 2"),
     *("strict", "nonstrict", "nocheck", "nolint", "nolint LocalUnused"),
 )
-"""What the first comments of a source ask of Luau: how to compile it, and how strictly to check.
+"""Directives in the first comments of a source: how to compile it, and how strictly to check it.
 
 Source: https://luau.org/lint and https://luau.org/typecheck#type-inference-modes, Compiler.cpp.
 """
 
 _BEFORE_GROUP: Final = [[text] for text in (": ", " :: ", "]: ", " = ", " | ", " & ", ") -> ")]
-"""After these a type may stand in parentheses; after `<` and `, ` that may be a pack of types."""
+"""Texts after which a type may be in parentheses; after `<` and `, ` these may enclose a pack."""
 
 _CLOSING: Final = ")]}\"'`,;"
-"""What ends a token, whatever follows at once."""
+"""Characters that end a token, no matter what follows immediately."""
 
 
 class StyledWriter(Writer):
-    """Prints one tree in the style that `choices` are."""
+    """Prints one tree in the style given by `choices`."""
 
     def __init__(
         self,
@@ -105,9 +105,9 @@ class StyledWriter(Writer):
         self.groups = _SHARES[share(4)]
 
     def differs(self, share: Share, near: str | None = None) -> bool:
-        """Choose whether what comes next is printed in another way than the plain one.
+        """Return whether the next part should not have the plain spelling.
 
-        That and what is chosen then depends on `near`, which is what was printed last if not given.
+        This and the next choices depend on `near`, by default the text that was printed last.
         """
         if not share:
             return False
@@ -126,7 +126,7 @@ class StyledWriter(Writer):
         return "".join(f"--!{directive}\n" for directive in directives) + text
 
     def separated(self, nodes: Sequence[Message]) -> list[Part]:
-        """The items of a table, between them `,` or `;`, and perhaps one after the last."""
+        """Return the items of a table, separated by `,` or `;`, perhaps also after the last."""
         parts: list[Part] = []
         last = self.differs(self.separators)
         for node in nodes:
@@ -136,14 +136,14 @@ class StyledWriter(Writer):
         return parts
 
     def _respaced(self, text: str) -> str:
-        """The text with other white space and comments between its tokens."""
+        """Return the text with other white space and comments between its tokens."""
         tokens = tokenize(text)
         near, gaps, comments = self.near, self.gaps, 64 - self.comments
         out: list[str] = []
         end, before, before_kind = 0, "", ""
         for kind, word, start in zip(tokens.kinds, tokens.texts, tokens.starts, strict=True):
             gap = text[end:start]
-            if kind == "error":  # of a tree that is no program
+            if kind == "error":  # the tree is not a program
                 return "".join([*out, text[end:]])
             near.at(f"{before} {word}")
             case = near.below(64)
@@ -163,7 +163,7 @@ class StyledWriter(Writer):
         return "".join(out)
 
     def _space(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
-        """Other white space in a gap; before a `(`, no line break: it would end the call."""
+        """Return other white space for a gap; no line break before `(`: it would end the call."""
         below = self.near.below
         way = below(4)
         if way == 1 or (way == 2 and kind == "("):
@@ -175,14 +175,14 @@ class StyledWriter(Writer):
         return gap
 
     def _with_comment(self, gap: str, kind: str) -> str:
-        """A gap with a comment in it; the last one of a source may end with that."""
+        """Return a gap with a comment; the last gap of a source may end with the comment."""
         comment = self._comment(one_line=kind == "(")
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"
         return f"{gap or ' '}{comment}{gap}"
 
     def _comment(self, *, one_line: bool) -> str:
-        """A comment, with the end of its line if it needs that."""
+        """Return a comment, with a line end if it needs one."""
         below = self.near.below
         text = _COMMENTS[below(len(_COMMENTS))]
         way = below(4)
@@ -194,7 +194,7 @@ class StyledWriter(Writer):
 
 
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
-    """Whether two tokens remain two with nothing between them."""
+    """Return whether two tokens remain two tokens without white space between them."""
     if not before or not word:  # at the beginning, and at the end
         return True
     starts_word = word[0].isalnum() or word[0] == "_"
@@ -270,7 +270,7 @@ def _write_type(w: StyledWriter, node: m.Type) -> None:
 
 
 def _write_sign(w: StyledWriter, sign: str) -> None:
-    """Print the sign that may stand before the first operand as well, in front of all."""
+    """Print, perhaps, the sign that may also precede the first operand."""
     if not w.after and w.differs(w.signs):
         w.out.append(sign)
 
@@ -305,4 +305,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeUnion: _write_union,
     m.TypeIntersection: _write_intersection,
 }
-"""How to print a message that has several spellings."""
+"""The function that prints each kind of message with several spellings."""

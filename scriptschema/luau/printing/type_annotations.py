@@ -1,4 +1,4 @@
-"""Types, and the generics of what has any. `w.after` says whether a `|` or a `&` follows."""
+"""Types, and lists of generics. `w.after` says whether a `|` or a `&` follows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _starts_with_quote(node: m.Type) -> bool:
 
 
 def annotation(types: Sequence[m.Type], position: int) -> tuple[Part, ...]:
-    """The type of the variable at a position, if there is one."""
+    """Return the type annotation of the variable at a position, if any."""
     if position >= len(types) or types[position].which == "omitted":
         return ()
     return (": ", types[position])
@@ -42,7 +42,7 @@ def generics(
     packs: Sequence[m.Typename],
     further: m.TypeArguments | None = None,
 ) -> list[Part]:
-    """`<T, U..., further>`, nothing if there are none."""
+    """Return `<T, U..., further>`, or nothing if it would be empty."""
     if not (generics or packs or further is not None) or not w.types:
         return []
     parts = separated(generics)
@@ -61,7 +61,7 @@ def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
 
 
 def _with_defaults(w: Writer, node: m.StatTypeAlias) -> list[Part]:
-    """`<T = U, V... = ...W>`: the defaults belong to the last ones."""
+    """Return `<T = U, V... = ...W>`: the defaults belong to the last generics and packs."""
     if node.defaults is None or not (node.generics or node.genericpacks):
         return generics(w, node.generics, node.genericpacks)
     parts: list[Part] = []
@@ -82,7 +82,7 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Types and what they end with, with commas between, and how many these are."""
+    """Return types and the pack that ends them, separated by commas, and their number."""
     parts: list[Part] = []
     count = 0
     while True:
@@ -99,7 +99,7 @@ def _listed(
 
 
 def results(types: Sequence[m.Type], tail: m.TypePack | None) -> list[Part]:
-    """The types of results: one stands alone, none or several in parentheses."""
+    """Return the types of results: in parentheses unless it is exactly one type."""
     parts, count = _listed(types, tail)
     return parts if count == 1 else ["(", *parts, ")"]
 
@@ -119,7 +119,7 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, which Luau mixes only with parentheses.
 
-    `chained` is what needs none: the left operand of the same kind.
+    `chained` is the kind of operation that needs none here: for a left operand, the same kind.
     """
     if node.which in _OPERATIONS and node.which != chained:
         w.print("(", node, ")")
@@ -136,7 +136,7 @@ def write_type(w: Writer, node: m.Type) -> None:
     """Print a type."""
     if w.after and node.which not in _OPERATIONS:
         w.after = 0
-        if node.which == "function":  # it would take what follows as its result
+        if node.which == "function":  # else the rest would belong to its result type
             w.print("(", node.alternative, ")")
             return
     write_wrapper(w, node)
@@ -165,13 +165,13 @@ def _access(node: m.TypeTableItem | m.TypeTableIndexer) -> str:
 
 
 def _write_type_indexer(w: Writer, node: m.TypeTableIndexer) -> None:
-    # After `["`, Luau (some versions, whatever follows the string) reads a property's name.
+    # After `["`, Luau reads a property's name (some versions do so no matter what follows it).
     opening, closing = ("[(", ")]: ") if _starts_with_quote(node.key) else ("[", "]: ")
     w.print(_access(node), opening, node.key, closing, node.value)
 
 
 def array_item(w: Writer, node: m.TypeTable) -> list[Part] | None:
-    """The type of the items, if that is all that needs to be written of a table type."""
+    """Return the type of an array's items if a table type can be written as `{T}`, else None."""
     indexer = node.indexer
     if indexer is None or node.items or not _is_primitive(w, indexer.key, "number"):
         return None
@@ -179,7 +179,7 @@ def array_item(w: Writer, node: m.TypeTable) -> list[Part] | None:
 
 
 def members(node: m.TypeTable) -> list[Message]:
-    """The properties of a table type, and its indexer."""
+    """Return the properties of a table type, and its indexer."""
     found: list[Message] = [*node.items]
     if node.indexer is not None:
         position = node.indexer_position
@@ -255,4 +255,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypePack: _write_pack,
     m.TypeArgument: write_wrapper,
 }
-"""How to print a message of each kind."""
+"""The function that prints each kind of message."""

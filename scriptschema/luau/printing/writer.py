@@ -1,9 +1,9 @@
-"""The writer: what has been printed of a tree, and how the rest is.
+"""The writer: the output so far, and the state for printing the rest of a tree.
 
-A message of each kind is printed by a function in the modules above, which takes the writer `w` and
-the message, and calls those of the messages inside. What is nested deeper than some levels is put
-off, and printed into its place later: depth costs memory, never a RecursionError, and time and
-memory are linear in the tree. Indentation stops growing after some levels, for the same reason.
+Each kind of message is printed by a function in the modules above, which takes the writer `w` and
+the message, and calls those of the messages inside. Messages nested deeper than some levels are
+postponed, and printed into their place later: depth costs memory, never a RecursionError, and time
+and memory are linear in the tree. Indentation stops growing after some levels, for the same reason.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from scriptschema.luau.names import Names
 from scriptschema.messages import ModuleSet, StatBlock
 
 Part: TypeAlias = str | Message
-"""What a message is printed as: texts and messages."""
+"""A part of the output: a text, or a message that is still to be printed."""
 
 UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
 
 _ROOM: Final = 64
-"""How many wrappers are printed one inside the other, before what one holds is put off; each takes
-up to five calls."""
+"""The number of nested messages after which printing is postponed; each takes up to five calls."""
 
 Write: TypeAlias = Callable[[Any, Any], None]
-"""Prints a message: it is called with the writer, of the class that the table is for, and that."""
+"""Prints a message: called with the writer, of the class that the table is for, and the message."""
 
 
 class Writer:
-    """Prints one tree, each message as the table `write` says.
+    """Prints one tree, each message with its function in the table `write`.
 
-    `level` is that of indentation, `limit` and `after` are the place of an operand that is printed
-    next (see `needs_parentheses`), 0 when anything has been printed.
+    `level` is the indentation; `limit` and `after` describe the operators around the operand that
+    is printed next (see `needs_parentheses`), and are 0 once anything has been printed.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Writer:
         self.types = types
         self._newlines = _newlines(indent)
         self.out: list[Any] = []
-        """What has been printed: texts, and lists like this one for what was put off."""
+        """The output: texts, and nested lists of the same form for postponed messages."""
         self.level = self.limit = self.after = 0
         self.room = _ROOM
         self._later: list[tuple[list[Any], Message, int, int, int]] = []
@@ -65,7 +64,7 @@ class Writer:
         return "".join(_flat(whole))
 
     def inside(self, node: Message) -> None:
-        """Print a message or, if it is nested too deep, see that it is printed later."""
+        """Print a message now or, if it is nested too deep, later."""
         if self.room:
             self.room -= 1
             self.write[node.__class__](self, node)
@@ -74,14 +73,14 @@ class Writer:
             self.later(node)
 
     def later(self, node: Message) -> None:
-        """Print a message into this place when what is around it has been printed."""
+        """Print a message into this place after the message around it has been printed."""
         place: list[Any] = []
         self.out.append(place)
         self._later.append((place, node, self.level, self.limit, self.after))
         self.limit = self.after = 0
 
     def print(self, *parts: Part) -> None:
-        """Print these, the first one first."""
+        """Print texts and messages in order."""
         write, put = self.write, self.out.append
         for part in parts:
             if type(part) is str:
@@ -90,7 +89,7 @@ class Writer:
                 write[part.__class__](self, part)  # type: ignore[index]  # a message, then
 
     def list(self, nodes: Iterable[Message]) -> None:
-        """Print nodes with commas between."""
+        """Print nodes, separated by commas."""
         write, put = self.write, self.out.append
         between = False
         for node in nodes:
@@ -100,18 +99,18 @@ class Writer:
             between = True
 
     def newline(self) -> str:
-        """What begins a line."""
+        """The text that begins a line."""
         return self._newlines[min(self.level, _DEEPEST_INDENT)]
 
 
 @cache
 def _newlines(indent: str) -> list[str]:
-    """What begins a line, by level."""
+    """Return the text that begins a line, by level."""
     return ["\n" + indent * level for level in range(_DEEPEST_INDENT + 1)]
 
 
 def _flat(whole: Iterable[Any]) -> Iterator[str]:
-    """The texts of what was printed, in order."""
+    """Yield the texts of the output, in order."""
     open_ = [iter(whole)]
     while open_:
         for item in open_[-1]:
@@ -124,7 +123,7 @@ def _flat(whole: Iterable[Any]) -> Iterator[str]:
 
 
 def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
-    """The nodes with something between."""
+    """Return the nodes, separated by `separator`."""
     parts: list[Part] = []
     for node in nodes:
         parts += (separator, node)
@@ -132,7 +131,7 @@ def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
 
 
 def write_wrapper(w: Writer, node: Any) -> None:
-    """A message that holds one of several; what it holds stands where it does."""
+    """Print a message that only holds one of several messages: print that one in its place."""
     inner = node.alternative
     if inner is None:
         w.out.append(UNSET)

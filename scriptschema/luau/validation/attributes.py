@@ -17,11 +17,11 @@ RULES: Final = {
 }
 
 _KEYS: Final = frozenset(["use", "reason"])
-"""What the table of `@deprecated` may hold, strings."""
+"""The keys that the table of `@deprecated` may have; their values are strings."""
 
 
 def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
-    """The attributes of a function, if it has any."""
+    """Visit the attributes of a function, if it has any."""
     kept: list[m.ExprAttr] = []
     for index, attribute in enumerate(node.attributes):
         here = (path, "attributes", index)
@@ -41,7 +41,7 @@ def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
 
 
 def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) -> None:
-    """Leave a function without attributes that cannot have any."""
+    """Remove the attributes of a function that cannot have any."""
     if node.attributes:
         v.note(path, "attribute", f"{what} has no attributes")
         node.attributes = []

@@ -18,7 +18,7 @@ RULES: Final = {
 
 
 def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
-    """Declare the variables of a StatLocal with `const` or `export`, whose values are visited."""
+    """Declare the variables of a StatLocal with `const` or `export`, after visiting its values."""
     if node.is_exported and not v.scope.in_chunk:
         v.note(path, "export", "only a source's own statements export")
         node.is_exported = None
@@ -41,7 +41,7 @@ def declare_function(v: Traversal, node: m.StatLocalFunction, path: Place) -> No
 
 
 def assigned(v: Traversal, binding: Binding, path: Place) -> None:
-    """Let a constant that is assigned be a variable."""
+    """Turn a constant that is assigned into a variable."""
     declaration: Any = binding.constant
     if declaration is None:
         return
@@ -58,7 +58,7 @@ def assigned(v: Traversal, binding: Binding, path: Place) -> None:
 
 
 def end_with_return(module: m.StatBlock) -> bool:
-    """Let a module that exports nothing return something; return whether it did not."""
+    """Let a module that exports nothing end with a return; return whether one was added."""
     if module.body and module.body[-1].which == "return_":
         return False
     module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
@@ -66,7 +66,7 @@ def end_with_return(module: m.StatBlock) -> bool:
 
 
 def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
-    """The statements of a source that export something, and their indexes."""
+    """Return the statements of a source that export something, and their indexes."""
     return [
         (statement.alternative, index)
         for index, statement in enumerate(block.body)
@@ -75,7 +75,7 @@ def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
 
 
 def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
-    """See to what a source exports before it is visited; return whether it exports anything."""
+    """Check the exports of a source before it is visited; return whether it exports anything."""
     exporting = _exporting(block)
     if not exporting:
         return False
@@ -102,7 +102,7 @@ def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
 
 
 def returns(block: m.StatBlock) -> bool:
-    """Whether a source has a return of its own, in whatever block."""
+    """Return whether a source has a return, in any block but not in a function."""
     waiting = [*block.body]
     while waiting:
         statement = waiting.pop()

@@ -1,6 +1,6 @@
 """Expressions, and the registers they need.
 
-`registers` is how many are taken where the expression's value goes.
+`registers` is the number of registers in use before the one for the expression's value.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def visit_expr(
     after: int = 0,
     *chain: int,
 ) -> None:
-    """An Expr, between the operators that `limit` and `after` tell of: see `needs_parentheses`.
+    """Visit an Expr between the operators of `limit` and `after`: see `needs_parentheses`.
 
-    `chain` is set for the right operand of a concatenation: how many operands that has.
+    `chain` is set for the right operand of a concatenation: the number of operands that it has.
     """
     if registers is None:
         registers = v.scope.function.registers
@@ -91,7 +91,7 @@ def visit_expr(
 def visit_prefix(
     v: Traversal, node: Any, path: Place, depth: int, registers: int | None = None
 ) -> None:
-    """An ExprPrefix or an LValue."""
+    """Visit an ExprPrefix or an LValue."""
     if registers is None:
         registers = v.scope.function.registers
     inner = node.alternative
@@ -120,7 +120,7 @@ def visit_prefix(
 def expressions(
     items: list[m.Expr], path: Place, name: str, depth: int, registers: int
 ) -> list[Task]:
-    """Tasks for expressions whose values go side by side: their registers are taken first."""
+    """Return tasks for expressions with adjacent values, whose registers are reserved first."""
     registers += len(items)
     return [
         (visit_expr, item, (path, name, index), depth, registers)
@@ -143,7 +143,7 @@ def _visit_group(
 def visit_call(
     v: Traversal, node: m.ExprCall, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
-    """An ExprCall."""
+    """Visit an ExprCall."""
     if node.self_ and _called(node.func) != "index_name":
         v.note(path, "self", "a call with self calls a field by name")
         node.self_ = False
@@ -157,7 +157,7 @@ def visit_call(
 
 
 def _called(prefix: m.ExprPrefix) -> str | None:
-    """What is called, whatever types it is given."""
+    """Return the kind of the called expression, without its type arguments."""
     while prefix.which == "instantiate":
         prefix = prefix.alternative.expr
     return prefix.which
@@ -259,7 +259,7 @@ def _visit_binary(
     if node.op in (m.ExprBinary.Op.And, m.ExprBinary.Op.Or):
         for_right = registers  # the result goes where the right operand's value goes
     if node.op == m.ExprBinary.Op.Concat:
-        # `a .. b .. c` is one operation, which takes the registers of its operands first
+        # `a .. b .. c` is one operation, which reserves the registers of its operands first
         if not chain:
             chain = concatenated(v, node, path, registers)
             registers += chain
@@ -326,7 +326,7 @@ def _visit_interpolation(
 
 
 _IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
-"""What is judged in the message that holds it, for it may have to become something else."""
+"""Handlers that visit the message around theirs, for they may have to replace theirs."""
 
 _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprLocal: visit_local,
@@ -346,7 +346,7 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprCast: _visit_cast,
     m.ExprInstantiate: _visit_instantiate,
 }
-"""By what an Expr holds: how that is visited; the other kinds hold nothing that could be wrong."""
+"""The handler for each kind of message in an Expr; other kinds cannot break a rule."""
 
 HANDLERS.update(
     {cls: handler for cls, handler in _EXPRESSIONS.items() if handler not in _IN_HOLDER}

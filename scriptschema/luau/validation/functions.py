@@ -27,7 +27,7 @@ RULES: Final = {
 def visit_function_body(
     v: Traversal, node: ExprFunction, path: Place, depth: int, method: bool = False
 ) -> None:
-    """What follows the name of a function; `method`: it has a `self`."""
+    """Visit what follows the name of a function; `method`: it has a `self`."""
     if node.attributes:
         visit_attributes(v, node, path)
     v.scope.open()
@@ -52,5 +52,5 @@ def visit_function_body(
 
 
 def visit_function(v: Traversal, node: ExprFunction, path: Place, depth: int, *_: int) -> None:
-    """An ExprFunction as an expression."""
+    """Visit an ExprFunction as an expression."""
     visit_function_body(v, node, path, depth)

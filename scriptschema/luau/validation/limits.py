@@ -1,6 +1,6 @@
-"""The limits of Luau's compiler, applied: what a function has no room for is left out.
+"""Applies the limits of Luau's compiler: whatever exceeds a function's limits is removed.
 
-How much a function has taken is counted in `Function`; that is `registers.Usage`.
+`Function` counts what a function uses: see `registers.Usage`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RULES: Final = {
 
 
 def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule: str) -> None:
-    """Leave no more items in a list than there is room for."""
+    """Remove the items of a list beyond `room`."""
     items = getattr(node, name)
     room = max(room, 0)
     if len(items) > room:
@@ -30,7 +30,7 @@ def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule
 
 
 def may_hold_closure(v: Traversal, path: Place) -> bool:
-    """Count one more function; note it if that is one too many, and return whether it is not."""
+    """Count one more closure; return whether the limit allows it, else record a problem."""
     if v.scope.function.takes_another_closure():
         return True
     v.note(path, "closures", f"the function makes more than {MAX_CLOSURES} functions")
@@ -38,7 +38,7 @@ def may_hold_closure(v: Traversal, path: Place) -> bool:
 
 
 def concatenated(v: Traversal, node: ExprBinary, path: Place, registers: int) -> int:
-    """How many operands a chain of concatenations has, of which no more are left than fit."""
+    """Remove excess operands from a chain of concatenations; return the number of the others."""
     room = MAX_REGISTERS - registers
     count = 2
     while True:

@@ -36,7 +36,7 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
 
 
 def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
-    """Let a return of the module have one value; how many a call gives, only running tells."""
+    """Make a return of the module have one value; calls are accepted with any number of results."""
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
     if len(values) == 1 and not holds_nothing:
@@ -54,7 +54,7 @@ def _visit_program(v: Traversal, node: m.StatBlock, path: Place, depth: int) -> 
 
 
 def visit_require(v: Traversal, node: m.Stat, path: Place, depth: int) -> None:
-    """A StatRequireIntoLocalHelper in its Stat."""
+    """Visit a StatRequireIntoLocalHelper in its Stat."""
     inner: Any = node.alternative
     here = (path, "require_into_local", None)
     if not v.module_reachable:

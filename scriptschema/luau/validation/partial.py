@@ -1,8 +1,8 @@
-"""Repair of statements in a tree where all else is valid: nothing else is visited.
+"""Repairs statements in an otherwise valid tree, without visiting the rest.
 
 The traversal follows the messages around the statements, so that each handler brings into scope
-what it declares, and passes on depth, registers and loop as always. Beside that way it visits
-nothing: statements before the way only declare. Where the result could depend on more than the
+what it declares, and passes on depth, registers and loop as always. It visits nothing else:
+statements before that path are only declared. If the result could depend on more than the
 statements, `IncompleteError` is raised, and the whole tree has to be visited.
 """
 
@@ -29,11 +29,11 @@ def repair_statements(
     statements: range,
     before: Sequence[m.Stat],
 ) -> None:
-    """Repair the `statements` of a block, which took the place of `before`.
+    """Repair the `statements` of a block, which have replaced `before`.
 
     `way` has the messages around them, from the traversal's tree to the block. These must not be
-    shared with other trees; the rest may be: what is repaired is copied first. Without `before`,
-    the block and the rest of the tree must be valid.
+    shared with other trees; others may be: what is repaired is copied first. The block with
+    `before`, and the rest of the tree, must be valid.
 
     Raises IncompleteError if the whole tree has to be visited.
     """
@@ -59,7 +59,7 @@ def repair_statements(
 
 
 def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> None:
-    """Visit the way, and the block's statements from `start` on but for as many at its end."""
+    """Visit the way, and the block's statements from `start` on, except the last `behind`."""
     stack = v.stack
     block: Any = way[-1]
     around = {*map(id, way)}
@@ -78,14 +78,14 @@ def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> Non
                 break
         elif node.__class__ is m.Stat:
             _declare(v, node)
-    # On the stack are now, above what was below, the end of the scope and the statements.
+    # The stack now ends with the end of the scope and the statements.
     for _ in range(start):
         _declare(v, stack.pop()[1])
     v.go_on(below + behind)
 
 
 def _declare(v: Traversal, statement: m.Stat) -> None:
-    """Declare what a valid statement does."""
+    """Declare what a valid statement declares."""
     inner: Any = statement.alternative
     match inner:
         case m.StatLocal() if inner.is_const or inner.is_exported:
@@ -99,7 +99,7 @@ def _declare(v: Traversal, statement: m.Stat) -> None:
 
 
 def _declared(names: Names, statements: Sequence[m.Stat]) -> list[tuple[str, object]]:
-    """Return the names that statements declare, each with what else matters to what follows."""
+    """Return the names that statements declare, each with its kind, which matters to later code."""
     found: list[tuple[str, object]] = []
     for statement in statements:
         inner: Any = statement.alternative

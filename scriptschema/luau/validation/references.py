@@ -1,4 +1,4 @@
-"""Variables and names: what they mean where they stand."""
+"""Variables and names, which must be valid in their scope and context."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RULES: Final = {
 
 
 def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """An ExprLocal in what holds it: an Expr, ExprPrefix or LValue."""
+    """Visit an ExprLocal in the message that holds it: an Expr, ExprPrefix or LValue."""
     variable = node.alternative.var
     name = v.names.local(variable.name)
     binding = v.scope.locals.get(name)
@@ -45,7 +45,7 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
 
 
 def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """An ExprGlobal in what holds it."""
+    """Visit an ExprGlobal in the message that holds it."""
     inner = node.alternative
     visit_name(v, inner.name, (path, "name", None))
     name = v.names.global_(inner.name)
@@ -62,7 +62,7 @@ def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
 
 
 def visit_name(v: Traversal, node: m.Name, path: Place, *_: int) -> None:
-    """A Name."""
+    """Visit a Name."""
     if node.which is None:
         v.note(path, "unset", "no name is set")
         node.custom = 0

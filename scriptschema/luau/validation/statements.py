@@ -1,4 +1,4 @@
-"""Statements and blocks: what stands where, and what a statement declares."""
+"""Statements and blocks: which statement may be where, and what it declares."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
 _DECLARE: Final = {
     "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
 }  # fmt: skip
-"""The statements that declare local variables, and how many at least."""
+"""The statements that declare local variables, and their minimum number."""
 
 
 def _visit_block(
     v: Traversal, node: m.StatBlock, path: Place, depth: int, loop: Loop | None = None, *after: Task
 ) -> None:
-    """Visit the statements in a scope of their own, and then what `after` says, in it too.
+    """Visit the statements in a new scope, and then do the tasks in `after`, in that scope too.
 
     `loop` is the repeat whose body the block is.
     """
@@ -79,7 +79,7 @@ def _visit_block(
 
 
 def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool = True) -> None:
-    """A Stat; `last` says whether it ends its block."""
+    """Visit a Stat; `last` says whether it ends its block."""
     function = v.scope.function
     which = node.which
     if which is None:
@@ -117,7 +117,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
 
 
 def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool) -> None:
-    """A break, a continue or a return in its Stat."""
+    """Visit a break, a continue or a return in its Stat."""
     function = v.scope.function
     which = node.which or ""
     inner: Any = node.alternative
@@ -145,7 +145,7 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
 
 
 def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
-    """Turn a declaration into what needs no local, where the function can hold no more of them."""
+    """Replace a declaration by a statement without locals, if the function can have no more."""
     v.note(path, "locals", "the function has as many local variables as it can have")
     inner: Any = node.alternative
     match inner:
@@ -320,7 +320,7 @@ def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, d
 
 
 def _function_name(v: Traversal, node: Any, path: Place) -> None:
-    """Leave variables and fields in the name of a function statement."""
+    """Leave only variables and fields in the name of a function statement."""
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
         match inner:
@@ -338,7 +338,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Let `node` hold what `other` holds, nothing if it cannot hold that."""
+    """Let `node` hold what `other` holds, or nothing if it cannot hold that."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:
@@ -389,7 +389,7 @@ _STATEMENTS: Final[Mapping[type, Visit]] = {
     m.StatTypeAlias: _visit_type_alias,
     m.StatTypeFunction: _visit_type_function,
 }
-"""By what a Stat holds: how that is visited."""
+"""The handler for each kind of message in a Stat."""
 
 HANDLERS.update(_STATEMENTS)
 HANDLERS[m.Stat] = _visit_stat

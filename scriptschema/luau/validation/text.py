@@ -13,7 +13,7 @@ RULES: Final = {
 
 
 def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """An ExprConstantString, or a TypeString."""
+    """Visit an ExprConstantString, or a TypeString."""
     if not node.val.isascii():
         decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
         if decoded != node.val:

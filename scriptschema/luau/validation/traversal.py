@@ -1,13 +1,13 @@
-"""The traversal that validates and repairs: what is still to be visited, and what was found.
+"""The traversal that validates and repairs: the remaining tasks, and the problems so far.
 
-It goes through a tree in the order in which Luau's compiler reads a program. The
-handlers in the modules above are functions of the traversal `v`, a message, its path and its depth
-(the root's is 1). Where a rule is broken they note a `Problem` and repair the message at once, and
-they push what is to be visited next. Open messages are kept on a stack: depth costs memory, never
-a RecursionError, and time is linear.
+It goes through a tree in the order in which Luau's compiler reads a program. The handlers in the
+modules above are functions of the traversal `v`, a message, its path and its depth (the root's is
+1). If a rule is broken, they record a `Problem` and repair the message immediately; and they push
+the messages to visit next. Open messages are kept on a stack: depth costs memory, never a
+RecursionError, and time is linear.
 
-The rule `depth` is applied here: what a message has no room for gives way to the simplest thing
-that has.
+The rule `depth` is applied here: parts that would nest too deep are replaced by the simplest part
+that does not.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ RULES: Final = {
 }
 
 MAX_DEPTH: Final = 100
-"""How deep protobuf's runtimes take a message to be nested."""
+"""The maximum depth of a message that protobuf's runtimes accept."""
 
 DEEPEST: Final = 400
-"""How deep a tree may be that is deeper than that: Luau's parser allows 1,000 levels of its own."""
+"""The maximum depth of a tree that already exceeds that: Luau's parser has a limit of 1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""Where a message stands: the place of the one around it, and the last step of its path, as `Path`
-takes them; the root's place is empty. Few places become a Path.
+"""The position of a message: the place of the message around it, and the last step of its path, in
+the form of `Path`'s arguments; the root's place is empty. Few places are converted to a Path.
 """
 
 Visit: TypeAlias = Callable[..., None]
@@ -48,9 +48,9 @@ which are two at most.
 """
 
 HANDLERS: Final[dict[type[Message], Visit]] = {}
-"""How to visit a message of each kind, filled by the modules that have the handlers.
+"""The handler of each kind of message, registered by the modules that have the handlers.
 
-What is not here can only be judged in a message around it, or holds nothing that could be wrong.
+Other kinds can only be checked in a message around them, or cannot break a rule.
 """
 
 _NOT_EMPTY: Final = {
@@ -59,12 +59,12 @@ _NOT_EMPTY: Final = {
 }  # fmt: skip
 
 _WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
-"""The messages that hold exactly one of several."""
+"""The messages that consist only of a oneof."""
 
 
 @attrs.frozen
 class Problem:
-    """A rule that a tree breaks: where, which one (a key of RULES), and what is wrong there."""
+    """A rule that a tree breaks: where, which rule (a key of RULES), and what is wrong there."""
 
     path: Path
     rule: str
@@ -75,7 +75,7 @@ class Problem:
 
 
 def _heights() -> dict[type[Message], int]:
-    """How high a valid message of each kind is at least."""
+    """Return the minimum height of a valid message of each kind."""
     heights = dict.fromkeys(m.schema(TODAY).messages.values(), 1)
     changed = True
     while changed:
@@ -100,14 +100,14 @@ def _heights() -> dict[type[Message], int]:
 
 
 HEIGHTS: Final = _heights()
-"""How high a valid message of each kind is at least: 1 for one without messages in it."""
+"""The minimum height of a valid message of each kind: 1 for a message without messages in it."""
 
 _ROOMY: Final = MAX_DEPTH - max(HEIGHTS.values())
-"""As deep as this there is room for any message."""
+"""The depth down to which there is room for any message."""
 
 
 def _depth(tree: Message) -> int:
-    """How deep a tree is nested: 1 for a message without messages in it."""
+    """Return the depth of a tree: 1 for a message without messages in it."""
     depth = 0
     level = [tree]
     while level:
@@ -125,23 +125,23 @@ def _depth(tree: Message) -> int:
 
 
 def filler() -> m.ExprConstantNumber:
-    """What replaces a missing expression: a program of numbers runs further than one of nils.
+    """Return the replacement of a missing expression: programs with numbers run further than nils.
 
-    It is 0, and not 1, because `-1` would be a constant of its own.
+    It is 0, and not 1, because `-1` would be a separate constant.
     """
     return m.ExprConstantNumber(val=0)
 
 
 class IncompleteError(Exception):
-    """A partial traversal does not do: the whole tree has to be visited."""
+    """A partial traversal does not suffice: the whole tree has to be visited."""
 
 
 class Traversal:
-    """One traversal: `tree` is what it repairs, `problems` what was found on the way.
+    """One traversal: it repairs `tree` and adds to `problems`.
 
-    `scope` is what is visible where the traversal is, `module_reachable` whether a require here
+    `scope` is what is visible at the current position, `module_reachable` whether a require here
     finds a module, and `any` the index of the type of that name. `partial` says that only a part of
-    the tree is visited, and that the rest must stay as it is: see `partial.py`.
+    the tree is visited, and that the rest must not change: see `partial.py`.
     """
 
     def __init__(self, tree: Message, names: Names, *, partial: bool = False) -> None:
@@ -156,7 +156,7 @@ class Traversal:
 
     @cached_property
     def deepest(self) -> int:
-        """How deep the tree may be; what repairs before it is asked for do not make it deeper."""
+        """The maximum depth of the tree; repairs before the first access do not make it deeper."""
         return MAX_DEPTH if _depth(self.tree) <= MAX_DEPTH else DEEPEST
 
     def run(self) -> None:
@@ -165,12 +165,12 @@ class Traversal:
         self.go_on(0)
 
     def go_on(self, left: int) -> None:
-        """Do the next tasks, until that many are left."""
+        """Run the next tasks, until `left` are left."""
         stack = self.stack
         while len(stack) > left:
             task = stack.pop()
             count = len(task)
-            if count == 5:  # most, and this is faster than what is below
+            if count == 5:  # the most frequent case, and faster than the general case below
                 visit, node, place, depth, known = task
                 self.enter(node, place, depth)
                 visit(self, node, place, depth, known)
@@ -181,20 +181,20 @@ class Traversal:
                 task[0](*task[1:])
 
     def enter(self, node: Message, path: Place, depth: int) -> None:
-        """Count a message, and see that it is not nested too deep; then it is visited.
+        """Count a message, and shorten it if it nests too deep; call this before visiting it.
 
-        What visits a message that holds another one, and nothing else, may visit that at once.
+        The handler of a message that holds only another message may visit that immediately.
         """
         self.scope.function.size += 1
         if depth > _ROOMY:
             self.fit(node, path, depth)
 
     def push(self, *tasks: Task) -> None:
-        """Visit these next, the first one first."""
+        """Run these tasks next, in this order."""
         self.stack.extend(reversed(tasks))
 
     def note(self, place: Place, rule: str, message: str) -> None:
-        """Note a problem: where, the rule's name, what is wrong."""
+        """Record a problem: where, the rule's name, what is wrong."""
         steps = []
         while place:
             place, *step = place
@@ -205,7 +205,7 @@ class Traversal:
         self.problems.append(Problem(path, rule, message))
 
     def fit(self, node: Message, path: Place, depth: int) -> None:
-        """Remove from a message what nests too deep, but for what must be there."""
+        """Remove the parts of a message that nest too deep, except required ones."""
         cls = node.__class__
         room = self.deepest - depth
         for field in cls.ALL_FIELDS.values():
@@ -223,7 +223,7 @@ class Traversal:
             self.note(path, "depth", f"nested more than {self.deepest} deep below {field.name}")
 
     def simplify(self, node: Any) -> None:
-        """Set a message that holds one of several to its simplest alternative."""
+        """Set a message that consists of a oneof to its simplest alternative."""
         match node:
             case m.Expr():
                 node.number = filler()

@@ -1,4 +1,4 @@
-"""Types, and the generics of what has any."""
+"""Types, and lists of generics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TYPE_FUNCTIONS: Final = frozenset(
 def types_of(
     types: Iterable[m.Type], path: Place, name: str, depth: int, omitted: int = 0
 ) -> list[Task]:
-    """Tasks for a list of types, the field `name`, of which the first may be omitted."""
+    """Return tasks for a list of types, the field `name`, of which the first may be omitted."""
     return [
         (visit_type, item, (path, name, index), depth)
         for index, item in enumerate(types)
@@ -45,14 +45,14 @@ def trim_types(v: Traversal, node: Any, path: Place) -> None:
 
 
 def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
-    """Tasks for what ends a list of types, the field `name`."""
+    """Return tasks for the pack that ends a list of types, the field `name`."""
     return [(_visit_pack, pack, (path, name, None), depth)]
 
 
 def join_lists(
     v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
 ) -> None:
-    """Move the types of a list at the end of a list of types, which prints alike, into that one.
+    """Merge a list of types with the list at its end, as both forms have the same text.
 
     With `may_be_empty`, an empty list after no types stays: the results of `(): ()`.
     """
@@ -66,7 +66,7 @@ def join_lists(
 
 
 def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
-    """The name of a generic pack; return whether there is one that can stand here."""
+    """Visit the name of a generic pack; return whether there is a pack that is valid here."""
     own_name(v, node, path)
     name = v.names.type(node.index)
     if possible and v.scope.packs.get(name) is not None:
@@ -79,7 +79,7 @@ def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool 
 
 
 def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
-    """The name of a type where it cannot be that of a function which Luau defines."""
+    """Visit the name of a type that must not be a type function that Luau defines."""
     if node.kind is m.Typename.Kind.Builtin:
         v.note(path, "type", "Luau's own functions of types are only used")
         node.kind = None
@@ -102,7 +102,7 @@ def _visit_pack(v: Traversal, node: m.TypePack, path: Place, depth: int) -> None
 
 
 def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth: int) -> None:
-    """What stands for generics."""
+    """Visit the arguments for generics."""
     for index, argument in enumerate(node.items):
         here = (path, "items", index)
         _settle_argument(v, argument, here)
@@ -111,7 +111,7 @@ def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth
 
 
 def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> None:
-    """Make an argument a type or a pack, and a list of one type that type."""
+    """Make an argument a type or a pack, and convert a list of one type to that type."""
     if argument.which is None:
         v.note(path, "unset", "neither a type nor a pack is set")
         argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
@@ -145,7 +145,7 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
 
 
 def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> list[Task]:
-    """Tasks for the defaults of generics: those of the last ones, and of all behind the first."""
+    """Return tasks for the defaults of generics; all generics after the first default have one."""
     defaults: Any = node.defaults
     here = (path, "defaults", None)
     for name, generics_ in (("types", node.generics), ("packs", node.genericpacks)):
@@ -192,7 +192,7 @@ def distinct(
     path: Place,
     seen: set[str],
 ) -> None:
-    """Give the variables of a list different names, none of `seen`, to which they are added."""
+    """Give the variables of a list unique names that are not in `seen`, and add them to it."""
     kept = []
     free = iter(range(len(table)))
     variables = getattr(node, field)
@@ -213,7 +213,7 @@ def distinct(
 
 
 def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
-    """A Type."""
+    """Visit a Type."""
     inner: Any = node.alternative
     if inner is None or inner.__class__ is m.TypeOmitted:
         v.note(path, "unset", "no type is set")
@@ -361,7 +361,7 @@ _TYPES: Final[Mapping[type, Visit]] = {
     m.TypeIntersection: _visit_junction,
     m.TypeString: _visit_type_string,
 }
-"""By what a Type holds: how that is visited."""
+"""The handler for each kind of message in a Type."""
 
 HANDLERS.update(_TYPES)
 HANDLERS.update(

@@ -1,4 +1,4 @@
-"""What a version of Luau does not have yet: it is left out before all else is judged."""
+"""Removes what a version of Luau does not have yet, before everything else is checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SINCE: Final = {
 
 
 def leave_out_newer(v: Traversal, luau: Version) -> None:
-    """Take out of the whole tree what `luau` does not have."""
+    """Remove everything from the tree that `luau` does not have."""
     newer: dict[type[Message], list[tuple[str, Version]]] = {
         cls: found
         for cls, fields in _SINCE.items()
@@ -49,7 +49,7 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
 
 
 def _take(node: Any, prefix: m.ExprPrefix) -> None:
-    """Let an Expr or an ExprPrefix hold what a prefix holds, without the types it is given."""
+    """Let an Expr or an ExprPrefix hold what a prefix holds, without its type arguments."""
     while isinstance(prefix.alternative, m.ExprInstantiate):
         prefix = prefix.alternative.expr
     setattr(node, prefix.which or node.which, prefix.alternative)
