@@ -343,7 +343,7 @@ def _replace(
             os.fsync(out.fileno())
         linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
-            # Named so that no later save takes it for a part: after a kill, only it is whole.
+            # Named so that no later save removes it: after a kill, only this file is complete.
             made = made.rename(made.with_name(f"{made.name}.saved"))
             _write_into(target, data)
             made.unlink()

@@ -128,9 +128,9 @@ class OrgrestError(Exception):
 
 
 def explained(error: Exception) -> OrgrestError:
-    """Return an error that nothing expects as one that asks to report it; others as they are.
+    """Return an unexpected error as one that asks the user to report it; other errors unchanged.
 
-    It has the kind and the place of the error, not its message, which may hold a secret.
+    It has the type and location of the error, not its message, which may hold a secret.
     """
     if isinstance(error, OrgrestError):
         return error
@@ -205,7 +205,7 @@ class Capture:
 class Credentials(ABC):
     """Credentials that become a header only on sending; `http.auth` has a class for each scheme.
 
-    The requests of `one_connection` go over one, which no other request is sent over.
+    With `one_connection`, their requests share a connection that no other request uses.
     """
 
     one_connection: ClassVar[bool] = False
@@ -227,7 +227,7 @@ class Credentials(ABC):
 
     @abstractmethod
     def curl(self, host: str) -> list[str]:
-        """Return the curl options that send the same to a host. Raises `TransportError`."""
+        """Return the equivalent curl options for a host. Raises `TransportError`."""
 
 
 @attrs.frozen
@@ -246,7 +246,7 @@ class ClientCertificate:
 class Bound:
     """The name of one of the user's secrets, and where it may be sent.
 
-    `hosts` are origins as `listed`, the name of a file, has them.
+    `hosts` are origins as the file `listed` has them.
     """
 
     name: str
@@ -277,19 +277,19 @@ class Text(str):
     secrets: frozenset[Secret]
 
     def __new__(cls, text: str, secrets: Iterable[Secret] = ()) -> Self:
-        """Return `text`, into which `secrets` went."""
+        """Return `text` as one that contains `secrets`."""
         made = super().__new__(cls, text)
         made.secrets = frozenset(secrets)
         return made
 
 
 def secrets_in(text: object) -> frozenset[Secret]:
-    """Return the secrets that a text knows of; none for a plain text."""
+    """Return the secrets that went into a text; an empty set for a plain `str`."""
     return text.secrets if isinstance(text, Text) else frozenset()
 
 
 def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
-    """Return secrets that may be in a text, but need not."""
+    """Return `secrets` as secrets that are only possibly in a text."""
     return frozenset(attrs.evolve(one, possible=True) for one in secrets)
 
 
@@ -332,7 +332,7 @@ class Request:
 
     @property
     def bound(self) -> tuple[Bound, ...]:
-        """Where the secrets may be sent that are bound to hosts."""
+        """The bindings of the request's secrets that are bound to hosts."""
         found = {one.bound for _, one in self.held if one.bound is not None}
         return tuple(sorted(found, key=lambda bound: bound.name))
 

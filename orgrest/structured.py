@@ -19,9 +19,9 @@ LARGEST: Final = 64 * 2**20
 LARGEST_YAML: Final = 16 * 2**20
 """The maximum length of a YAML text, in characters."""
 DEEPEST: Final = 200
-"""How deep objects and lists may be nested."""
+"""The maximum nesting depth of objects and lists."""
 MOST_VALUES: Final = 2_000_000
-"""How many values a source may hold, counted where they are used."""
+"""The maximum number of values in a source; a YAML alias counts each time it is used."""
 _SCALARS: Final = (
     ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
     ("bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
@@ -34,7 +34,7 @@ _SCALARS: Final = (
 )
 
 
-# An unclosed one extends to the end: otherwise each opening would be scanned up to there.
+# An unclosed comment extends to the end, else each opening would be scanned up to there.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
@@ -122,7 +122,7 @@ def yaml_value(text: str, name: str) -> Any:
 
 
 def _check(value: object, name: str) -> None:
-    """Raise StructureError for a value that is nested too deep, or has too many parts."""
+    """Raise StructureError for a value that is nested too deep or has too many parts."""
     level: list[object] = [value]
     count = 0
     for _ in range(DEEPEST):

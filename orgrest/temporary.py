@@ -1,4 +1,4 @@
-"""The temporary files that documents are written to: what a killed run left of them is removed."""
+"""The temporary files that documents are written to; those left by killed runs are removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEFT_AFTER = 3600.0  # seconds, where files cannot be locked
 def create(target: Path) -> tuple[Path, int]:
     """Create a temporary file beside a file; return it and its descriptor.
 
-    It is locked while this process writes it: one that is not is that of a killed run. Raises
+    It is locked while this process writes it, so an unlocked file was left by a killed run. Raises
     OSError.
     """
     while True:
@@ -53,7 +53,7 @@ def _leftovers(folder: Path) -> dict[str, list[Path]]:
 
 
 def _is_left(path: Path) -> bool:
-    """Return whether a temporary file is that of a killed run. Raises OSError."""
+    """Return whether a temporary file was left by a killed run. Raises OSError."""
     found = path.stat()
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
         return False
@@ -93,5 +93,5 @@ def copy_owner(target: Path, number: int) -> None:
     if hasattr(os, "listxattr"):  # Linux: also where access control lists are
         with contextlib.suppress(OSError):  # a file system without attributes
             for name in os.listxattr(target):
-                with contextlib.suppress(OSError):  # some are the system's alone
+                with contextlib.suppress(OSError):  # only the system can set some
                     os.setxattr(number, name, os.getxattr(target, name))

@@ -49,8 +49,8 @@ class Method(Entry):
 class Header(Entry):
     """A header field, and the messages that it is used in.
 
-    A `single` one may occur only once in a message; the others are lists, or may be repeated (RFC
-    9110, section 5.3).
+    A `single` field may occur only once in a message; other fields are lists, or may be repeated
+    (RFC 9110, section 5.3).
     """
 
     used: Literal["request", "response", "both"] = attrs.field(kw_only=True)

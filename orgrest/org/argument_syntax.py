@@ -29,14 +29,14 @@ _REFERENCE = re.compile(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$",
 
 @attrs.frozen
 class Lisp:
-    """A value that Emacs would evaluate: orgrest does not."""
+    """A value that Emacs would evaluate, and orgrest does not."""
 
     text: str
 
 
 @attrs.frozen
 class Reference:
-    """``NAME[indices](arguments)``, the value of something else in the document."""
+    """``NAME[indices](arguments)``, a reference to another value of the document."""
 
     name: str
     indices: str = ""
@@ -77,7 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Map the offset of each closed opening bracket to the offset behind its closing one."""
+    """Map the offset of each closed opening bracket to the offset after its closing bracket."""
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}
     for match in re.finditer(r"[][()]", text):
@@ -174,7 +174,7 @@ def value(assignment: str) -> tuple[str, Value]:
 def call_arguments(text: str) -> list[str]:
     """Split the arguments of a call at its commas.
 
-    Raises ArgumentError for one without a name.
+    Raises ArgumentError for an argument without a name.
     """
     found = [part.strip() for part in split(text, ",", "") if part.strip()]
     for part in found:

@@ -2,7 +2,7 @@
 
 From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
 headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
-(the first of which wins). ``:results`` merges word by word, where a word replaces the others of its
+(the first of which wins). ``:results`` merges word by word: a word replaces the other words of its
 group; variables of ``:var`` accumulate; everything else is overridden.
 """
 
@@ -167,7 +167,7 @@ def arguments_of(document: Document, inherited: Inherited, block: Block) -> Argu
 
 
 def target_of(document: Document, block: Block) -> Block:
-    """Return the block that a call evaluates; any other block is returned itself.
+    """Return the block that a call evaluates; for any other block, the block itself.
 
     Raises ArgumentError.
     """

@@ -22,7 +22,7 @@ ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
 class Heading:
     """A heading, or (level 0) the text before the first; `properties` by upper-case key.
 
-    `comment` tells whether it, or an ancestor, is a COMMENT. `tags` include inherited ones.
+    `comment` is whether it, or an ancestor, is a COMMENT. `tags` include inherited tags.
     """
 
     level: int
@@ -81,7 +81,7 @@ class Block:
     `line` is the index of its first line, `first` and `last` the half-open range of the lines of a
     block's body. `arguments` are the header arguments written in the element itself, `headers`
     those of its ``#+HEADER:`` lines in order. `result` is the line index of a results keyword
-    directly above: the block is then itself a result, or is where one belongs.
+    directly above: the block is then itself a result, or at the place of a result.
     """
 
     kind: str

@@ -21,7 +21,7 @@ from orgrest.org.text import column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS = frozenset("*#:\\ \t")  # how lines that close an element begin
+_MARKS = frozenset("*#:\\ \t")  # the beginnings of lines that close an element
 _FORMULA = re.compile(r"#\+tblfm:", re.IGNORECASE)
 
 
@@ -95,7 +95,10 @@ class Elements:
         return kind, self.lines[line:end]
 
     def removable(self, at: int, limit: int) -> tuple[str, int]:
-        """Tell the type of the element at a line, and the line after it if Org would remove it."""
+        """Return the type of the element at a line, and the line after it.
+
+        If Org would not remove the element as an old result, returns "" and `at`.
+        """
         if syntax.LINK_LINE.match(self.lines[at]):
             return "link", at + 1
         kind, end = self.extent(at, limit)

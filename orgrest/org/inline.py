@@ -16,7 +16,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# (The length of names is bounded: a line that is all name would take quadratic time.)
+# (The length of names is bounded: a line that is a single name would take quadratic time.)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
 _VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
 _VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
@@ -90,7 +90,7 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 
 
 def closing_brackets(line: str) -> dict[int, int]:
-    """Map the column of each closed opening bracket to the column behind its closing one.
+    """Map the column of each closed opening bracket to the column after its closing bracket.
 
     Each kind of bracket is matched independently of the others.
     """

@@ -38,7 +38,7 @@ HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as verb's users write
 class Known:
     """A known header argument: a one-line description, and the values it may have.
 
-    An `inert` one is Org's: it is accepted but has no effect here.
+    An `inert` argument is Org's: it is accepted but has no effect here.
     """
 
     description: str

@@ -125,7 +125,7 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
         keyword += " " + block.name
     below = document.lines[line] if line < len(document.lines) else None
     before = "\n" if below is None else ""
-    # A blank line that is added below a heading's request would become a part of its body.
+    # A blank line added below a heading's request would become a part of its body.
     if block.kind != "heading" or (below is not None and not below.strip(" \t")):
         before += "\n"
     gap = _gap(document, text, block.indent, line)

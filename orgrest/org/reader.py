@@ -67,14 +67,14 @@ def read(text: str) -> Section:
 
 
 class _Reader:
-    """The pass over the lines of a section, which it fills in."""
+    """A pass over the lines of a section, which fills in the section."""
 
     def __init__(self, text: str, lines: list[str], section: Section) -> None:
         self._section = section
         self._text = text
         self._lines = lines
         self._starts: list[int] = []
-        # what encloses the line: the line that ends it, the bullet columns of the list items,
+        # the region around the line: the line that ends it, the bullet columns of the list items,
         # whether it is a footnote, the containers; then a stack of the same for the outer regions
         self._limit = len(self._lines)
         self._items: list[int] = []
@@ -84,7 +84,7 @@ class _Reader:
         self._above: list[int] = []  # the lines of affiliated keywords right above
 
     def read(self) -> None:
-        """Go over the lines."""
+        """Parse all lines."""
         lines, count = self._lines, len(self._lines)
         inlines = "src_" in self._text or "call_" in self._text
         special: dict[str, Callable[[int, str], int | None]] = {
@@ -136,7 +136,7 @@ class _Reader:
             self._starts = list(itertools.accumulate(sizes, initial=0))
         return self._starts[line]
 
-    # what encloses a line
+    # the region around a line
 
     def _region(self) -> Region:
         item = self._items[-1] if self._items else -1
@@ -215,7 +215,7 @@ class _Reader:
             self._section.named.append((name.lower(), at))
         self._above = []
 
-    # what can be evaluated
+    # elements that can be evaluated
 
     def _source(self, at: int, end: int, text: str) -> None:
         language, switches, arguments = (syntax.SRC.findall(text) or [("", "", "")])[0]

@@ -5,7 +5,7 @@ nameless one is the next element, if that has a nameless results keyword. Only s
 below the keyword are an old result (`syntax.REMOVABLE`).
 
 If several blocks share a name, Org would write all results to the first keyword. Here each has its
-own: the first keyword between it and the next block of the same name. A heading's result is in its
+own: the first keyword between it and the next block with that name. A heading's result is in its
 section.
 """
 

@@ -1,4 +1,4 @@
-"""Org's syntax as tables: what makes a line a keyword, an item, a drawer ..., and kinds of blocks.
+"""Org's syntax as tables: patterns for keywords, items, drawers ..., and the kinds of blocks.
 
 Source: Org 9.5's syntax description and `org-element.el`. Patterns are matched at the start of a
 line if they begin with blanks themselves, otherwise at its first non-blank character.
@@ -54,7 +54,7 @@ _AFFILIATED = frozenset({"caption", "header", "name", "plot", "results", *TODAY}
 # Types of `#+begin_`: those that hold plain text, and those that hold elements; others are special.
 VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 PLAIN_CONTAINERS = frozenset({"quote", "center"})
-# What Org takes for an old result, and so removes, directly below a results keyword.
+# The types that Org treats as an old result, and removes, directly below a results keyword.
 REMOVABLE = frozenset(
     {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex"}
 )
@@ -70,7 +70,7 @@ def is_affiliated(line: str) -> bool:
 
 
 def closing(text: str) -> str | None:
-    r"""Tell what a line, without leading blanks, closes.
+    r"""Return the kind of element that a line, without leading blanks, closes.
 
     That is a type of block, ``#+end:``, ``:end:`` or ``\name`` of a LaTeX environment.
     """
@@ -85,7 +85,7 @@ def closing(text: str) -> str | None:
 
 
 def opening(text: str) -> tuple[str, str] | None:
-    """Tell what a line, without leading blanks, opens: what closes it, the element's type."""
+    """Return what closes the element that a line, without leading blanks, opens, and its type."""
     first = text[:1]
     if first == "#":
         if text[:8].lower() == "#+begin_":

@@ -43,7 +43,7 @@ LANGUAGES = {
     "application/x-www-form-urlencoded": "text",
 }
 _PIECE = 2**16
-_FEW = 4  # a text may contain this many control characters by mistake
+_FEW = 4  # a text may accidentally contain this many control characters
 _STRANGE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _EXTENSIONS = {
@@ -122,7 +122,7 @@ DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
         ".7z",
     ]
 )
-"""The suffixes of data files; by their name, tools may take some for configuration or packages."""
+"""The suffixes of data files; tools may treat some names as configuration or packages."""
 
 
 def media_type(response: Response) -> str:

@@ -1,7 +1,7 @@
 """The layout of a response in an Org document: the type and the wrapper of a result.
 
-`results` renders a response as text; this module wraps it as ``:results`` and ``:wrap`` ask, the
-way Org 9.5 does. Precedence: ``list`` and ``table`` shape the text; then ``:wrap`` overrides
+`results` renders a response as text; this module wraps it according to ``:results`` and ``:wrap``,
+like Org 9.5. Precedence: ``list`` and ``table`` shape the text; then ``:wrap`` overrides
 ``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``; everything else becomes fixed-width
 text. ob-restclient's default is ``raw``, which only another word of the same group replaces.
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MAX_CELLS = 1_000_000  # larger tables (also after alignment) are not aligned
 _OF_DATA = frozenset(LANGUAGES.values()) | {
-    *("ascii", "beamer", "man", "md", "odt", "texinfo"),  # what Org exports to
+    *("ascii", "beamer", "man", "md", "odt", "texinfo"),  # the formats that Org exports to
     *("conf", "csv", "diff", "graphql", "json", "latex", "log", "ob-verb-response", "org", "toml"),
     *("tsv", "xml"),
 }  # the languages of source blocks that show what servers send
@@ -257,9 +257,7 @@ def _wrap(full: str, text: str, loose: bool) -> Shown:
     if kind.lower() == "export":
         opened = " ".join(("src", *rest))
         return Shown(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
-    if kind.lower() == "verse" and (
-        loose or not is_plain(text)
-    ):  # Org parses the inside of its lines
+    if kind.lower() == "verse" and (loose or not is_plain(text)):  # Org parses markup in its lines
         return Shown(_example(text), notes=(NO_VERSE,))
     if kind.lower() in ("src", "example", "comment"):
         text = escape(text)
@@ -416,7 +414,7 @@ def align(rows: Sequence[list[str] | None]) -> str:
     """Return rows as an aligned Org table; columns of mostly numbers are right-aligned."""
     count = max(len(row) for row in rows if row is not None) if any(rows) else 1
     cells = sum(len(row) for row in rows if row is not None)
-    if count * len(rows) > max(_MAX_CELLS, 2 * cells):  # a few long rows: Org fills up the others
+    if count * len(rows) > max(_MAX_CELLS, 2 * cells):  # a few long rows: Org fills up the rest
         every = ("|-" if row is None else f"| {' | '.join(row)} |" for row in rows)
         return "\n".join(every) + "\n"
     full = [None if row is None else row + [""] * (count - len(row)) for row in rows]

@@ -11,11 +11,11 @@ Servers echo what they received, often in another encoding. `mask` finds the com
 A secret of fewer than `LEAST` characters often occurs by chance, so it is masked only if it is the
 whole text, such as the value of a variable.
 
-What went into a request is known from how it was made: `masked` also hides the parts in which a
-secret has none of these spellings.
+A request records the secrets in each of its parts: `masked` also hides a part in which a secret
+has none of these spellings.
 
 This is not a security boundary: a server can always disguise a secret (reversed, encoded twice, in
-pieces). Send a secret only to servers that may know it.
+pieces). Send secrets only to servers that may know them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
 
 
 def mask_value(value: str, secrets: frozenset[str]) -> str:
-    """Return the value of a variable as it may be shown: none of it if it is not known where."""
+    """Return a variable's value masked; `***` if the position of a secret in it is unknown."""
     inside = {one.text for one in secrets_in(value) if not one.possible}
     return mask(value, secrets | inside) if _are_spelled(inside, value) else MASK
 
@@ -92,10 +92,10 @@ def mask_value(value: str, secrets: frozenset[str]) -> str:
 def masked(
     request: Request, known: frozenset[str] = frozenset(), limit: int | None = None
 ) -> Request:
-    """Return a request as it may be shown, with at most `limit` bytes of its body.
+    """Return a request with its secrets masked, and at most `limit` bytes of its body.
 
-    `known` are secrets beside its own. A part into which a secret went, but in which none of its
-    spellings is, is hidden as a whole.
+    `known` are additional secrets. A part that holds a secret, but none of its known spellings, is
+    hidden completely.
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):
@@ -125,7 +125,7 @@ def masked(
 
 
 def spelled_in(request: Request, secret: str) -> Iterator[str]:
-    """Yield the parts of a request in which a secret is, in any spelling."""
+    """Yield the parts of a request that contain a secret, in any spelling."""
     secrets = frozenset({secret})
     parts = [("method", request.method), ("url", request.url)]
     parts += ((name.lower(), f"{name} {value}") for name, value in request.headers)
@@ -137,7 +137,7 @@ def spelled_in(request: Request, secret: str) -> Iterator[str]:
 def _are_spelled(secrets: Iterable[str], text: str) -> bool:
     """Return whether a text has a spelling of each of these secrets, as a whole.
 
-    An empty secret has none; those that are too short to be masked do not count.
+    An empty secret has no spelling; secrets that are too short to be masked are ignored.
     """
     if not text:
         return True
@@ -158,7 +158,7 @@ def _complete(secret: str) -> frozenset[str]:
 
 
 def _lined(secret: str) -> set[str]:
-    """Return a secret with its line ends, with LF, and with CRLF."""
+    """Return a secret with its own line ends, with LF, and with CRLF."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
@@ -198,9 +198,9 @@ class _Spellings:
         self.inside_base64 = _ordered(frozenset().union(*(inside for _, inside in spelled)))
 
 
-@lru_cache(maxsize=4096)  # each request of a loop knows one secret more
+@lru_cache(maxsize=4096)  # each request of a loop adds a secret
 def _spelled(secret: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the spellings of a secret and its lines, and what is inside of longer base64."""
+    """Return the spellings of a secret and its lines, and their base64 inside of longer data."""
     lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
     whole = {one for text in {*_lined(secret), *lines} for one in _texts(text)}
     inside: set[str] = set()

@@ -83,7 +83,7 @@ def _same(text: str) -> str:
 
 @attrs.frozen
 class _Tokens:
-    """How tokens are read where a value may begin, and elsewhere; and how strings are spelled."""
+    """The patterns for tokens where a value may begin and elsewhere; how to spell strings."""
 
     value: re.Pattern[str]
     other: re.Pattern[str]
@@ -103,7 +103,7 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 VARIABLE = r"\{\{[^{}\n]*\}\}"
-STRING = rf'"(?>(?:{VARIABLE}|[^"\\\n]|\\.)*)"'  # what a {{{{ begins is tried in one way only
+STRING = rf'"(?>(?:{VARIABLE}|[^"\\\n]|\\.)*)"'  # a run of braces is matched in one way only
 _ATOM = rf"""(?>(?:{VARIABLE}|[^\s\[\]{{}},:"])+)"""
 _PLAIN = _Tokens(_JSON, _JSON, _json_string)
 _TEMPLATE = _Tokens(
@@ -195,7 +195,7 @@ def _json_value(
         else:
             raise _NotUnderstoodError
         if (may_close and mark not in ("]", "}")) or last == ",":
-            depth = len(closers) - (mark in ("[", "{"))  # a bracket is above what is in it
+            depth = len(closers) - (mark in ("[", "{"))  # a bracket is above its content
             piece = f"\n{'  ' * depth}{piece}"
         may_close = mark in ("[", "{") if mark else False
         out.write(piece)

@@ -185,7 +185,7 @@ def render(
 
 
 def test_line(one: Verdict) -> str:
-    """Return a line that says whether an assertion or test passed, and if not, why."""
+    """Return a line with the outcome of an assertion or test, and the reason if it failed."""
     return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 
 

@@ -2,7 +2,7 @@ r"""Makes untrusted text harmless: control characters, Emacs's local variables, 
 
 Control characters, and characters that change the direction of text, are shown as `\x1b` or
 `\u202e`, bytes that are invalid in the charset as `\xe9`. `is_plain` tests whether Org would find
-no markup or structure in a text; `verbatim` protects one in which it would.
+no markup or structure in a text; `verbatim` protects a text in which it would.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _INVISIBLE = re.compile(
 _LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
 
 # The patterns below are compiled when they are first used: most runs show no text inside of Org.
-# What makes Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables"; Vim's
-# "modeline".
+# The lines from which Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables";
+# Vim's "modeline".
 _MODELINE = r"(?i)(?:(?<=-)\*(?=-))|(?<!\S)(vim?(?:[<=>]?\d+)?|ex):"
 _LINK_TYPE = r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])"
 _LINK = r"\[(?=\[)|<(?=[\w+-]+:)"
@@ -43,14 +43,14 @@ _LIVE = rf"""(?x)(?!
         | \[(?: (?=[ \t\n"'\]{{]|\Z) | (?=(?:true|false|null)\b) | (?=-?[0-9]++[ \t\n,.\]]))
         | <(?: (?=[ \t\n/=!]|\Z) | (?=[A-Za-z][A-Za-z0-9]*+[ \t\n/>]))
     )[\s\S]"""
-# What opens and what closes emphasis, by `org-emphasis-regexp-components`.
+# The characters that open and close emphasis, by `org-emphasis-regexp-components`.
 _OPENS = r"""(?m)(?:^|(?<=[-\s('"{])|(?<=[^\x00-\x7f]))[*/+=~](?=\S)"""
 _CLOSES = r"""(?m)(?<=\S)[*/+=~](?=$|[-\s.,:!?;'")}\\\[]|[^\x00-\x7f])"""
 _ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return `text` with control characters as `\x1b`; tabs stay, and newlines unless `one_line`.
+    r"""Return `text` with control characters as `\x1b`; keep tabs, and newlines unless `one_line`.
 
     The colon of file-local variable markers is removed, because Emacs would apply the variables.
     """
@@ -73,7 +73,7 @@ def without_links(line: str) -> str:
 
 
 def in_heading(text: str) -> str:
-    """Return a text for a heading or a title: as verbatim if Org would find markup in it."""
+    """Return a text for a heading or a title, as verbatim if Org would find markup in it."""
     if not text or is_plain_inside(text):
         return text
     return verbatim(text) or re.sub(r"[^\w\s.,-]+", " ", text).strip()

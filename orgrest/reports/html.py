@@ -55,7 +55,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body; complete JSON is pretty-printed, if that does not swell it."""
+    """Return the text of a body; complete JSON is pretty-printed unless that enlarges it much."""
     text: str = body["text"]
     return json_text(text) if "json" in body["type"] and not body["cut"] else text
 

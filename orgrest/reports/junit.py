@@ -69,7 +69,7 @@ def _counts(counts: Record) -> dict[str, int]:
 
 
 def _name(record: Record, taken: Counter[tuple[str, str]]) -> str:
-    """Return the name of a request's case, which no case before it has in the same class."""
+    """Return a name for a request's case that is unique in its class."""
     name, file = title(record), record["file"]
     while taken[file, name]:
         taken[file, title(record)] += 1

@@ -22,7 +22,7 @@ def basic(userinfo: str) -> str:
 
 
 def read(value: str, _: Document) -> str:
-    """Encode `user password` and `user:password`; an encoded value is sent unchanged."""
+    """Encode `user password` or `user:password`; an encoded value is sent unchanged."""
     scheme = value.partition(" ")[0]
     return f"{scheme} {_encoded(value.removeprefix(scheme).strip())}"
 

@@ -1,4 +1,4 @@
-"""Client certificates, as given in documents and in the settings beside them.
+"""Client certificates in documents and in the settings near them.
 
 A header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (httpyac) is parsed here instead of
 being sent; `rest-client.certificates` of VS Code's settings and `clientCertificates` of httpyac's

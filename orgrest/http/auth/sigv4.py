@@ -108,7 +108,7 @@ def sign(
     """Return the headers that sign a request, to be sent in addition to `headers`.
 
     `host` is the value of the header Host, `target` the request target, %-encoded; `headers` are
-    those to sign, of which `X-Amz-Date` may set the time (`20150830T123600Z`). Raises
+    the headers to sign, where `X-Amz-Date` may set the time (`20150830T123600Z`). Raises
     `TransportError` if region or service are neither given nor in the host name.
     """
     region, service = region_and_service(credentials, host)
@@ -177,7 +177,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
 
 
 def _signed(headers: Headers) -> dict[str, str]:
-    """Return the headers to sign, in order: repeated ones joined, blanks collapsed."""
+    """Return the headers to sign, in order: repeated headers joined, blanks collapsed."""
     found: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() not in _UNSIGNED:
@@ -186,7 +186,7 @@ def _signed(headers: Headers) -> dict[str, str]:
 
 
 def _path(path: str, service: str) -> str:
-    """Return the canonical path: S3's is encoded once and not normalized, any other's twice."""
+    """Return the canonical path: for S3 encoded once, for others normalized and encoded twice."""
     if service == "s3":
         segments = (quote(unquote_to_bytes(one), safe="-_.~") for one in path.split("/"))
         return "/".join(segments) or "/"

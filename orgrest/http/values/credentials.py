@@ -27,12 +27,12 @@ _SSL = "SSLConfiguration"
 class Credentials:
     """The credentials in a request's headers and in the settings around it.
 
-    All of them become secrets of the document. `to_compute` are those that become a header only on
-    sending, with these `secrets` in it.
+    All of them become secrets of the document. `to_compute` are the credentials that become a
+    header only on sending, with these `secrets` in it.
     """
 
     def __init__(self, values: Values) -> None:
-        """Take the variables of the request."""
+        """Use the variables of the request, `values`."""
         self.to_compute: Computed | None = None
         self.secrets: frozenset[Secret] = frozenset()
         self._certificate: ClientCertificate | None = None
@@ -123,7 +123,7 @@ class Credentials:
         return value
 
     def _token(self, texts: list[str], grant: Grant) -> str | None:
-        """Return the token for a grant, which takes the place of the `texts` in it."""
+        """Return the token for a grant, and replace the grant's `texts` by it."""
         values = self._values
         secrets = self._context.secrets.within_all(texts)
         texts.clear()
@@ -136,7 +136,7 @@ class Credentials:
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
-        """Return a certificate with absolute paths; its own are relative to `base`."""
+        """Return a certificate with absolute paths; the paths given are relative to `base`."""
         if certificate.passphrase is not None:
             self._context.secrets.add(certificate.passphrase)
         key = certificate.key

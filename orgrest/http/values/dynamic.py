@@ -1,7 +1,7 @@
 """Dynamic values: `{{$uuid}}`, `{{$timestamp -1 d}}` and the like.
 
 They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table has
-the syntax of one, its description and its function; `value` finds the row. Each use is computed
+the syntax, description and function of a value; `value` finds the row. Each use is computed
 separately, as in those tools. With a seed, all values are reproducible: random values come from a
 generator with that seed, and the clock is fixed at the beginning of the year 2000 (UTC).
 """
@@ -58,7 +58,7 @@ class DynamicContext:
         from random import Random, SystemRandom
 
         if self._random is None:
-            # A seeded generator is predictable: no secret may come from it.
+            # A seeded generator is predictable, so it must not generate secrets.
             self._random = SystemRandom() if self.seed is None else Random(self.seed)  # noqa: S311
         return self._random
 
@@ -73,7 +73,7 @@ class DynamicContext:
 class Dynamic:
     """A dynamic value: its usage, its description, and the pattern and function that compute it.
 
-    The result of a `secret` one is never shown.
+    The result of a `secret` dynamic value is never shown.
     """
 
     usage: str
@@ -218,7 +218,7 @@ _MONTHS = (
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-# Day.js's tokens (https://day.js.org/docs/en/display/format), which VS Code and httpyac take.
+# Day.js's tokens (https://day.js.org/docs/en/display/format), which VS Code and httpyac accept.
 _TOKEN = re.compile(
     r"\[([^\]]*)\]|Y{4}|YY|M{1,4}|Do|D{1,2}|d{1,4}|H{1,2}|h{1,2}|A|a|m{1,2}|s{1,2}|S{3}|ZZ?|X|x|Q"
 )

@@ -92,8 +92,8 @@ class Environment:
     def value(self, name: str) -> str | None:
         """Return the value of a name in the chosen environments, or None.
 
-        An object is its JSON, in which members are looked for. Raises `OrgrestError` as `setting`
-        does, and for a secret that its provider does not give.
+        The value of an object is its JSON, which may be searched for members. Raises `OrgrestError`
+        as `setting` does, and for a secret that its provider does not return.
         """
         setting = self.setting(name)
         if setting is None:
@@ -115,8 +115,8 @@ class Environment:
     def values(self) -> dict[str, Any]:
         """Return the variables of the chosen environments as JSON; {} without a choice.
 
-        Without those that are null, or whose provider does not give them. Raises `OrgrestError`
-        as `setting` does.
+        Variables that are null, or that their provider does not return, are left out. Raises
+        `OrgrestError` as `setting` does.
         """
         found = {}
         for name, one in self.settings().items() if self.chosen else ():
@@ -124,12 +124,12 @@ class Environment:
                 with suppress(OrgrestError):
                     found[name] = self.value(name)
             elif one.error is None:
-                text = self.value(name)  # which notes a secret
+                text = self.value(name)  # which registers a secret
                 found[name] = text if one.kind == "text" else one.data
         return found
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that requests lack: of settings, and Kulala's of environments."""
+        """Return the default headers of requests: of settings, and Kulala's of environments."""
         from orgrest.http.values.environments import DEFAULT_HEADERS, SHARED
 
         found = dict(self.every.headers)

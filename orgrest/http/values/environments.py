@@ -44,10 +44,10 @@ SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
 """The environment that httpyac uses by default."""
 DEFAULT_HEADERS: Final = "$kulalaDefaultHeaders"
-_MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
+_MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or not JSON
 _MOST_KNOWN = 10_000  # folders whose contents are cached
 _TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
-_HIGHEST = 40  # how many folders up a project's may be
+_HIGHEST = 40  # maximum number of folders up to a project's root
 _PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.json")
 _SECRET_NAME = re.compile(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
@@ -71,7 +71,8 @@ _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 class Setting:
     """The value of a variable in an environment, and the file that defines it.
 
-    An object (`kind`) is its JSON, a provider's the object that names it. An `error` means null.
+    The value of an object (see `kind`) is its JSON; a provider's is the object that names the
+    provider. An `error` means null.
     """
 
     value: str
@@ -103,7 +104,7 @@ class Environments:
     nearer folder first, each with the folder that its paths are relative to. `headers` are default
     headers for requests that lack them. `broken` files might have defined variables, `unread` ones
     settings for certificates; `certain` files take precedence over every broken one. `notices` are
-    further warnings about the files.
+    additional warnings about the files.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -279,7 +280,7 @@ _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 @attrs.frozen
 class _Kind:
-    """A kind of environment file: how to find those of a folder, and how to parse one."""
+    """A kind of environment file: functions that find these in a folder and parse one."""
 
     files: Callable[[Path], Iterable[Path]]
     read: Callable[[Path, list[str]], _Found]

@@ -48,7 +48,7 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Complete a request: replace every variable, read its files.
 
-    `values` are the request's in that context, for callers that need their `origins`. Raises
+    `values` are the request's values in that context, for callers that need their `origins`. Raises
     `RequestSyntaxError` for errors in its text and `ExpansionError` for an undefined `{{name}}`,
     circular variables, an expression, a file, or a value that is not allowed where it is used: with
     file, line and column.
@@ -336,12 +336,12 @@ def _graphql(
         raise ExpansionError.at(parsed.source, place, error.reason, error.code) from error
 
 
-# before sending: what is known of a request, and what would prevent that it is sent
+# before sending: the known values of a request, and the problems that would prevent sending it
 
 
 @attrs.frozen
 class Checked:
-    """A request as far as it is known before sending; `UNKNOWN` marks unknown values.
+    """The parts of a request that are known before sending; `UNKNOWN` marks unknown values.
 
     `body` is its text in pieces, each with its index in the body's template. `problems` would
     prevent the request from being sent, `notices` would not.
@@ -359,8 +359,8 @@ def check(
 ) -> Checked:
     """Complete a request as far as possible, and report all of its errors.
 
-    `definitions` are checked whether the request uses them or not. Files are not read, but it is
-    reported if they could not be.
+    `definitions` are checked whether the request uses them or not. Files are not read, but files
+    that could not be read are reported.
     """
     return _Check(parsed, context).checked(definitions)
 

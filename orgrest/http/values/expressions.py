@@ -80,7 +80,7 @@ def _urlencode(context: Context, arguments: Sequence[str]) -> str:
 class Function:
     """A function of expressions: its usage, its description, and its number of arguments.
 
-    The result of a `secret` one is never shown; one `in_run` is called only by a run.
+    The result of a `secret` function is never shown; a function `in_run` is called only by a run.
     """
 
     usage: str
@@ -137,7 +137,7 @@ LISP = {
 def without_lisp(function: str, argument: str | None) -> str | None:
     """Return the expression equivalent to a call of Emacs Lisp, None without a known equivalent.
 
-    `argument` is the call's only one, a string in quotes, or None.
+    `argument` is the call's only argument, a string in quotes, or None.
     """
     name = LISP.get(function, "").partition("(")[0]
     if argument is not None:
@@ -187,7 +187,7 @@ class Expression:
         self._at = 0
 
     def value(self) -> str:
-        """Compute it. Raises `ExpansionError`."""
+        """Compute the expression. Raises `ExpansionError`."""
         text = self._template.text.strip()
         if match := _GETENV.fullmatch(text):
             return self._apply("env", [unquote(f'"{match[1]}"')], 0)

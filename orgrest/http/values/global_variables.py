@@ -1,6 +1,6 @@
 """The global variables of scripts, `client.global` and `$global`, and the file that keeps them.
 
-Only a file that the user names keeps them: a document cannot choose one.
+They are kept only in a file that the user names: a document cannot choose it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class GlobalVariables:
-    """The values, as JSON by name, and the names of those that hold a secret."""
+    """The values, as JSON by name, and the names of the variables that hold a secret."""
 
     values: dict[str, Any] = attrs.field(factory=dict)
     secret: set[str] = attrs.field(factory=set)
@@ -27,7 +27,7 @@ class GlobalVariables:
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
-        """Read what `written` made. Raises OrgrestError."""
+        """Parse the output of `written`. Raises OrgrestError."""
         try:
             found = json.loads(data)
             values, secret = dict(found["variables"]), set(found["secret"])
@@ -37,12 +37,12 @@ class GlobalVariables:
         return cls(values, secret & set(values))
 
     def kept(self) -> Self:
-        """Return those that outlast the run."""
+        """Return the variables that outlast the run."""
         values = {name: one for name, one in self.values.items() if name not in self._unkept}
         return type(self)(values, self.secret - self._unkept)
 
     def written(self) -> bytes:
-        """Return the content of the file that keeps them."""
+        """Return the content of the file that keeps the variables."""
         kept = self.kept()
         content = {"variables": kept.values, "secret": sorted(kept.secret)}
         return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
@@ -50,9 +50,9 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Take the values that a script left, and note which of them hold one of the `secrets`.
+        """Replace the values by a script's, and note which of them hold one of the `secrets`.
 
-        Without `keep`, those that it changed are for this run only.
+        Without `keep`, the values that it changed are for this run only.
         """
         hidden = [one for one in secrets if one.strip()]
         for name, value in values.items():
@@ -65,18 +65,18 @@ class GlobalVariables:
         self.secret &= set(values)
 
     def secrets(self) -> set[str]:
-        """Return the texts of those that hold a secret."""
+        """Return the texts of the variables that hold a secret."""
         return {text_of(self.values[name]) for name in self.secret}
 
     def variable(self, name: str) -> ScriptValue | None:
-        """Return one as a script would have set it, or None."""
+        """Return a variable as if a script had set it, or None."""
         if name not in self.values:
             return None
         return ScriptValue(text_of(self.values[name]), self.values[name])
 
 
 def text_of(value: Any) -> str:
-    """Return what is sent of a JSON value: a text as it is."""
+    """Return the text to send for a JSON value; a string is unchanged."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""Evaluates JavaScript in double braces, httpyac's: `{{1 + 1}}`, `{{token.slice(1)}}`.
+"""Evaluates httpyac's JavaScript in double braces: `{{1 + 1}}`, `{{token.slice(1)}}`.
 
-Variables are texts here; in httpyac one from an environment, a response or a script may be a
-number. If the type is not known, an expression is evaluated both ways, and the results must be
+Variables are texts here; in httpyac a variable from an environment, a response or a script may be
+a number. If the type is not known, an expression is evaluated with both, and the results must be
 equal.
 """
 
@@ -49,7 +49,7 @@ class Variables(Protocol):
         """Return the value of a variable."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Compute a value that is another one at each use, unless an earlier attempt did."""
+        """Compute a value that differs at each use, or return it from an earlier attempt."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request has yet to provide."""
@@ -62,7 +62,7 @@ class Expressions:
     """Evaluates the expressions of one request; short-lived, to avoid a reference cycle with it."""
 
     def __init__(self, values: Variables, made: dict[str, Any]) -> None:
-        """Take the values of the request's variables, and cached results by expression."""
+        """Use the values of the request's variables, and cached results by expression."""
         self._values = values
         self._made = made
 
@@ -183,9 +183,9 @@ class Expressions:
 def for_script(
     code: str, values: Variables, offset: int
 ) -> tuple[dict[str, Any], dict[str, Response], frozenset[Secret]]:
-    """Return the variables that a script names, the responses that came already, and the secrets.
+    """Return the variables that a script names, the responses so far, and the secrets.
 
-    What has no value is left out: the script may set it itself.
+    Variables without a value are left out: the script may set them itself.
     """
     variables: dict[str, Any] = {}
     got: dict[str, Response] = {}
@@ -220,7 +220,7 @@ def for_script(
 def _for_script(found: Found, text: str) -> Any:
     """Return a variable as a script sees it: as JSON, unless it is defined as a text.
 
-    A number is one only if it is written as JavaScript writes it: no digit gets lost.
+    A text becomes a number only if JavaScript would write it the same way, so no digit is lost.
     """
     known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
     if (

@@ -24,7 +24,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def unquote(literal: str) -> str:
-    r"""Decode a literal in double quotes: `\n`, `\t`, `\r`, else the character behind `\`."""
+    r"""Decode a literal in double quotes: `\n`, `\t`, `\r`, else the character after `\`."""
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
 
 
@@ -35,9 +35,9 @@ def short(text: str) -> str:
 
 REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
-# at the first }} of its line, which `references` searches once per line. Behind a backslash the
-# braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two backslashes are one escaped in
-# JSON.
+# at the first }} of its line, which `references` searches once per line. After a backslash the
+# braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two backslashes are an escaped
+# backslash in JSON.
 _COMMON = re.compile(
     r"(?P<escape>(?<!\\)\\)?\{\{(?!\{)|\\\{\\\{(?P<literal>[^{}\n]+?)\\\}\\\}|:(?=[^\s:=])"
 )
@@ -51,7 +51,7 @@ UNKNOWN = "\ue000"
 class Reference:
     """A reference to a variable: `start` to `end` are replaced, the name starts at index `at`.
 
-    One with `literal` is an escape instead, which is replaced by that text.
+    A reference with `literal` is an escape instead, which is replaced by that text.
     """
 
     name: str
@@ -72,9 +72,9 @@ def references(
 ) -> Iterator[Reference]:
     """Yield the references to variables between two indexes of `text`.
 
-    `defined` tells whether a variable of a name exists, which decides what `:name` means; `lengths`
-    are those of all names, in descending order. If the language is not restclient's, everything in
-    double braces is a reference.
+    `defined` returns whether a variable exists, which decides the meaning of `:name`; `lengths` are
+    the lengths of all names, in descending order. If the language is not restclient's, everything
+    in double braces is a reference.
     """
     at = start
     unclosed = start  # there is no }} before this index

@@ -1,4 +1,4 @@
-"""The secrets of a document: texts to mask, and the user's own, which it names.
+"""The secrets of a document: texts to mask, and the secrets of the user that it names.
 
 A value knows the secrets that went into it (`model.Text`), and passes them on to what is computed
 with it. So each part of a request knows its secrets (`Request.held`), in any encoding. A script can
@@ -6,8 +6,8 @@ put a secret that it has read into everything that it returns.
 
 A document names them: `{{$secret github}}`, `secret("github")`.
 
-A file of the user's lists them, each with the hosts that it may be sent to and where it is kept; no
-document chooses any of that, and what is not listed cannot be asked for:
+A file of the user's lists them, each with the hosts that it may be sent to and where it is kept. A
+document can neither change that nor request a secret that is not listed:
 
     provider = "pass"                 # of those that name none
 
@@ -15,9 +15,9 @@ document chooses any of that, and what is not listed cannot be asked for:
     hosts = ["api.github.com", "*.githubusercontent.com", "http://localhost:3000"]
     key = "work/github"               # what the provider calls it; without it, the secret's name
 
-The file is `$XDG_CONFIG_HOME/orgrest/secrets.toml` (`~/.config/orgrest/secrets.toml`), or what
-`ORGREST_SECRETS` names. A row of `PROVIDERS` is a program that is asked, without a shell; each
-secret once per run.
+The file is `$XDG_CONFIG_HOME/orgrest/secrets.toml` (`~/.config/orgrest/secrets.toml`), or the file
+that `ORGREST_SECRETS` names. A row of `PROVIDERS` is a program that is run without a shell, once
+per secret and run.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-_SHORTEST = 6  # characters of a computed text that is looked for in others
+_SHORTEST = 6  # minimum characters of a computed text to search for in other texts
 
 _ORIGIN = re.compile(r"(?:https?|wss?)://[\w.-]+(?::\d+)?/?")
 
 
 class Secrets:
-    """The secrets of a document, and those among them that it has from its user's."""
+    """The secrets of a document, including those of the user."""
 
     def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
-        """Begin with `texts`, those of earlier runs; `known` are the user's."""
+        """Start with `texts`, the secrets of earlier runs; `known` are the user's secrets."""
         self._texts = texts
         self._known = known
         self._computed: dict[str, frozenset[Secret]] = {}  # what was computed with which
         self.bound: set[Secret] = set()
         """The secrets that may be sent to some hosts only."""
         self.read_by_scripts: frozenset[Secret] = frozenset()
-        """The secrets that a script could read; it may keep what it read."""
+        """The secrets that a script could read, and so may keep."""
 
     @property
     def texts(self) -> frozenset[str]:
-        """The texts to mask, so far: of the environment, an env file, netrc, a provider."""
+        """The texts to mask so far: from the environment, an env file, netrc or a provider."""
         return frozenset(self._texts)
 
     def within(self, text: str) -> frozenset[Secret]:
@@ -86,7 +86,7 @@ class Secrets:
         return Text(text, (secret,))
 
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
-        """Return what was computed with secrets: it holds them, and is one itself."""
+        """Return a result computed with `secrets`: it holds them, and is a secret itself."""
         if not secrets:
             return result
         itself = secrets_in("" if _only_possible(secrets) else self.add(result))
@@ -96,7 +96,7 @@ class Secrets:
         return Text(result, held)
 
     def take(self, name: str, *, ask: bool) -> str:
-        """Return one of the user's; an empty text if its provider is not asked.
+        """Return one of the user's secrets; an empty text if its provider is not asked.
 
         Raises OrgrestError.
         """
@@ -110,7 +110,7 @@ class Secrets:
         return Text("", (unknown,))
 
     def show_to_scripts(self, secrets: Iterable[Secret]) -> frozenset[Secret]:
-        """Note that a script can read these; return what is in all that it makes."""
+        """Note that a script can read these; return the secrets in everything that it returns."""
         secrets = frozenset(secrets)
         self.read_by_scripts |= possible(secrets)
         return self.read_by_scripts | secrets
@@ -131,9 +131,9 @@ def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
 
 VARIABLE = "ORGREST_SECRETS"
 PATIENCE = 120.0
-"""Seconds in which a provider has to answer, its questions to the user included."""
+"""The timeout of a provider in seconds, which includes its questions to the user."""
 _LARGEST = 2**20
-_MOST_SAID = 200  # characters of what a program says
+_MOST_SAID = 200  # maximum characters of a program's message
 _TOKEN = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"|(\S+)")
 _FIELDS = {
     "machine": "machine", "host": "machine", "login": "login", "user": "login",
@@ -144,9 +144,9 @@ _FIELDS = {
 
 @attrs.frozen
 class Entry:
-    """A secret as its file lists it: where it may be sent, who keeps it, and under which name.
+    """A secret as its file lists it: its hosts, its provider, and its name there.
 
-    `others` are the settings of its provider alone.
+    `others` are settings that only its provider has.
     """
 
     bound: Bound
@@ -164,7 +164,7 @@ def _whole(out: str, _: Entry) -> str:
 
 
 def _keyring(entry: Entry) -> list[str]:
-    """Return the command of keyring: that of this Python, if it is installed there."""
+    """Return the command of keyring, preferring the one installed in this Python."""
     import sys
     from importlib.util import find_spec
 
@@ -374,7 +374,7 @@ def _run(command: Sequence[str]) -> str:
     # Only a terminal can answer questions; standard input may be the document, or an editor.
     asks = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
     try:
-        child = Child(  # what asks on the terminal stays in the terminal's group
+        child = Child(  # a program that asks on the terminal must stay in its process group
             [program, *command[1:]],
             group=not asks,
             stdin=None if asks else subprocess.DEVNULL,

@@ -21,7 +21,7 @@ _NOT_IN_FORM = re.compile(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![
 _NOT_IN_PLACEHOLDER = re.compile(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
 _WEBSOCKET = ("WEBSOCKET", "WS", "WSS")
 EVENTS = ("SSE", "EVENTSOURCE")
-"""The methods that ask for server-sent events, and for nothing else."""
+"""The methods that request server-sent events only."""
 _TLS_PORTS = ("443", "8443")
 
 
@@ -29,7 +29,7 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     """Return the URL with scheme and host.
 
     A path takes the host of the header `Host`, with https for the ports 443 and 8443, else the
-    value of the variable `host` (`base`), and so does `*`, which asks about the whole server
+    value of the variable `host` (`base`), and so does `*`, which refers to the whole server
     (RFC 9112, section 3.2.4). The default scheme is http, as in all three tools.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):

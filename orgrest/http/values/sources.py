@@ -77,7 +77,7 @@ class Scripted:
 class Given:
     """A value that may refer to variables, and is not in the request's text.
 
-    `kind` is known of one of an environment: a text, an object, or another value in JSON.
+    `kind` is known for values of environments: a text, an object, or another value in JSON.
     """
 
     text: str
@@ -133,7 +133,7 @@ def _capture_in_block(use: Use) -> Found | None:
 
 
 def _definition(use: Use) -> Found | None:
-    """The document's own; within its value, a name means what it would without the definition."""
+    """The document's definition; in its value, its name means what it would without it."""
     found = use.parsed.definition(use.name)
     if found is not None and found.span.start == use.offset:
         return use.parsed.known.before(use.name, use.offset)
@@ -217,7 +217,7 @@ def _global(use: Use) -> Found | None:
 
 
 def _element(use: Use) -> Found | None:
-    """`{{$.list..name}}`, JetBrains': its turns give it a value before the request is completed."""
+    """`{{$.list..name}}`, JetBrains': gets its value in each turn before completion."""
     if not use.name.startswith("$."):
         return None
     return Computed(partial(_undone, use), "an element", in_run=True)
@@ -263,7 +263,7 @@ def _exchange(use: Use) -> Found | None:
 
 
 def _script(use: Use) -> Found | None:
-    """A variable that a script of the document sets, which only a run knows."""
+    """A variable that a script of the document sets, which is known only in a run."""
     if use.name in use.context.globals.values:
         return None  # an earlier run set it
     known = use.parsed.known
@@ -288,7 +288,7 @@ def _imported(use: Use) -> Found | None:
 
 
 def _global_variable(use: Use) -> Found | None:
-    """A global variable of scripts, of an earlier run: those of this one are captures."""
+    """A global variable of scripts from an earlier run; those of this run are captures."""
     made = use.context.globals.variable(use.name)
     return None if made is None else Scripted(made.text, made, "an earlier run")
 
@@ -363,7 +363,7 @@ def find(use: Use) -> Found | None:
 
 
 def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None:
-    """Return the request that a name in another one refers to, preferring an answered one."""
+    """Return the request that a name in a request refers to, preferring an answered request."""
     keys = list(context.names.requests_named(name, using))
     answered = (key for key in keys if key in context.answers.exchanges)
     return next(answered, keys[-1] if keys else None)
@@ -372,7 +372,7 @@ def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None
 def _reference(
     text: str, using: ParsedRequest, context: Context
 ) -> tuple[Reference, Hashable] | None:
-    """Return what `{{text}}` refers to in another request's exchange, and that request."""
+    """Return the part of another request's exchange that `{{text}}` names, and that request."""
     from orgrest.http import responses
 
     found = responses.read(text) or responses.read_short(text)

@@ -35,7 +35,7 @@ MAX_DEPTH = 100
 
 @attrs.frozen
 class Origin:
-    """A variable that a request uses: its value (of several, the first), and its source."""
+    """A variable that a request uses: its (first) value, and its source."""
 
     name: str
     value: str
@@ -68,10 +68,10 @@ class Values:
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
         self.url: str | None = None
-        """Where the request goes, once that is completed."""
+        """The request's URL, once that is completed."""
         self.blanks = 0
         """The number of placeholders used for values."""
-        self._blank: set[object] = set()  # the values that hold one
+        self._blank: set[object] = set()  # the values that hold a placeholder
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
         self._log: list[str | None] = []  # values that differ at each use, in order
@@ -143,7 +143,7 @@ class Values:
             value = self.used(found.name, offset, view)
             self._size += len(value)
             if self._size > self._most:
-                if self._problems is not None:  # it takes a run to be sure of that
+                if self._problems is not None:  # only a run can be sure of that
                     yield UNKNOWN, start
                     return
                 reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
@@ -290,7 +290,7 @@ class Values:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         if value is None:
             return self.blank(name)
-        unknown = not value and secrets_in(value)  # of the user's, who is not asked
+        unknown = not value and secrets_in(value)  # the user's, whose provider is not asked
         return Text(self.blank(name), unknown) if unknown else value
 
 

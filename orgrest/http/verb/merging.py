@@ -1,4 +1,4 @@
-"""Completing a verb request: merging its parent headings, and evaluating its tags."""
+"""Completes a verb request: merges its parent headings, and evaluates its tags."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by that of a heading below, which has no other origin."""
+        """Return this URL extended by that of a heading below, whose origin is the same or none."""
         path = self.path + other.path
         return _Url(
             self.origin,

@@ -2,7 +2,7 @@ r"""Tags, `{{...}}`: constants, variables, and values of stored responses; no co
 
     {{"text"}}  {{25}}  {{}}                       constants
     {{(verb-var token)}}                           a variable
-    {{(verb-var page "1")}}                        one with a default, which counts from then on
+    {{(verb-var page "1")}}                        with a default, which is its value from then on
     {{(verb-json-get (oref (verb-stored-response "book") body) "items" 0 "id")}}
     {{(verb-headers-get (verb-stored-response "book") "Location")}}
     {{(getenv "TOKEN")}}                           the environment; a secret
@@ -108,7 +108,7 @@ class Tags:
             raise ArgumentError(f"Emacs Lisp is not run: ({name or '...'} ...); write {instead}")
         return _FUNCTIONS[name](self, form[1:])
 
-    # the functions: each takes its arguments as they are written
+    # the functions: each gets its arguments unevaluated
 
     def _variable(self, arguments: Sequence[Form]) -> str:
         if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], Symbol):
