@@ -27,6 +27,7 @@ from scriptschema.files import FileError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.statistics import now
+from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
@@ -341,10 +342,15 @@ class FindStore:
         """Return the folder of a find."""
         return self.path / FOLDER / find.name
 
-    def find_of(self, suspect: Suspect, verdict: Verdict) -> Find:
-        """Return a find of a suspect's program, without adding it."""
+    def find_of(self, suspect: Suspect, verdict: Verdict, *, apart: bool) -> Find:
+        """Return a find of a suspect's program, without adding it.
+
+        With `apart`, its name also depends on the program, not only on the signature.
+        """
         time = now()
         name = verdict.signature.name
+        if apart:
+            name += f"-{name_of(suspect.data)[:8]}"
         return Find(
             name=name,
             verdict=verdict,
@@ -365,7 +371,9 @@ class FindStore:
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
         """Add a find of a suspect, with its reduction if known; return it."""
         tree = encoding.decode(ModuleSet, suspect.data)
-        find = self.find_of(suspect, verdict)
+        # A find is named before it is reduced: another one may have the name of its construct.
+        apart = verdict.signature.name in self.by_name
+        find = self.find_of(suspect, verdict, apart=apart)
         smaller = None
         if reduced is not None:
             smaller = encoding.decode(ModuleSet, reduced.data)

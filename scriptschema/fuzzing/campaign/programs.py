@@ -28,7 +28,7 @@ from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.targets.probing import SYNTAX, names
 from scriptschema.generation import trees
-from scriptschema.generation.programs import grammar_of, make_program, maker_of
+from scriptschema.generation.programs import Counts, grammar_of, make_program, maker_of
 from scriptschema.generation.programs.grammar import LIBRARIES
 from scriptschema.generation.programs.idioms import IDIOMS
 from scriptschema.generation.programs.maker import Maker
@@ -247,6 +247,7 @@ class ProgramSource:
         self._restriction = Restriction(config.missing())
         self._weights: Mapping[str, Mapping[str, float]] = self._restriction.weights()
         self._grammar = grammar_of(self._weights, luau=self._luau)
+        self._counts = Counts()
         self._rows: dict[str, list[int]] = {}
         self._back: list[Made] = []
 
@@ -372,5 +373,5 @@ class ProgramSource:
                 self._grammar = grammar.swarm(self._choices)
             self._made += 1
             grammar = self._grammar
-        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker)
+        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker, self._counts)
         return make_program(maker, size, trees.MAX_DEPTH, with_module=False)

@@ -25,7 +25,6 @@ from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import Enough
-from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
@@ -225,8 +224,7 @@ class Triage:
                 self.store.count(explained)
                 if len(group.waiting) >= _MOST_WAITING:
                     return
-            find = self.store.find_of(suspect, suspect.verdict)
-            find.name = f"{find.name}-{name_of(suspect.data)[:8]}"
+            find = self.store.find_of(suspect, suspect.verdict, apart=True)
             folder = self.store.path / finds.SUSPECTS / find.name
             if folder.exists():  # the identical program
                 return

@@ -52,6 +52,9 @@ DECLARATIONS: Final = (
 )
 """The kinds that an idiom of that name declares a variable of."""
 
+_LEFT_OUT: Final = {"combination": 8}
+"""One in this many choices of `swarm` leaves an idiom out; one in two if it does not stand here."""
+
 
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
@@ -142,10 +145,16 @@ class Grammar(Tables):
         self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 
     def swarm(self, choices: Choices) -> Grammar:
-        """Return this grammar without about half of the idioms and libraries."""
+        """Return this grammar without about half of the idioms and libraries.
+
+        Combinations mostly stay: what they count is rare only if it is possible.
+        """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
-            return {name: 0 if choices.below(2) else weight for name, weight in weights.items()}
+            return {
+                name: 0 if choices.below(_LEFT_OUT.get(name, 2)) == 1 else weight
+                for name, weight in weights.items()
+            }
 
         return Grammar(
             kept(self.idiom_weights),

@@ -501,6 +501,20 @@ class Reported:
 HANG = Signature("hang", "-O2")
 
 
+def test_a_bug_that_needs_nothing_is_a_find_beside_one_with_its_signature(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        for source in ("math.floor(1)", "print(1)"):
+            suspect = it.suspect(source, HANG)
+            assert it.triage.next() is suspect
+            it.reduce(suspect, source)
+        names = [str(find.signature) for find in it.finds.by_name.values()]
+        assert names == ["hang: -O2 (math.floor)", "hang: -O2"]
+    kept = [(path.name, find.name) for path, find in finds.load_all(tmp_path / "campaign")]
+    assert len(kept) == 2
+    assert all(path == name for path, name in kept)
+
+
 def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)

@@ -219,7 +219,7 @@ DIGESTS = {
     "default": "6afa03f901391758",
     "no types": "71b2118f6a488bf1",
     "sound": "252334512c82430c",
-    "swarm": "5103789cc3d95be5",
+    "swarm": "bc855edc7e824040",
     "large": "b28f1ec3f3b493f9",
 }
 
