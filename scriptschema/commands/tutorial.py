@@ -14,7 +14,7 @@ NEXT = """\
 {folder} has minify.py, a program with a bug that the tutorial finds. Type next:
 
   cd {folder}
-  scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 1
+  scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 2
 """
 
 
