@@ -1,1 +1,1 @@
-"""Making trees: sources of choice, random trees of any message, trees in bulk."""
+"""Generates trees: random trees of any message, programs that run, trees in bulk."""

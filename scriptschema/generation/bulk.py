@@ -1,8 +1,8 @@
-"""Many random trees, each from its own seed, on one processor or several.
+"""Many random trees, each from its own seed number, on one processor or several.
 
-What is made from a seed depends on the recipe alone: not on how many processes there are, nor on
-what was made before. Workers only make bytes, in chunks, and the caller gets them in order; so a
-single process writes them, and workers have nothing to clean up when they are stopped.
+The tree for a seed number depends only on the recipe, not on the number of processes or on earlier
+trees. Workers only generate bytes, in chunks, and the caller gets them in order; so a single
+process writes them, and workers have nothing to clean up when they are stopped.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 
 @attrs.frozen
 class Recipe:
-    """What is made from a seed: a tree of a message as a file of some format.
+    """How to generate a file from a seed number: a tree of a message in some format.
 
-    `kind`: `tree` is a random tree, `repaired` one that is made a program that Luau compiles, and
-    `program` a program that runs, with the other `options` of `generation.programs.program`. Both
-    are ModuleSets, and only then may `form` be `luau`, the source. It must be for `broken`, which
-    is such a program's source made one that is not Luau. `style` is the seed of the style in which
-    sources are written, or `random`: the seed of the program. `luau` is the version that trees and
-    programs are for, None for the seed's schema.
+    `kind`: `tree` is a random tree, `repaired` a random tree repaired to a program that Luau
+    compiles, and `program` a program that runs, with the other `options` of
+    `generation.programs.program`. The latter two are ModuleSets, and only then may `form` be
+    `luau`, the source. It must be `luau` for `broken`: the source of such a program, changed so
+    that it is not Luau. `style` is the seed number of the sources' style, or `random`: the
+    program's seed number. `luau` is the version that trees and programs are for, None for the
+    seed's schema.
     """
 
     message: str
@@ -58,7 +59,7 @@ class Recipe:
     luau: Version | None = None
 
     def tree(self, seed: int) -> Message:
-        """Return the random tree for `seed` as it was generated."""
+        """Return the random tree for `seed`, without repair."""
         tree = generate(
             schema(self.luau).messages[self.message],
             seed=seed,
@@ -96,7 +97,7 @@ class Recipe:
         return seed if self.style == "random" else self.style
 
     def make(self, seed: int) -> bytes:
-        """Return the file for `seed`; raises what `generate` and the format raise."""
+        """Return the file for `seed`; raises the errors of `generate` and of the format."""
         if self.form == "luau":
             from scriptschema.luau.sources import encode, one_source
 
@@ -112,7 +113,7 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """What is made from a seed: the Luau source, or the two sources, of a program."""
+    """How to generate the Luau source, or the two sources, of a program from a seed number."""
 
     recipe: Recipe
 
@@ -122,7 +123,7 @@ class SourceRecipe:
         return self.recipe.size
 
     def make(self, seed: int) -> dict[str, bytes]:
-        """Return the sources for `seed` by their names below the folder that they are put in."""
+        """Return the sources for `seed` by their names relative to the output folder."""
         from scriptschema.luau.sources import source_files_of
 
         recipe = self.recipe
@@ -132,7 +133,7 @@ class SourceRecipe:
 
 
 def _make_unicode(tree: Message) -> None:
-    """Put U+FFFD in place of what is not UTF-8 in strings, since JSON cannot hold that."""
+    """Replace bytes that are not UTF-8 in strings by U+FFFD, since JSON cannot represent them."""
     for message, _ in walk(tree):
         for name, field in message.ALL_FIELDS.items():
             if field.type is str and getattr(message, name) is not None:
@@ -141,18 +142,18 @@ def _make_unicode(tree: Message) -> None:
 
 
 class Maker(Protocol[MadeT]):
-    """What makes something from a seed: a recipe."""
+    """A recipe, which generates something from a seed number."""
 
     @property
     def size(self) -> int:
         """The aimed number of nodes."""
 
     def make(self, seed: int) -> MadeT:
-        """Return what is made from `seed`."""
+        """Return the result for `seed`."""
 
 
 def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
-    """Yield what `recipe` makes from each of the seeds, in their order, in `jobs` processes.
+    """Yield the result of `recipe` for each seed number, in order, using `jobs` processes.
 
     Raises concurrent.futures.process.BrokenProcessPool if one of these is killed.
     """
@@ -168,7 +169,7 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
     waiting: deque[Future[list[MadeT]]] = deque()
     try:
         while True:
-            # A little ahead of the consumer, not all at once: there may be millions.
+            # Stay only a little ahead of the consumer: there may be millions of chunks.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
                 with interrupts_later():
                     waiting.append(pool.submit(_make_chunk, recipe, chunk))
@@ -185,10 +186,10 @@ def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Hold interrupts and termination back until the block ends, where the platform can.
+    """Delay interrupts and termination until the block ends, if the platform supports it.
 
-    A worker that is started in the block inherits this, until it is ready: in the middle of its
-    imports it would greet Ctrl-C with a traceback.
+    A worker that is started in the block inherits this until it is ready: during its imports,
+    Ctrl-C would print a traceback.
     """
     if not _SIGNAL_MASKS:
         yield
@@ -204,7 +205,7 @@ _SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
 
 
 def _start_worker() -> None:
-    """Make this process end at Ctrl-C without a word, and when the one that started it is gone."""
+    """Make this process end silently at Ctrl-C, and when its parent process has ended."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if _SIGNAL_MASKS:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})

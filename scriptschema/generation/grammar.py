@@ -1,6 +1,6 @@
-"""The grammar of random trees: what each message is made of, and what that costs at least.
+"""The grammar of random trees: the parts of each message, and their minimum cost.
 
-It is derived from the messages and `weights.py`; `trees.py` and `sampling.py` build by it.
+It is derived from the messages and `weights.py`; `trees.py` and `sampling.py` build trees with it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from scriptschema.versions import TODAY, Version
 def grammar_of(
     weights: Weights | str | PathLike[str] | None, luau: str | Version | None = None
 ) -> Grammar:
-    """Return the grammar with the given weights: see `generate`, which raises the same."""
+    """Return the grammar with the given weights: see `generate`, which raises the same errors."""
     known = schema(luau)
     if weights is None:
         return _grammar((), known)
@@ -48,7 +48,7 @@ def grammar_of(
         if not isinstance(inner, Mapping):
             raise WeightsError(f"{message} must be a table of alternatives and weights")
         for name, weight in inner.items():
-            # Sums of weights beyond these would no longer be right.
+            # Sums of larger weights would no longer be exact.
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
                 rule = "a weight is 0 or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
@@ -82,9 +82,10 @@ def _grammar(
 
 @attrs.frozen
 class Alternative:
-    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes count it alone.
+    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes exclude the holder.
 
-    `cost` is what it needs at least, `with_wanted` what it needs to be of use: see `WANTED`.
+    `cost` is the number of nodes that it needs at least, `with_wanted` the number that it needs to
+    be useful: see `WANTED`.
     """
 
     field: FieldInfo | None
@@ -101,13 +102,13 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 
 @attrs.frozen
 class Step:
-    """How one field of a message is made, or the message's oneof (`alternatives`).
+    """How to generate one field of a message, or its oneof (`alternatives`).
 
     Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
-    one of the two may be empty. Lengths of lists are running sums of their weights; `longer` goes
-    on with twice the odds after each item. `draw` makes the value of a field that holds no message,
-    and is None for others. `tables` is what builders keep here: with `swarm` each tree has a
-    grammar of its own, and needs few of them.
+    one of the two may be empty. Lengths of lists are running sums of their weights; `longer`
+    continues with twice the odds after each item. `draw` returns the value of a field that holds no
+    message, and is None for others. `tables` is a cache of the builders, filled on demand: with
+    `swarm` each tree has a separate grammar, and needs few of them.
     """
 
     slot: str
@@ -127,10 +128,10 @@ class Step:
 
 
 class Grammar:
-    """The messages with weights: what each costs at least, and how it is built.
+    """The messages with weights: the minimum cost of each, and how it is built.
 
-    `costs` are the nodes that the smallest tree of a class has, `heights` the levels below it that
-    the flattest one has. Raises WeightsError if a class has no finite tree.
+    `costs` are the numbers of nodes of the smallest tree of each class, `heights` the levels below
+    the root of the flattest tree. Raises WeightsError if a class has no finite tree.
     """
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]], known: Schema) -> None:
@@ -149,9 +150,9 @@ class Grammar:
         self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
 
     def swarm(self, choices: Choices) -> Grammar:
-        """Return this grammar with about half of the alternatives turned off.
+        """Return this grammar with about half of the alternatives disabled.
 
-        In each oneof one that leads to an end stays.
+        Each oneof keeps an alternative that leads to an end.
         """
         weights = {}
         for message, inner in self.weights.items():
@@ -171,11 +172,11 @@ class Grammar:
         return Grammar(weights, self.schema)
 
     def weight(self, field: FieldInfo) -> float:
-        """The weight of an alternative."""
+        """Return the weight of an alternative."""
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """The messages that every `cls` holds, once for each alternative of its oneof."""
+        """Return the messages that every `cls` holds, once for each alternative of its oneof."""
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
@@ -232,7 +233,7 @@ def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
-    """The least value that `combine` gives each message over its parts: a fixed point."""
+    """Return the minimum value of `combine` over the parts of each message: a fixed point."""
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True
     while changed:
@@ -247,9 +248,9 @@ def _least(
 
 @cache
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
-    """The step for a field outside the oneof, given the least cost and height of its type.
+    """Return the step for a field outside the oneof, given its type's minimum cost and height.
 
-    Grammars share these: with `swarm`, each tree has a grammar of its own.
+    Grammars share these steps, since with `swarm` each tree has a separate grammar.
     """
     field = cls.ALL_FIELDS[name]
     return Step(
@@ -267,7 +268,7 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
 
 
 def _drawing(field: FieldInfo) -> Callable[[Choices], Any]:
-    """Return what draws a field's value: mostly None for an extension's."""
+    """Return a function that draws a field's value, which is mostly None for an extension."""
     if issubclass(field.type, IntEnum):
         draw: Callable[[Choices], Any] = partial(_member, tuple(field.type))
     else:
@@ -329,12 +330,12 @@ def _weighted(alternatives: Iterable[Alternative]) -> Weighted:
 
 
 def _grows(field: FieldInfo) -> bool:
-    """Whether the field can hold a tree of any size."""
+    """Return whether the field can hold a tree of any size."""
     return field.is_message and field.type not in _BOUNDED
 
 
 def _bounded() -> set[type]:
-    """The messages of limited size: without lists, and holding only such messages."""
+    """Return the messages of limited size: without lists, and holding only such messages."""
     bounded: set[type] = set()
     while True:
         more = {
@@ -358,7 +359,7 @@ _Parts: TypeAlias = tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]
 
 @cache
 def _parts(known: Schema) -> Mapping[type[Message], _Parts]:
-    """The messages that each message always holds, and those of its oneof's alternatives."""
+    """Return the messages that each message always holds, and those of its alternatives."""
     return {cls: _parts_of(fields.values()) for cls, fields in known.fields.items()}
 
 

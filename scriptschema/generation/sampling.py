@@ -1,15 +1,15 @@
 """Random trees from choices that shrink or run out: Hypothesis's, and those of a fuzzer's bytes.
 
-Here the same answers should mean the same tree wherever they stand, so that a part can be left out,
-or put into the place of what holds it, and the rest stays as it is. So no part depends on what
-another one has spent. Instead each place has a hint, which says how many nodes are welcome there:
-it is divided among fields and items beforehand, and the larger it is, the likelier lists have items
-and messages hold others. What has them with a small hint has them with any larger one, and the
-answers 0 and 1 mean no and yes whatever the hint is: a shrunk tree can be moved. A message asks the
-same number of questions however long its lists are.
+Here the same choices should result in the same tree in any place, so that a part can be left out,
+or replace the part around it, without changing the rest. So no part depends on the nodes that
+another part has used. Instead each place has a hint, the number of nodes to aim for there: it is
+divided among fields and items beforehand, and the larger it is, the likelier lists have items and
+messages hold others. A part that has them with a small hint has them with any larger hint, and the
+choices 0 and 1 mean no and yes for every hint: a shrunk tree can be moved. A message makes the same
+number of choices for lists of any length.
 
-Only in a tree that reaches the size that was asked for, what is made depends on what was made
-before: then whatever needs more is left out.
+Only in a tree that reaches the requested size does a part depend on earlier parts: then everything
+that needs more nodes is left out.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from scriptschema.messages import Expr, Stat, Type
 MessageT = TypeVar("MessageT", bound=Message)
 
 _LARGEST: Final = 20
-"""A larger hint makes nothing likelier."""
+"""The hint beyond which probabilities no longer increase."""
 
 _NARROW: Final = 16
-"""How many of 256 trees are narrow."""
+"""The number of trees, of 256, that are narrow."""
 
 
 APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
-"""What has choices of its own wherever it stands, with a source that knows parts."""
+"""The messages that have separate choices in any place, if the source supports parts."""
 
 
 def decides(number: int, threshold: int) -> bool:
-    """Whether one of 256 numbers means yes: 256 - `threshold` of them do.
+    """Return whether `number`, of 256, means yes: 256 - `threshold` of them do.
 
-    Whatever the threshold is, 0 means no and 1 means yes.
+    For every threshold, 0 means no and 1 means yes.
     """
     return number == 1 or number >= threshold
 
 
 class Sampler:
-    """Builds one tree of at most `size` nodes, if its class allows for that.
+    """Builds one tree of at most `size` nodes, if its class has such a tree.
 
-    A narrow tree has lists of one item, and each part may be as large as the whole: that leads
-    down, until the size is reached. `left` is how many nodes may be added to those that are there
-    and those that they require.
+    A narrow tree has lists of one item, and each part may be as large as the whole: so it gets
+    deep, until the size is reached. `left` is the number of nodes that may be added to those that
+    exist and those that they require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -64,13 +64,13 @@ class Sampler:
         """Build a whole tree, which seldom reaches the size."""
         self.narrow = self.choices.below(256) >= 256 - _NARROW
         self.left = size - self.grammar.costs[cls]
-        # Less than the size: in a tree that reaches it, no part can be moved unchanged, and
-        # shrinking three returns out of nested blocks then ended at 19 nodes instead of 14.
+        # Less than the size: in a tree that reaches it, no part can be moved unchanged; shrinking
+        # three returns out of nested blocks then ended at 19 nodes instead of 14.
         tree: MessageT = self.build(cls, size * 3 // 4, max_depth)
         return tree
 
     def build(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Build a message where `hint` nodes are welcome, at most `depth` levels below it."""
+        """Build a message of about `hint` nodes, at most `depth` levels below it."""
         choices = self.choices
         message = cls._unchecked()
         for slot, repeated in cls._newer_slots:
@@ -112,7 +112,7 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Build a message of any size in a place where something small, or nothing, might stand."""
+        """Build a message of any size in a place that could have something small or nothing."""
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:
@@ -124,7 +124,7 @@ class Sampler:
         else:  # names, which cost little
             lengths, fits, most = step.longer, True, len(step.longer)
         number = self.decision()
-        # 1 means one item in every list, 0 none, as with `decides`.
+        # 1 means one item in every list, 0 no items, like in `decides`.
         count = number if number < 2 else bisect(lengths, number * lengths[-1] / 256)
         count = min(count, most, self.left // step.cost)
         if not fits or count <= 0 or step.height > depth:
@@ -138,11 +138,11 @@ class Sampler:
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """The threshold of a list's having items, a field's being set, or of growing."""
+        """Return the threshold for a list to have items, a field to be set, or a tree to grow."""
         key = max(0, min(hint, _LARGEST))
         found: int | None = step.tables.get(key)
         if found is None:
-            # How much more likely something that grows is with this hint than in general.
+            # The odds of growing with this hint, relative to those of the weights.
             odds = max(0.12, min((key / 5) ** 2, 12))
             if step.kind == "optional":
                 odds = min(odds, 1)
@@ -156,7 +156,7 @@ class Sampler:
         return found
 
     def alternative(self, step: Step, hint: int, depth: int) -> Alternative:
-        """Choose an alternative and pay for it."""
+        """Choose an alternative and subtract its cost from `left`."""
         alternatives, cumulative = step.ends
         if step.growing[0] and (
             not alternatives or decides(self.choices.below(256), self.threshold(step, hint))

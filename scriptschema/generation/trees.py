@@ -1,13 +1,14 @@
 """Random trees of any message.
 
-One grammar, derived from the messages (`grammar.py`), and any source of choice (`choices.py`). From
-those that shrink or run out, `sampling.py` builds. From random numbers a tree is built as follows,
-top down: each message gets a budget of nodes, keeps what it cannot do without, and divides the rest
-among its fields; a list takes more or fewer items, a choice an alternative that can use the budget.
-So a tree's size is known beforehand, its lists are wide rather than its branches deep, and when the
-budget is spent the cheapest completion is taken.
+They use one grammar, derived from the messages (`grammar.py`), and any source of choices
+(`choices.py`). From choices that shrink or run out, `sampling.py` builds trees. From random numbers
+a tree is built top down as follows: each message gets a budget of nodes, keeps what it requires,
+and divides the rest among its fields; a list gets more or fewer items, a oneof an alternative that
+can use the budget. So a tree's size is known beforehand, its lists are wide rather than its
+branches deep, and when the budget is used up, the cheapest completion is chosen.
 
-`weights.WEIGHTS` says how often each alternative is taken; so trees look like programs.
+`weights.WEIGHTS` has the relative frequencies of the alternatives, so that trees look like
+programs.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
 MAX_DEPTH: Final = 100
-"""As deep as protobuf's C++ and upb runtimes read."""
+"""The maximum depth that protobuf's C++ and upb runtimes read."""
 
 DEEPEST: Final = 200
-"""No tree is deeper, whatever is asked for: building one takes a call for each level."""
+"""The maximum depth of any tree, even if more is requested: each level takes a nested call."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -77,22 +78,22 @@ def generate(
 ) -> Message:
     """Return a random tree of class `cls`, valid by the schema.
 
-    `seed` or `choices` says where the choices come from: the same seed gives the same tree on every
-    machine, neither of the two another tree every time.
+    The choices come from `seed` or `choices`: the same seed number gives the same tree on every
+    machine; without either, each call returns another tree.
 
     `size` is the aimed number of nodes (messages), from 1 on; with a source that does not fill
-    (bytes, Hypothesis) it is the limit, but for what a message cannot do without. No tree is deeper
-    than `max_depth` levels below `cls`, nor than `DEEPEST`.
+    (bytes, Hypothesis) it is the limit, except for what a message requires. No tree is deeper than
+    `max_depth` levels below `cls`, nor than `DEEPEST`.
 
     `weights` changes `weights.WEIGHTS`: a mapping from messages to alternatives to weights, or the
-    path of a TOML file with a table for each message. `swarm` turns a random subset of the
-    alternatives off for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
+    path of a TOML file with a table for each message. `swarm` disables a random subset of the
+    alternatives for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
 
-    With `luau`, a version such as `0.711` or `today`, trees hold what that version has beyond the
-    seed's schema.
+    With `luau`, a version such as `0.711` or `today`, trees may hold what that version has beyond
+    the seed's schema.
 
-    Raises WeightsError, ValueError for a version that is not known and for a size or a depth in
-    which there is no tree, and TypeError for a class that is not a message.
+    Raises WeightsError; ValueError for an unknown version, and for a size or a depth for which
+    there is no tree; TypeError for a class that is not a message.
     """
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")
@@ -189,7 +190,7 @@ class Builder:
         if most <= 0:
             return []
         if step.share and budget > 8 * step.cost:
-            # A wide list rather than few large items: about as many as each has nodes.
+            # A wide list rather than few large items: about as many items as each has nodes.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
         else:
             count = self.choices.pick(step.lengths)
@@ -219,10 +220,9 @@ class Builder:
 def _table(
     alternatives: Sequence[Alternative], budget: int, depth: int
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
-    """The alternatives that budget and depth allow, with the running sums of their weights.
+    """Return the alternatives that budget and depth allow, with running sums of their weights.
 
-    Those that cannot spend much are rare where there is something to spend, and left out where
-    there is much.
+    Alternatives that cannot use much are rare if some budget is left, and excluded if much is left.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

@@ -1,7 +1,7 @@
-"""How often random trees take each alternative, and how they share a size and fill lists.
+"""The weights of the alternatives in random trees, and how sizes are shared and lists filled.
 
-`WEIGHTS` is what a user may change. The rest, by names of messages and fields, is what makes trees
-look like programs.
+Users may change `WEIGHTS`. The other tables, by names of messages and fields, make trees look like
+programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Weights = Mapping[str, Mapping[str, float]]
 
 
 class WeightsError(ValueError):
-    """Weights that name what the schema does not have, or that leave no finite tree."""
+    """Weights for names that the schema does not have, or that leave no finite tree."""
 
 
 WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -89,9 +89,9 @@ WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         },
     }
 )
-"""How often each alternative of each message's oneof is taken, in relation to the others.
+"""The weight of each alternative of each message's oneof, relative to the others.
 
-The names are the schema's; `unset` stands for no alternative. What is not named here has weight 0.
+The names are the schema's; `unset` means no alternative. An alternative not listed has weight 0.
 """
 
 NEWER_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -106,9 +106,9 @@ NEWER_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         "ClassMember": {"prop": 1, "method": 1},
     }
 )
-"""The weights of what only versions of Luau have that are asked for."""
+"""The weights of alternatives that only exist if a version of Luau is requested."""
 
-# How much of a message's spare budget each field gets, where it is not 1.
+# The shares of a message's spare budget that fields get, if not 1.
 SHARES: Final = {
     "ModuleSet.program": 3,
     "ExprFunction.body": 12,
@@ -125,8 +125,8 @@ SHARES: Final = {
     "StatAssign.values": 3,
 }
 
-# How long lists are, in percent for 0, 1, 2 ... items, where the budget allows. Lists of names stay
-# that short whatever the budget.
+# The lengths of lists: percentages for 0, 1, 2 ... items, if the budget allows. Lists of names stay
+# that short for any budget.
 NAMES: Final = (40, 38, 14, 5, 3)
 _GENERICS: Final = (85, 10, 5)
 ITEMS: Final = (22, 30, 20, 10, 6, 4, 3, 2, 1, 1, 1)
@@ -134,13 +134,12 @@ _STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
 _AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
 
 SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
-"""Of the alternatives that hold others, the simplest, which are tried in place of any other.
+"""The simplest of the alternatives that hold others, which are tried instead of any other.
 
-A call is the second everywhere, so that a call in one place can become one in another.
+A call is the second everywhere, so that a call in one place can become a call in another.
 """
 
-# Lists without which a tree is not much of a program: where the size is aimed at, they are seldom
-# left empty.
+# Lists that a realistic program needs: if the generator aims at a size, they are seldom empty.
 WANTED: Final = frozenset(
     {
         *("StatLocal.vars", "StatAssign.vars", "StatAssign.values", "StatForIn.vars"),
