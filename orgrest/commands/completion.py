@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FIRST_WORD = f"{__name__}.first"
-"""The key in a context's `meta` that marks the completed word as the first: it may be a command."""
+"""The key in a context's `meta` if the completed word is the first, and so may be a command."""
 
 _ASKS = "_ORGREST_COMPLETE"
 _DOCUMENT = re.compile(r"[\w.+@-]+\.(?:org|http|rest)")

@@ -23,10 +23,10 @@ def complain(text: str) -> None:
 
 
 def open_page(url: str) -> bool:
-    """Open a page in the user's browser; return whether one was started.
+    """Open a page in the user's browser; return whether a browser was started.
 
-    Without a screen there is none but those that take the terminal, which the user may choose
-    (`BROWSER`).
+    Without a screen, only browsers in the terminal are available, if the user chose one with
+    `BROWSER`.
     """
     import os
     import webbrowser
@@ -41,13 +41,13 @@ def open_page(url: str) -> bool:
 
 
 class MissingFileError(click.ClickException):
-    """A word on the command line that is not the name of a file."""
+    """An argument on the command line is not the name of a file."""
 
     exit_code = 2
 
 
 def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
-    """Raise MissingFileError unless each name is that of a file, or `-`.
+    """Raise MissingFileError unless each name is an existing file, or `-`.
 
     With `may_come`, a file that does not exist is accepted.
     """
@@ -73,9 +73,10 @@ def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
 
 
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
-    """Raise OrgrestError for an environment that none of the folders' documents has.
+    """Raise OrgrestError for an environment that no document of the folders has.
 
-    A document may lack one that others of the same run have, and a broken file might have it.
+    Some documents of a run may lack an environment. If an environment file is broken, it may have
+    been defined there.
     """
     from orgrest.model import OrgrestError
 
@@ -114,7 +115,7 @@ def safe(text: str, secrets: frozenset[str]) -> str:
 
 
 def globals_in(file: Path) -> GlobalVariables:
-    """Return the global variables in a file, none if it does not exist. Raises OrgrestError."""
+    """Return the global variables in a file; empty if it does not exist. Raises OrgrestError."""
     from orgrest.files import read_bytes
     from orgrest.http.values.global_variables import GlobalVariables
 

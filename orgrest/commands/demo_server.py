@@ -58,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, "application/json", json.dumps({"error": f"no {path.path} here"}))
 
     def do_POST(self) -> None:
-        """Respond with the task that was sent."""
+        """Respond with the task in the request."""
         length = int(self.headers["Content-Length"] or 0)
         sent = self.rfile.read(length).decode("utf-8", "replace")
         try:

@@ -88,7 +88,7 @@ def babel(serve: bool) -> None:
     for line in sys.stdin.buffer:
         try:
             call = _read_call(line)
-            with contextlib.suppress(OSError):  # each call as if the program was started for it
+            with contextlib.suppress(OSError):  # calls are independent of each other
                 os.chdir(call["directory"])
             answer = _evaluated(call)
         except click.UsageError as error:
@@ -97,7 +97,7 @@ def babel(serve: bool) -> None:
 
 
 def _evaluated(call: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate what a call of Babel's describes; return what is printed."""
+    """Evaluate the block that a call from Babel describes; return the object to print."""
     from orgrest.editor import babel as evaluation
     from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs

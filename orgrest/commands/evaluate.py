@@ -161,7 +161,7 @@ def _folder(given: str, stdin_name: Path | None) -> Path:
 
 
 def _cookies(file: Path) -> Cookies:
-    """Return the cookies in a file, none if it does not exist. Raises OrgrestError."""
+    """Return the cookies in a file; empty if it does not exist. Raises OrgrestError."""
     from orgrest.files import read_bytes
     from orgrest.http.transport.cookies import Cookies
 
@@ -175,7 +175,7 @@ def _run(
     shown: Shown,
     kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
 ) -> int:
-    """Evaluate the files, and save what is `kept` for the next run; return the exit status."""
+    """Evaluate the files, and save the `kept` state for the next run; return the exit status."""
     from orgrest.commands import run
     from orgrest.files import FileError, write_private
     from orgrest.http.sandbox import children

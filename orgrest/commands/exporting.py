@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Formats(click.Choice[str]):
-    """The names of the formats that are written; the formats are imported when they are needed."""
+    """The names of the export formats, whose modules are imported on first use."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
@@ -97,7 +97,7 @@ def export(
 
 
 def _save(found: Export, written: Written, output: Path | None) -> None:
-    """Write the file and those beside it, or print it. Raises OrgrestError."""
+    """Write the file and the files beside it, or print it. Raises OrgrestError."""
     from orgrest.files import write, write_new, write_private
 
     private = any(one and one in written.text for one in found.secrets)
@@ -112,7 +112,7 @@ def _save(found: Export, written: Written, output: Path | None) -> None:
 
 
 def _told(found: Export, written: Written, *, strict: bool) -> int:
-    """Tell what is not in the export; return the exit status."""
+    """Report what the export lacks; return the exit status."""
     for reason in found.failed:
         complain(f"not exported: {safe(reason, found.secrets)}")
     notes = [*(note for call in found.calls for note in call.lost), *written.notes]

@@ -66,7 +66,7 @@ def _formatted(text: str, path: Path) -> str:
 
 
 def _told(name: str, text: str, new: str, *, diff: bool) -> bool:
-    """Tell whether a file would change, and how."""
+    """Report whether a file would change, and how; return whether it would."""
     if text == new:
         return False
     if diff:

@@ -1,4 +1,4 @@
-"""``orgrest history`` and ``orgrest diff``: what earlier runs sent and got, and what differs."""
+"""``orgrest history`` and ``orgrest diff``: requests and responses of earlier runs, and changes."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def diff(
 
 
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
-    """Yield the runs, the last one first: those of documents in this folder, or all."""
+    """Yield the runs, the latest first: those of documents in this folder, or all."""
     from orgrest.run.history import runs
 
     here = Path.cwd()
@@ -228,7 +228,7 @@ def _diff(
 
 
 def _found(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
-    """Yield the records of a request, the last one first."""
+    """Yield the records of a request, the latest first."""
     for run in among:
         for record in reversed(run.records):
             if _is_called(record, name):
@@ -294,7 +294,7 @@ def _message(message: Record) -> Iterator[str]:
 
 
 def _shortened(path: str, run: KeptRun) -> str:
-    """Return a path as it was given, if it lies below the folder of its run."""
+    """Return a path relative to the folder of its run, if it is below that folder."""
     given = Path(path)
     return str(given.relative_to(run.directory)) if given.is_relative_to(run.directory) else path
 

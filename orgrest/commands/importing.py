@@ -62,7 +62,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
 
 def _together(found: list[Collection], sources: Iterable[str]) -> Collection:
-    """Return several collections as folders of one."""
+    """Return several collections as folders of a single collection."""
     import attrs
 
     from orgrest.convert.shared.model import Collection, Folder
@@ -113,7 +113,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return the environments, and that of the collection's variables that they override."""
+    """Return the environments, with one more for the collection's variables that they override."""
     from orgrest.convert.environments import shared
 
     values = {name: value for name, value in whole.folder.variables if name in elsewhere}

@@ -1,4 +1,4 @@
-"""``orgrest logins``: the logins that are kept for later runs, and forgetting them."""
+"""``orgrest logins``: lists and forgets the logins that are kept for later runs."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ COMMANDS = {
 
 
 class _Program(Program, Command):
-    """A program that is also a command: the words after it may be the FILEs of `evaluate`."""
+    """A program that is also a command: its arguments may be the FILEs of `evaluate`."""
 
     allow_interspersed_args = True  # options may follow a FILE
 
@@ -110,7 +110,7 @@ click.version_option(__version__)(program)
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a command as Ctrl-C does: what it started ends with it."""
+    """Let SIGTERM and SIGHUP end a command like Ctrl-C: its child processes end with it."""
     before: list[int] = []
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)

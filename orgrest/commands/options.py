@@ -1,4 +1,4 @@
-"""The options of `orgrest.options` on the command line: their types, and what they set."""
+"""The options of `orgrest.options` on the command line: their types and effects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Converted(_Type):
         self._convert = convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert a text; a value that is none was converted before."""
+        """Convert a text; values of other types were converted before."""
         from orgrest.model import OrgrestError
 
         try:
@@ -85,11 +85,11 @@ KINDS: Mapping[str, click.ParamType[Any]] = {
     "proxy": _Converted("proxy", _proxy),
     "description": _Converted("description", _description),
 }
-"""The types of the kinds of options; `flag` is none of them."""
+"""The types of the kinds of options, except for `flag`."""
 
 
 def with_options(command: str) -> Callable[[_Command], _Command]:
-    """Return what decorates a command with the options that the table has for it."""
+    """Return a decorator that adds the options in the table for a command."""
 
     def decorate(function: _Command) -> _Command:
         for row in reversed(options_of(command)):
@@ -107,7 +107,7 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 
 
 def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values of a command's options by what they set: "" (Settings), `inputs` ..."""
+    """Return the values of a command's options, grouped by target: "" (Settings), `inputs` ..."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in options_of(command):
         for field in row.field.split():
@@ -141,7 +141,7 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
     parts = _parts(command, given)
     proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
     values = parts[""]
-    if "proxies" in values:  # who chooses a proxy for the run allows it to documents
+    if "proxies" in values:  # a proxy that is chosen for the run is allowed in documents
         values["proxies"] = (*values["proxies"], *proxies)
     return Settings(
         inputs,
@@ -152,7 +152,7 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
 
 
 def client_of(command: str, given: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
-    """Return a function that makes clients, and the budget of a run, by a command's options."""
+    """Return a function that creates clients, and the budget of a run, by a command's options."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 

@@ -1,6 +1,6 @@
 """The command line's style: commands imported on demand, options in sections, errors.
 
-`scriptschema` has the same style, in a module of its own: the two programs share no code.
+`scriptschema` has the same style, in a separate module: the two programs share no code.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands whose help has the whole first sentence of each one's help."""
+    """A group of commands whose help has the whole first sentence of each command's help."""
 
     context_class = Context
     command_class = Command
@@ -70,7 +70,7 @@ class Group(click.Group):
 
 
 class Program(Group):
-    """The program: a group whose commands are imported when they are used.
+    """The program: a group whose commands are imported on first use.
 
     `table` maps the name of each command to the module and the name of its definition
     (`package.module:name`), in the order of the help.
@@ -81,12 +81,12 @@ class Program(Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, the most common ones first."""
+        """Return the names of the commands, in the order of the table."""
         del ctx
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None if there is none with this name."""
+        """Import and return a command; None for an unknown name."""
         del ctx
         if cmd_name not in self._table:
             return None
@@ -126,12 +126,12 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return what decorates a `Command` with an option of a section, as click.option does."""
+    """Return a decorator like click.option, for the options of a section of a `Command`'s help."""
     return partial(click.option, cls=Option, section=title)
 
 
 def sections(command: click.Command, context: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command and their help by section; those without one come last."""
+    """Return the options of a command and their help by section; options without one come last."""
     found: dict[str, list[tuple[str, str]]] = {}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):

@@ -28,7 +28,7 @@ def line(exchange: Exchange) -> str:
 
 
 def wire(exchange: Exchange) -> str:
-    """Return a request as it would be sent, with secrets masked."""
+    """Return the text of a request on the wire, with secrets masked."""
     from orgrest.http.transport.wire import wire_headers
     from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
@@ -79,7 +79,7 @@ def print_response(exchange: Exchange) -> None:
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Yield an outcome as JSON: a line for each request, or a single line if there is none.
+    """Yield an outcome as JSON: a line for each request, or a single line without requests.
 
     `with_text` adds the rendered response, for runs that do not write it to a document, with a
     binary body in base64. `explained` adds the variables of a dry run.

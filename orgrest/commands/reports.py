@@ -1,6 +1,6 @@
 """Reports of a run: the options for their files, and ``orgrest report``.
 
-``orgrest report`` makes reports from a ``--jsonl`` file, including that of a killed run.
+``orgrest report`` generates reports from a ``--jsonl`` file, including that of a killed run.
 """
 
 from __future__ import annotations

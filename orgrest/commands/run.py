@@ -30,8 +30,8 @@ MANY = 20  # requests, for a progress bar to be shown
 class Shown:
     """The output of a run; `mode` is a key of `saving.MODES`.
 
-    `stdin_name` is the name of the file whose text is read from standard input. `watched` is told
-    of the files that are read and written.
+    `stdin_name` is the name of the file whose text is read from standard input. `watched` records
+    the files that are read and written.
     """
 
     mode: str
@@ -69,7 +69,7 @@ def evaluate(given: str, settings: Settings, services: Services, shown: Shown) -
     except FileError as error:
         complain(str(error))
         if shown.watched is not None:
-            shown.watched.read(Path(given).absolute())  # it may come, or be mended
+            shown.watched.read(Path(given).absolute())  # it may be created or fixed later
         return 2
     if shown.watched is not None and source.file is not None:
         shown.watched.document(source.file, source.folder)

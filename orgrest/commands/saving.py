@@ -46,14 +46,14 @@ class Results:
         """Handle the outcome of a block."""
 
     def end(self, run: Run, before: str) -> None:
-        """Handle the whole document; `before` is its old text."""
+        """Finish the document; `before` is its old text."""
 
 
 class Printed(Results):
     """Prints the new document."""
 
     def end(self, run: Run, before: str) -> None:
-        """Print the new document in the encoding of the old one."""
+        """Print the new document in the encoding of the old document."""
         del before
         stream = sys.stdout.buffer
         stream.write(self.encoding.encode(run.text))
@@ -76,7 +76,7 @@ class Checked(Results):
     """Saves nothing; a result that would change is a failure."""
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Compare a result with the old one."""
+        """Compare a result with the old result."""
         from orgrest.run import comparison
         from orgrest.run.documents import expect
 
@@ -123,7 +123,7 @@ class Saved(Results):
             self.saved_at = time.monotonic()
 
     def end(self, run: Run, before: str) -> None:
-        """Save the document, or, if it was changed on disk meanwhile, a copy beside it."""
+        """Save the document, or, if it has changed on disk since, a copy beside it."""
         del before
         if self.file is not None:
             self._save(self.file, run.text, last=True)

@@ -46,7 +46,7 @@ _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yello
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
 """Seconds after `--max-time` until requests in progress are abandoned and reports written."""
-_MOST_LEFT = 20  # operations not exercised that are listed
+_MOST_LEFT = 20  # listed operations that were not exercised
 
 
 @program.command()
@@ -182,7 +182,7 @@ def _run(
         try:
             for brief in _with_progress(run.briefs(), plan, asked):
                 _tell(brief, quiet=asked.quiet)
-        except KeyboardInterrupt:  # the second one, or the grace period has ended
+        except KeyboardInterrupt:  # a second interruption, or the grace period is over
             abandoned = True
         hold_signals()
         if abandoned:
@@ -228,8 +228,8 @@ def _status(asked: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
     """Let the first Ctrl-C or SIGTERM end the run, and the second stop waiting for it.
 
-    After a call of what is yielded, signals are ignored, so that no report is cut off: until the
-    context ends or, in an interrupted run, the process.
+    Yields a function; after a call of it, signals are ignored, so that no report is cut off: until
+    the context ends or, in an interrupted run, the process.
     """
     import signal
 
@@ -310,7 +310,7 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
 
 
 def _tell_coverage(description: dict[str, Any]) -> None:
-    """Show how many operations of a description were exercised, and which were not."""
+    """Show the number of exercised operations of a description, and the other operations."""
     from orgrest.rendering.sanitize import visible
 
     every = description["operations"]

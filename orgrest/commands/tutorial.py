@@ -1,4 +1,4 @@
-"""The command ``orgrest tutorial``: a folder with what the tutorial needs."""
+"""The command ``orgrest tutorial``: creates a folder with the files for the tutorial."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``orgrest FILE --watch``: runs again when a document, or what it reads, has changed.
+"""``orgrest FILE --watch``: runs again when a document, or a file that it reads, has changed.
 
-What a run writes itself does not start the next one.
+Files that a run writes do not start the next run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.files import File
 
-EVERY = 0.3  # seconds between looks at the files
+EVERY = 0.3  # seconds between two checks of the files
 
 
 class _Stamp(NamedTuple):
@@ -27,9 +27,9 @@ class _Stamp(NamedTuple):
 
 
 class Watched:
-    """The files that a run reads: documents, those that they name, environment files, `named`.
+    """The files that a run reads: documents, files that they name, environment files, `named`.
 
-    The state of a file is taken when the run reads it, so a change during the run counts.
+    The state of a file is recorded when the run reads it, so a change during the run counts.
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:
@@ -41,7 +41,7 @@ class Watched:
             self.read(path)
 
     def read(self, path: Path) -> None:
-        """Watch a file that the run is about to read, and which need not exist."""
+        """Watch a file that the run is about to read; it need not exist."""
         self._stamps.setdefault(path, _stamp(path))
 
     def document(self, file: File, folder: Path) -> None:
@@ -50,11 +50,11 @@ class Watched:
         self._environments.setdefault(folder, _environment(folder))
 
     def wrote(self, paths: Iterable[Path]) -> None:
-        """Note that the run itself wrote files."""
+        """Record that the run itself wrote files."""
         self._written.update(path.resolve() for path in paths)
 
     def end(self) -> None:
-        """Note that the run is over: what it wrote is as it wants it."""
+        """Record the end of the run, with the state of the files that it wrote."""
         for path in self._written & set(self._stamps):
             self._stamps[path] = _stamp(path)
 
@@ -78,7 +78,7 @@ class Watched:
 
 
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
-    """Call `once` again and again, with what `named` makes; return the last status on Ctrl-C."""
+    """Call `once` repeatedly, with the result of `named`; return the last status on Ctrl-C."""
     while True:
         watched = named()
         status = once(watched)
@@ -92,7 +92,7 @@ def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
 
 
 def _wait(watched: Watched) -> Path:
-    """Return a file that has changed, once it no longer does: an editor may still write it."""
+    """Return a changed file, once it no longer changes: an editor may still be writing it."""
     before: tuple[Path, _Stamp | None] | None = None
     while True:
         path = watched.changed()

@@ -143,7 +143,7 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
     while at < len(lines):
         line = lines[at].strip()
         at += 1
-        if not line or re.match(r"@\w+(?:\(|$)", line):  # the type of the next value, or about it
+        if not line or re.match(r"@\w+(?:\(|$)", line):  # an annotation such as the value's type
             while "(" in line and not lines[at - 1].rstrip().endswith(")") and at < len(lines):
                 at += 1
             continue
@@ -264,7 +264,7 @@ class _Reader(Reader):
     def _inherited(
         self, given: Fields, around: Inherited
     ) -> tuple[tuple[tuple[str, str], ...], Inherited]:
-        """Return the variables of a folder, and what its requests inherit."""
+        """Return the variables of a folder, and the settings that its requests inherit."""
         values = self._pairs_named(given)
         modes = {one.key: one.value for one in given.any("auth") or ()}
         mode = modes.get("mode", "inherit")
@@ -277,7 +277,7 @@ class _Reader(Reader):
         return [(self._text(one.key), self._text(one.value)) for one in given if one.enabled]
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return a request, or in its place what is wrong with its file."""
+        """Return a request, or a comment with the error in its file."""
         try:
             given = self._blocks(path)
         except Exception as error:
@@ -341,7 +341,7 @@ class _Reader(Reader):
     def _body(
         self, given: Fields, mode: str, disabled: list[_Pair]
     ) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body that the mode chooses; others are kept in the file, and not sent."""
+        """Return the body that the mode selects; Bruno keeps the others, but does not send them."""
         block = f"body:{_BLOCKS.get(mode, mode)}"
         found = given.any(block)
         given.ignore(*(one for one in given.given if one.startswith("body:") or one == "body"))
@@ -379,7 +379,7 @@ class _Reader(Reader):
     def _authorization(
         self, given: Fields, mode: str, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a mode; those of others are not used."""
+        """Return the credentials of a mode; those of other modes are not used."""
         pairs = given.any(f"auth:{mode}") or ()
         given.ignore(*(one for one in given.given if one.startswith("auth:")))
         if mode in ("none", "inherit", ""):
@@ -397,7 +397,7 @@ class _Reader(Reader):
         return [before] if before.strip() else [], [one for one in after if one.strip()]
 
     def _after(self, given: Fields, scripts: list[str]) -> list[str]:
-        """Return the assertions; what sets variables is added to the scripts."""
+        """Return the assertions; code that sets variables is added to the scripts."""
         assertions: list[str] = []
         for one in given.any("assert") or ():
             if not one.enabled:
@@ -417,7 +417,7 @@ class _Reader(Reader):
 
 
 def _assertions(one: _Pair) -> list[str] | None:
-    """Return what a line of `assert` says as assertions, None if there is no such assertion."""
+    """Return a line of `assert` as assertions; None if there is no such assertion."""
     operator, _, value = one.value.partition(" ")
     if operator in _UNSAID:
         return None

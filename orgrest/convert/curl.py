@@ -1,4 +1,4 @@
-"""curl commands: one, or a file of them.
+"""curl commands: a single command, or a file with several.
 
 Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for Windows' cmd as browsers copy
 them. `$NAME` becomes a variable: assigned before, or from the environment. Everything else that a
@@ -73,7 +73,7 @@ _ANSI_LETTERS: Final = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f
                         "?": "?"}  # fmt: skip
 _ASSIGNMENT: Final = re.compile(rf"(?P<name>{_NAME})=(?P<value>.*)", re.DOTALL)
 _SILENT: Final = (":", "set")  # change nothing that is sent
-# "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
+# "Copy as cURL (cmd)": quotes after carets, or lines that a caret continues.
 _CMD: Final = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
 _CARET: Final = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
 _EMPTY: Final = (("Content-Length", "0"),)  # sent for a POST without a body, but not by curl
@@ -302,7 +302,7 @@ def _read_ansi(text: str) -> str:
 def write(export: exports.Export, *, beside: str | None) -> Written:
     """Write a script for a POSIX shell, or a single command alone; `beside` is not needed."""
     del beside
-    # In lower case a name means nothing to a shell, and is no setting of another program's.
+    # A lower-case name has no meaning in a shell, and is not a setting of another program.
     names = identifiers(export.variables, str.lower, ("_",))
     lines = [
         f': "${{{names[one]}:?the value of {one.name}}}"'
@@ -336,7 +336,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 def to_command(
     request: model.Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
 ) -> str:
-    """Write a request as a curl command that sends the same, with further `options`.
+    """Write a request as a curl command that sends the same, with additional `options`.
 
     A body that a command line cannot hold is piped into it. `quote` writes a word for the shell.
     Raises ConversionError for a WebSocket, TransportError for a request that cannot be sent at all.
@@ -366,7 +366,7 @@ def to_command(
     piped = ""
     if request.body is not None:
         if request.header("Content-Type") is None:
-            words += ["-H", "Content-Type:"]  # or curl sends one of its own
+            words += ["-H", "Content-Type:"]  # else curl adds its own
         body = _word(request.body)
         if body is None:
             coded = b64encode(request.body).decode()
@@ -379,7 +379,7 @@ def to_command(
 
 
 def _word(body: bytes) -> str | None:
-    """Return a body as a word of a command line, None if that cannot hold it."""
+    """Return a body as a word of a command line; None if that is impossible."""
     if b"\0" in body or len(body) > _LONGEST:
         return None
     try:
@@ -389,7 +389,7 @@ def _word(body: bytes) -> str | None:
 
 
 def _join(words: list[str]) -> str:
-    """Put each option on a line of its own, with its value."""
+    """Put each option on a separate line, with its value."""
     lines = [words[0]]
     for index, word in enumerate(words[1:], 1):
         if word.startswith("-") or index == len(words) - 1:

@@ -31,14 +31,14 @@ _FORM_TYPES: Final = {
 
 
 def form_type(filename: str) -> str:
-    """Return the type that curl gives the file of a form, as hurl does."""
+    """Return the media type that curl and hurl give a file in a form."""
     suffix = filename.rpartition(".")[2].lower()
     return _FORM_TYPES.get(suffix, "application/octet-stream")
 
 
 @attrs.define
 class Command:
-    """A command as far as parsed. `forms` are the parts of a form, in the form of `multipart`."""
+    """A command as far as parsed. `forms` are the parts of a form, as `multipart` expects them."""
 
     method: str = ""
     url: str = ""
@@ -240,7 +240,7 @@ def _form(command: Command, word: str, value: str) -> None:
 
 
 def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
-    """Parse ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, and the attributes behind ``;``."""
+    """Parse ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, and the attributes after ``;``."""
     name, equals, value = given.partition("=")
     if not equals:
         raise ConversionError(f"-F {given} is not a form field: write NAME=VALUE")
@@ -328,7 +328,7 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Return a table by option, of one by the spellings of options."""
+    """Return a table by option, from a table by the spellings of options."""
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 

@@ -1,6 +1,6 @@
-"""What becomes of environments: entries of `http-client.env.json` and its private sibling.
+"""Writes environments as entries of `http-client.env.json` and its private sibling.
 
-Existing files are merged: what they have stays, and an entry that would change is an error.
+Existing files are merged: their entries stay, and an entry that would change is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PRIVATE: Final = "http-client.private.env.json"
 
 
 def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]:
-    """Return the new texts of the files in a folder that hold these environments, by path.
+    """Return the new texts of a folder's environment files with these environments, by path.
 
     Raises ConversionError if an existing file is not JSON, or has another value for a variable.
     """
@@ -44,7 +44,7 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
 
 
 def shared(variables: Mapping[str, str]) -> Environment:
-    """Return the environment of variables that all the others may have, too."""
+    """Return the environment of variables that are shared by all environments."""
     return Environment(SHARED, tuple(variables.items()))
 
 

@@ -25,10 +25,10 @@ from orgrest.convert.shared.source import Source
 
 
 class Write(Protocol):
-    """Writes an export; `beside` is the folder for bodies that are not text, None for none."""
+    """Writes an export; `beside` is the folder for bodies that are not text, or None."""
 
     def __call__(self, export: Export, *, beside: str | None) -> Written:
-        """Return what is written."""
+        """Return the text of the export, its files and its notes."""
 
 
 def _never(_: Source) -> bool:
@@ -37,9 +37,9 @@ def _never(_: Source) -> bool:
 
 @attrs.frozen
 class Format:
-    """A format: `title` is what a file of it is called.
+    """A format: `title` is the name of such a file.
 
-    `recognizes` and `read` are those of an importer, `write` that of an exporter.
+    `recognizes` and `read` are the importer's functions, `write` is the exporter's.
     """
 
     name: str
@@ -66,11 +66,11 @@ FORMATS: Final = (
     Format("curl", "curl commands", curl.recognizes, curl.read, curl.write),
     Format("python", "a script for Python's requests", write=python.write),
 )
-"""The formats, in the order in which a source is tried."""
+"""The formats, in the order in which they are tried for a source."""
 
 
 def read(source: Source) -> Collection:
-    """Return what a source holds. Raises OrgrestError if it is not recognized, or malformed."""
+    """Return the content of a source. Raises OrgrestError if it is unrecognized or malformed."""
     for one in FORMATS:
         if one.read is not None and one.recognizes(source):
             return one.read(source)

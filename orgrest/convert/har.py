@@ -1,7 +1,7 @@
 """HAR files, which browsers and proxies record.
 
 Written archives have no responses. A body that is not text is in base64, with the field `encoding`
-that the specification has for responses only. Source: HTTP Archive 1.2, by Jan Odvarko.
+that the specification only defines for responses. Source: HTTP Archive 1.2, by Jan Odvarko.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read(source: Source) -> Collection:
 
 
 def _read(entry: Fields) -> Request:
-    """Return an entry's request, or in its place what is wrong with it."""
+    """Return an entry's request, or a comment with the error in it."""
     try:
         return _entry(entry)
     except Exception as error:
@@ -81,7 +81,7 @@ def _read(entry: Fields) -> Request:
 
 
 def _entry(entry: Fields) -> Request:
-    """Return an entry's request; the rest is what was recorded."""
+    """Return an entry's request; the rest of the entry describes what was recorded."""
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
                  "connectionId")  # fmt: skip
@@ -154,14 +154,14 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
 
 
 def _field(given: Fields) -> tuple[str, str, str, str, bool]:
-    """Return a part of a form: a file is looked for beside the document."""
+    """Return a part of a form; a file is expected beside the document."""
     name, value, file = (texts.literal(given.text(key)) for key in ("name", "value", "fileName"))
     is_file = bool(file) and not value
     return name, file if is_file else value, file, given.text("contentType"), is_file
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Write an archive; `beside` is not needed. Variables have their values, and secrets none."""
+    """Write an archive; `beside` is unused. Values replace variables, except for secrets."""
     del beside
     notes = [call.told(one) for call in export.calls for one in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

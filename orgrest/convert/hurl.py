@@ -1,7 +1,7 @@
-"""Hurl files: requests, with what is asserted of their responses and captured from them.
+"""Hurl files: requests, with assertions on their responses and captures from them.
 
-Each line is taken by what it can be in its place, or reported with its number. Source: hurl's
-documentation, "Request", "Response", "Asserting response", "Grammar".
+Each line is parsed as one of the kinds allowed at its position, or reported with its number.
+Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class _Reader(Reader):
         entry.given.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
-        """Take a line of a body, and the whole of one in backquotes."""
+        """Read a line of a body, or a whole body in backquotes."""
         body = entry.expected if entry.answered else entry.body
         body.append(raw)
         if raw.strip().startswith("```") and raw.strip().count("```") == 1:
@@ -163,7 +163,7 @@ class _Reader(Reader):
                     return
 
     def _taken(self, entry: _Entry, section: str, line: str) -> bool:
-        """Take a line of a section; tell whether it is one."""
+        """Read a line of a section; return whether it is a line of a section."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True
@@ -227,7 +227,7 @@ class _Reader(Reader):
             entry.assertions += made
 
     def _asserted(self, line: str) -> list[str] | None:
-        """Return the assertions of a line, None if there are no such assertions."""
+        """Return the assertions of a line; None if assertions cannot express it."""
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:
             return None
@@ -352,7 +352,7 @@ class _Reader(Reader):
         return file_part(name, path, (match["kind"] or "").strip() or form_type(path))
 
     def _expected(self, entry: _Entry, text: str) -> None:
-        """Assert the body that a response is to have, as far as assertions can express it."""
+        """Add assertions of the expected body of a response, as far as they can express it."""
         if not text:
             return
         made = None
@@ -370,7 +370,7 @@ class _Reader(Reader):
 
 
 def _captured(query: str, argument: str) -> str | None:
-    """Return the expression of JavaScript for what is captured."""
+    """Return the JavaScript expression for a captured value."""
     text = _string(argument)
     if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
         return f"pm.response.json(){text[1:]}"

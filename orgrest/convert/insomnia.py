@@ -1,6 +1,6 @@
 """Insomnia's exports: version 4 (JSON or YAML, a list of resources) and 5 (YAML, a tree).
 
-Sources: Insomnia's documentation, "Import and export" and "Template tags", and exports of its own.
+Sources: Insomnia's documentation, "Import and export" and "Template tags", and its exports.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _AUTHENTICATION: Final = {
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is an export, of whatever version."""
+    """Return whether a source is an export, of any version."""
     given = source.value
     return "__export_format" in given or str(given.get("type")).startswith(
         ("collection.insomnia.rest", "environment.insomnia.rest")
@@ -68,7 +68,7 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return what an export holds. Raises ConversionError."""
+    """Return the content of an export. Raises ConversionError."""
     given, whole = source.value, source.fields
     if "__export_format" in given:
         if given["__export_format"] != 4:
@@ -80,7 +80,7 @@ def read(source: Source) -> Collection:
 
 
 class _Reader(Reader):
-    """What both versions have in common."""
+    """The common parts of both versions."""
 
     def __init__(self, whole: Fields) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class _Reader(Reader):
                 self._called[key] = self.names.free(texts.name_of(name).replace(".", "_"))
 
     def _text(self, text: str) -> str:
-        """Return a template in the notation of request files; what is unknown stays as it is."""
+        """Return a template in the notation of request files; unknown tags stay unchanged."""
         pieces: list[str | Variable] = []
         at = 0
         for match in _TEMPLATE.finditer(text):
@@ -134,7 +134,7 @@ class _Reader(Reader):
         return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
 
     def _folder(self, given: Fields, around: Inherited) -> tuple[Folder, Inherited]:
-        """Return a folder without its items, and what these inherit."""
+        """Return a folder without its items, and the settings that these inherit."""
         given.ignore(*_OF_APP)
         name, description = given.text("name"), given.text("description")
         values = self._values(given.any("environment"))
@@ -256,7 +256,7 @@ class _Reader(Reader):
     def _environments(
         self, base: Fields, below: list[Fields]
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Environment, ...]]:
-        """Return the variables of the base environment, and the others."""
+        """Return the variables of the base environment, and the other environments."""
         found = []
         for one in below:
             one.ignore(*_OF_APP)
@@ -391,7 +391,7 @@ def _position(given: Fields) -> float:
 
 
 def _flat(data: Any, before: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the values of an environment; those inside others by names with points."""
+    """Yield the values of an environment; nested values have names with dots."""
     for key, value in data.items() if isinstance(data, Mapping) else ():
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from _flat(value, f"{before}{key}.", depth + 1)

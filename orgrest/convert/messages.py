@@ -61,7 +61,7 @@ def read(source: Source) -> Collection:
 def kept(
     headers: Iterable[tuple[str, str]], url: str, place: str, notes: list[Note]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers to write of those that were sent to a URL: not what is computed."""
+    """Return the headers to write of a request sent to a URL, without computed headers."""
     host = urlsplit(url).netloc.rpartition("@")[2].lower()
     found = []
     for name, value in headers:

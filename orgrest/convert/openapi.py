@@ -1,7 +1,7 @@
 """OpenAPI descriptions 2.0, 3.0 and 3.1: a request for each operation, with examples as its values.
 
-References are followed inside the document only. Responses and schemas describe what comes, and are
-no part of a request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
+References are only followed inside the document. Responses and their schemas are not part of a
+request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _PREFERRED: Final = (
     r"multipart/form-data\b", r"text/", r"",
 )  # fmt: skip
 _MOST_REFERENCES: Final = 50
-_IN_HEADERS: Final = ("accept", "content-type", "authorization")  # said elsewhere
+_IN_HEADERS: Final = ("accept", "content-type", "authorization")  # described by other fields
 _BRACES: Final = re.compile(r"\{([^{}]+)\}")
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is an OpenAPI description, or an older one of Swagger."""
+    """Return whether a source is an OpenAPI description, or an older Swagger description."""
     return "openapi" in source.value or "swagger" in source.value
 
 
@@ -96,7 +96,7 @@ class _Reader:
         return Collection(folder)
 
     def _resolved(self, value: Any) -> Any:
-        """Return a value with what its `$ref` refers to in its place, None if that is nowhere."""
+        """Return a value, or the target of its `$ref`; None if the target does not exist."""
         for _ in range(_MOST_REFERENCES):
             reference = value.get("$ref") if isinstance(value, Mapping) else None
             if not isinstance(reference, str):
@@ -125,7 +125,7 @@ class _Reader:
         return found
 
     def _object(self, given: Fields) -> Fields:
-        """Return an object, or what its `$ref` refers to."""
+        """Return an object, or the target of its `$ref`."""
         if "$ref" not in given.given:
             return given
         given.ignore("$ref", "summary", "description")
@@ -133,7 +133,7 @@ class _Reader:
         return given.part(found if isinstance(found, Mapping) else {}, str(given.given["$ref"]))
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
-        """Yield the variables of the first server: its own, and its URL."""
+        """Yield the variables of the first server, and a variable with its URL."""
         servers = given.objects("servers")
         url = ""
         for index, server in enumerate(servers):
@@ -160,7 +160,7 @@ class _Reader:
         yield self._base, url.removesuffix("/")
 
     def _template(self, text: str) -> str:
-        """Return a text with `{name}` as references to variables."""
+        """Return a text with each `{name}` as a reference to a variable."""
         pieces: list[str | texts.Variable] = []
         at = 0
         for match in _BRACES.finditer(text):
@@ -376,7 +376,7 @@ class _Reader:
 
 
 def _preferred(kinds: list[str]) -> str:
-    """Return the type that is the simplest to write."""
+    """Return the media type that is the simplest to write."""
     return next(one for form in _PREFERRED for one in kinds if re.match(form, one))
 
 

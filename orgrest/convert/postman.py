@@ -1,7 +1,7 @@
 """Postman collections 2.0 and 2.1, and environments.
 
-Sources: the published schemas of collections (schema.postman.com); for what is sent, newman, with
-which it is compared.
+Sources: the published schemas of collections (schema.postman.com); for the requests sent, newman,
+with which tests compare them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LANGUAGES: Final = {
     "javascript": "application/javascript",
     "xml": "application/xml",
 }
-# Comments, which Postman takes out, and strings, in which there are none.
+# Comments, which Postman removes, and strings, which cannot contain comments.
 _JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
@@ -64,7 +64,7 @@ def _is_environment(source: Source) -> bool:
 
 
 def _collection_in(source: Source) -> Mapping[str, Any] | None:
-    """Return the collection, None for another object; the API wraps it in a field."""
+    """Return the collection; None for other objects. The API wraps it in a field."""
     inner = source.value.get("collection")
     given = inner if isinstance(inner, Mapping) else source.value
     is_one = isinstance(given.get("item"), list) and isinstance(given.get("info"), Mapping)
@@ -190,7 +190,7 @@ class _Reader(Reader):
         return self.names.text(text)
 
     def _pair(self, given: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
-        """Return the name and value of a header or a field, None if it is not sent."""
+        """Return the name and value of a header or a field; None if it is not sent."""
         given.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
         key, value = given.text("key"), _value(given)
         if given.flag("disabled") or not key.strip():
@@ -200,7 +200,7 @@ class _Reader(Reader):
         return self._text(key.strip()), self._text(value)
 
     def _url(self, given: Fields, disabled: list[str]) -> str:
-        """Return the URL: of its parts if there are any, as newman does."""
+        """Return the URL: from its parts, if any, like newman."""
         if isinstance(whole := given.given.get("url"), str):
             given.ignore("url")
             if not whole.strip():
@@ -365,7 +365,7 @@ def _parameters(auth: Fields, kind: str) -> dict[str, str]:
 
 
 def _description(given: Fields) -> str:
-    """Return a description: a text, or an object with one."""
+    """Return a description: a text, or an object that contains a text."""
     value = given.any("description")
     if isinstance(value, Mapping):
         value = value.get("content")
@@ -382,7 +382,7 @@ def _directives(behavior: dict[str, Any]) -> list[str]:
 
 
 def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
-    """Return what of the settings is not translated."""
+    """Return the settings that are not translated."""
     known = {
         "followRedirects": (True, False),
         "disableCookies": (True, False),

@@ -59,7 +59,7 @@ class _Writer:
         self._beside = beside
 
     def check(self, text: str, place: str) -> None:
-        """Tell of text that Postman takes for a variable."""
+        """Report text that Postman would treat as a variable."""
         if match := _REFERENCE.search(text):
             self.notes.append(Note(place, f"{match[0]} is text: Postman takes it for a variable"))
 
@@ -109,7 +109,7 @@ class _Writer:
     def _body(self, call: Call) -> dict[str, Any]:
         text = call.body()
         if text is not None:
-            # Postman takes comments out of a body that it thinks is JSON.
+            # Postman removes comments from a body that it considers JSON.
             plain = ("//" in text or "/*" in text) and not _is_json(text)
             json_ = "json" in (call.request.header("Content-Type") or "").lower()
             language = "json" if json_ and not plain else "text"
@@ -131,7 +131,7 @@ class _Writer:
         return "".join(one if isinstance(one, str) else f"{{{{{one.name}}}}}" for one in pieces)
 
     def _auth(self, call: Call) -> dict[str, Any] | None:
-        """Return the credentials that are computed on sending, None without credentials."""
+        """Return the credentials that are computed on sending; None without credentials."""
         given = call.request.credentials
         if given is None:
             return None
@@ -171,7 +171,7 @@ def _is_json(text: str) -> bool:
 
 
 def _events(call: Call, notes: list[Note]) -> list[dict[str, Any]]:
-    """Return the scripts of a request; what cannot be one is added to the notes."""
+    """Return the scripts of a request; parts that scripts cannot express are added to the notes."""
     before: list[str] = []
     after: list[str] = []
     for one in call.tests:

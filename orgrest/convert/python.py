@@ -1,7 +1,7 @@
-"""Requests as a script for Python's requests, which is what people have installed and know.
+"""Requests as a Python script for the library requests, which is the most widely used.
 
-requests normalizes a URL; where that would change what is sent, the script sets the URL once more
-on the prepared request. Source: its documentation, "Prepared Requests".
+requests normalizes a URL; if that would change what is sent, the script sets the URL again on the
+prepared request. Source: its documentation, "Prepared Requests".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TAKEN: Final = (*keyword.kwlist, *dir(builtins), "requests", "os", "session", "
 _NORMALIZED: Final = re.compile(
     r"/\.{1,2}(?:[/?]|$)|%(?:2[DdEe]|5[Ff]|7[Ee]|3\d|[46][1-9A-Fa-f]|[57][0-9Aa])"
 )
-"""What requests changes in a URL: dots, and %-encoded characters that need not be."""
+"""The parts of a URL that requests changes: dots, and unnecessary %-encoding."""
 _OTHERWISE: Final = (
     (re.compile(r"https?://[^/?#]*//"), "requests sends one slash where a path begins with two"),
     (re.compile(r"\?$"), "requests sends no empty query: the ? at the end"),

@@ -1,4 +1,4 @@
-"""Sample values of JSON schemas: what a request's body may look like.
+"""Sample values of JSON schemas, for the bodies of requests.
 
 Sources: OpenAPI 3.1.1, "Schema Object"; JSON Schema 2020-12, "Validation".
 """
@@ -28,14 +28,14 @@ _TEXTS: Final = {
 
 
 class Sampler:
-    """Makes samples; `resolve` returns an object with what its `$ref` refers to in its place."""
+    """Creates samples; `resolve` returns an object, or the target of its `$ref`."""
 
     def __init__(self, resolve: Callable[[Any], Any]) -> None:
         self._resolve = resolve
         self._left = _MOST
 
     def sample(self, schema: object) -> Any:
-        """Return a value that a schema describes: its example, its default, or made up."""
+        """Return a value that a schema describes: its example, its default, or a generated one."""
         self._left = _MOST
         return self._value(schema, 0)
 

@@ -1,7 +1,7 @@
-"""Swagger 2.0 descriptions, as OpenAPI 3.0 would say the same.
+"""Converts Swagger 2.0 descriptions to OpenAPI 3.0.
 
-Only what makes requests is converted; schemas and their references stay as they are. Source: the
-OpenAPI specification 2.0, and the guide to upgrading of 3.0.
+Only the parts that define requests are converted; schemas and their references stay unchanged.
+Source: the OpenAPI specification 2.0, and the guide to upgrading of 3.0.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
 _FORM: Final = "application/x-www-form-urlencoded"
 _OPERATIONS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 KEPT: Final = ("definitions", "parameters", "responses")
-"""The parts to which references lead."""
+"""The parts that are targets of references."""
 
 
 def upgraded(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a description of Swagger 2.0 as one of OpenAPI 3.0."""
+    """Return a Swagger 2.0 description as an OpenAPI 3.0 description."""
     left = ("swagger", "host", "basePath", "schemes", "consumes", "produces", "paths",
             "securityDefinitions")  # fmt: skip
     found = {key: value for key, value in given.items() if key not in left}
@@ -134,7 +134,7 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
-    """Return the body that a parameter in the body describes, or those of a form."""
+    """Return the request body from the body parameter, or from the parameters of a form."""
     for one in given:
         if one.get("in") == "body":
             media = {key: one[key] for key in ("schema", "example") if key in one}

@@ -301,11 +301,11 @@ These may hold variables; what another block gave is never looked through."
                  (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
         (push (match-string 1 (cdr pair)) names)))))
 
-;; An answer in a source block is a server's text: whoever evaluates a whole document or exports it
-;; does not mean to run that.
+;; A source block in a result is a server's text: evaluating or exporting the whole document must not
+;; run it.
 
 (defun orgrest--result-p (element)
-  "Tell whether ELEMENT is a result, in one, or appended to one."
+  "Return non-nil if ELEMENT is a result, inside one, or appended to one."
   (let (found)
     (while (and element (not found))
       (setq found (or (org-element-property :results element)
@@ -314,8 +314,8 @@ These may hold variables; what another block gave is never looked through."
     found))
 
 (defun orgrest--appended-p (begin)
-  "Tell whether only blocks and drawers stand between BEGIN and a results keyword.
-It is the text that is looked through: Org takes long to parse many blocks."
+  "Return non-nil if only blocks and drawers follow a results keyword until BEGIN.
+This searches the text, because Org takes long to parse many blocks."
   (goto-char begin)
   (when (and (= (forward-line -1) 0)
              (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
@@ -332,7 +332,7 @@ It is the text that is looked through: Org takes long to parse many blocks."
     (= (point) begin)))
 
 (defun orgrest--may-evaluate-p (info)
-  "Tell whether the block that INFO describes is no result; if it is one, say so."
+  "Return non-nil if the block of INFO is not a result; else show a message."
   (let* ((case-fold-search t)
          (result (and (derived-mode-p 'org-mode)
                       (save-excursion
@@ -652,7 +652,7 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
     (and (eql status 0) (orgrest--read-json output))))
 
 (defun orgrest--cached-p ()
-  "Tell whether the last completions still hold."
+  "Return non-nil if the last completions are still valid."
   (pcase orgrest--completions
     (`(,start ,prefix ,hash ,items)
      (and (<= start (point))

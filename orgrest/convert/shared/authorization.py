@@ -13,9 +13,9 @@ from orgrest.convert.shared import texts
 
 @attrs.frozen
 class Authorization:
-    """A header, or with `query` a parameter of the query; none with an empty name.
+    """A header, or with `query` a parameter of the query; an empty name means no credentials.
 
-    `variables` are what a login needs, without the prefix that the value ends in.
+    `variables` are those that a login needs, without the prefix at the end of the value.
     """
 
     name: str = ""
@@ -26,7 +26,7 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials, replacing others."""
+        """Return a URL and headers with these credentials, which replace others."""
         if not self.name:
             return url, headers
         if self.query:
@@ -36,7 +36,7 @@ class Authorization:
 
 
 def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials, and what of them is not translated, or "".
+    """Return credentials, and a note on the parts that are not translated, or "".
 
     `given` are the parameters in Postman's names; their texts may refer to variables.
     """
@@ -65,7 +65,7 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
 
 
 def _has_blanks(text: str) -> bool:
-    """Return whether a text has blanks besides those in references to variables."""
+    """Return whether a text has blanks outside references to variables."""
     return any(isinstance(one, str) and re.search(r"\s", one) for one in texts.pieces(text))
 
 
@@ -128,7 +128,7 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 
 
 def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return a token that is given, or how one is requested."""
+    """Return a given token, or the login that requests it."""
     token = given.get("accessToken", "")
     prefix = next((given[one].strip() for one in _PREFIXES if one in given), "") or "Bearer"
     in_query = any(given.get(name) == value for name, value in _IN_QUERY.items())

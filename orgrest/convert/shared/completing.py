@@ -1,4 +1,4 @@
-"""Completes the requests of a document for an export, as a dry run does."""
+"""Completes the requests of a document for an export, like a dry run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BLANK: Final = re.compile(r"<[^<>]+>")
 
 @attrs.frozen
 class _Item:
-    """A request, and what it came to: completed, or the reason why not."""
+    """A request with its completed form, or the reason why it cannot be completed."""
 
     place: str
     name: str
@@ -56,9 +56,9 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the requests by place and number there, what failed without one, and the secrets.
+        """Return the requests by place and number there, failures without a request, and secrets.
 
-        Without `complete`, a name in angle brackets replaces what only a run knows. Raises
+        Without `complete`, a name in angle brackets replaces values that only a run knows. Raises
         EvaluationError if nothing is chosen.
         """
         inputs = self.settings.inputs
@@ -97,7 +97,7 @@ class _Document:
 def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     """Return the requests that the settings choose in a document.
 
-    References to variables remain where the value can be put in later. Raises OrgrestError if
+    References to variables remain where the value can be inserted later. Raises OrgrestError if
     nothing is chosen.
     """
     document = _Document(text, file, plain, settings)
@@ -156,7 +156,7 @@ def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:
-    """Return a request that needs nothing of a run, or the one with names in angle brackets."""
+    """Return `exact` if it was completed, else `shown`, which has names in angle brackets."""
     if exact is not None and exact.request is not None:
         return exact
     reason = "it needs the result of another request" if exact is None else exact.reason
@@ -164,7 +164,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the variables of a request that cannot be completed, as far as they are known."""
+    """Yield the known variables of a request that cannot be completed."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
@@ -180,9 +180,9 @@ def _own(item: _Item) -> dict[str, str | None]:
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that may remain, each with the first value of them that is known.
+    """Return the variables that may remain, each with its first known value.
 
-    An expression remains only if its value is a secret, or not known.
+    An expression only remains if its value is a secret or not known.
     """
     found: dict[str, str | None] = {}
     for item in items:

@@ -1,8 +1,8 @@
 """Writes a collection as a request file or an Org document.
 
-Bodies that the notation of request files cannot hold are put into files beside the document: they
-would be read as something else. A request that cannot be written at all becomes a comment,
-and is reported.
+Bodies that request files cannot express are written to files beside the document, since they would
+be parsed as something else. A request that cannot be written at all becomes a comment, and is
+reported.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def request_file_of(
 ) -> Written:
     """Write a collection as a request file.
 
-    `bodies` is the folder for the files of bodies, beside the document; None if there can be none.
-    `elsewhere` are the names of variables that are not written into the document.
+    `bodies` is the folder for the files of bodies, beside the document; None if files cannot be
+    written. `elsewhere` are the names of variables that are not written into the document.
     """
     writer = _Writer(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
@@ -55,14 +55,14 @@ def request_file_of(
 
 
 def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()) -> Written:
-    """Write a collection as an Org document, as `request_file_of` does."""
+    """Write a collection as an Org document; see `request_file_of`."""
     writer = _OrgWriter(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
     return Written(_safe_start(text), writer.files, tuple(writer.notes))
 
 
 def _safe_start(text: str) -> str:
-    """Return a document whose first line holds no settings for Emacs."""
+    """Return a document without settings for Emacs in its first line."""
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
 
@@ -77,7 +77,7 @@ class _Writer:
         self._names: set[str] = set()
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder; `around` are the variables that hold outside of it."""
+        """Yield the lines of a folder; `around` are the variables in effect outside it."""
         if folder.name:
             yield f"### {'/ ' * max(depth - 1, 0)}{_line(folder.name)}"
         yield from self._comments(folder.description, folder.notes)
@@ -95,7 +95,7 @@ class _Writer:
         yield from _restored(around, own)
 
     def _own(self, folder: Folder) -> dict[str, str]:
-        """Return the variables of a folder that a line can hold."""
+        """Return the variables of a folder that fit on a line."""
         own: dict[str, str] = {}
         for name, value in folder.variables:
             if name in self._elsewhere:
@@ -121,7 +121,7 @@ class _Writer:
         yield "\n".join([*head, *notes, *lines, ""])
 
     def _lines(self, request: Request) -> list[str]:
-        """Return the lines of a request; those of a comment if it cannot be written."""
+        """Return the lines of a request, or of a comment if it cannot be written."""
         try:
             return self._written(request) if request.method else []
         except Exception as error:
@@ -163,7 +163,7 @@ class _Writer:
         return self._comments(text, (note,))
 
     def _with_file(self, request: Request) -> Request:
-        """Return a request whose body is in a file, if there can be one."""
+        """Return a request with its body in a file, if files can be written."""
         if self._bodies is None or _has_files(request):
             return request
         pieces = [one for one in request.body or () if not isinstance(one, Inclusion)]
@@ -192,7 +192,7 @@ class _Writer:
         return path
 
     def _comments(self, description: str, notes: Iterable[Note]) -> list[str]:
-        """Return a description and what was not translated as lines of comments."""
+        """Return the description, and notes about untranslated parts, as lines of comments."""
         found = []
         for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
             shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
@@ -221,7 +221,7 @@ class _OrgWriter(_Writer):
         return without_links(without_settings(line))
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder: a heading, and those of what is in it."""
+        """Yield the lines of a folder: a heading, and the lines of its content."""
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
         if depth == 0:
@@ -244,7 +244,7 @@ class _OrgWriter(_Writer):
 
     def _block(self, request: Request, depth: int) -> Iterator[str]:
         name = self._unique(without_links(_line(request.name)) or _title(request))
-        if request.method:  # a block with a directive is never taken for restclient's
+        if request.method:  # a block with a directive is never treated as restclient's
             own = any(one.startswith("name ") for one in request.directives)
             directives = (*([] if own else [f"name {name}"]), *request.directives)
             lines = self._lines(attrs.evolve(request, directives=directives))
@@ -259,7 +259,7 @@ class _OrgWriter(_Writer):
 
 
 def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that give variables the values again that hold around."""
+    """Yield the lines that restore the values from the enclosing folder."""
     back = [f"@{name} = {known[name]}" for name in names if name in known]
     if back:
         yield from ("###", *back, "")
@@ -287,7 +287,7 @@ def _written(request: Request) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Return the text of a comment, which is no directive, keyword or assertion."""
+    """Return the text of a comment that cannot be read as a directive, keyword or assertion."""
     return f"- {text}" if re.match(r"[#/\s]*[@+#?]", text) else text
 
 
@@ -298,7 +298,7 @@ def _line(text: str, longest: int = _LONGEST) -> str:
 
 
 def _title(request: Request) -> str:
-    """Return a name for a request that has none: its method and the URL's path."""
+    """Return a name for a nameless request: its method and the URL's path."""
     if not request.method:
         return "not translated"
     path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", request.url).partition("?")[0]

@@ -1,8 +1,8 @@
 """Tests in JavaScript, as Postman, Insomnia and Bruno write them, as assertions.
 
-A script is split into statements, and a test becomes assertions if each of its statements says what
-an assertion can say. What is left stays a script. Sources: Postman's "Test script examples";
-Bruno's "JavaScript reference"; chaijs.com, "BDD".
+A script is split into statements, and a test becomes assertions if assertions can express each of
+its statements. The rest stays a script. Sources: Postman's "Test script examples"; Bruno's
+"JavaScript reference"; chaijs.com, "BDD".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from orgrest.http.assertions.language import Found, find
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST: Final = 50_000  # characters of a script that is looked into
+_LONGEST: Final = 50_000  # characters of a script that is parsed
 _TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
     | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)
@@ -30,7 +30,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _GOES_ON: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
-"""What continues a statement of the line above."""
+"""The words that continue a statement from the line above."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -76,7 +76,7 @@ _COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*
 _ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
-# Functions of other tools as those of pm, which scripts have.
+# The functions of other tools, and the equivalent functions of pm, which scripts can use.
 _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
     (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
@@ -104,7 +104,7 @@ _REQ: Final = {
 """Functions of Bruno's `req`."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""A name of the script's own, which mostly is what pm.sendRequest calls back with, not Bruno's."""
+"""A `res` that the script defines, usually as a callback of pm.sendRequest: not Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -115,7 +115,7 @@ _STATUS_WORDS: Final = {
 
 @attrs.frozen
 class Translated:
-    """The assertions that a script makes, what of it is left, or "", and the tests' names."""
+    """The assertions from a script, the rest of the script, or "", and the tests' names."""
 
     assertions: tuple[str, ...]
     script: str
@@ -123,8 +123,8 @@ class Translated:
 
 
 def translated(script: str) -> Translated:
-    """Return the assertions that a script of tests makes, and the rest."""
-    if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # no end of a comment
+    """Return the assertions from a script of tests, and the rest of the script."""
+    if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # an unclosed comment
         return Translated((), script)
     statements = _statements(script)
     names: dict[str, str] = {}
@@ -149,13 +149,13 @@ def translated(script: str) -> Translated:
 
 
 def _title(statement: str) -> str:
-    """Return the name of the test that a statement is, "" for another."""
+    """Return the name of the test, if a statement is a test, else ""."""
     match = _OLD.fullmatch(statement) or _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     return _string(match["name"]) if match else ""
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions of scripts of tests, each with a title, and the scripts left."""
+    """Return the assertions from scripts of tests, each with a title, and the remaining scripts."""
     every = [translated(one) for one in scripts]
     assertions: dict[str, str] = {}
     for each in every:
@@ -167,7 +167,7 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
     """Return the notes on the scripts of the request at a place.
 
-    Without one that runs before it, it would be sent otherwise.
+    Without a script that runs before it, the request would be sent differently.
     """
     found = []
     for scripts, blocks in ((before, True), (after, False)):
@@ -191,7 +191,7 @@ def as_pm(script: str) -> str:
 
 
 def foreign(script: str) -> list[str]:
-    """Return the functions that a script needs, and that scripts do not have."""
+    """Return the functions that a script needs, but that scripts cannot use."""
     own = _OWN.search(script) is not None
     return [
         one[0]
@@ -352,17 +352,17 @@ def _header_name(quoted: str) -> str | None:
 
 
 def _shown(literal: str) -> str:
-    """Return an expected value as assertions write it: texts in double quotes."""
+    """Return an expected value in the notation of assertions: texts in double quotes."""
     if literal[0] not in "\"'":
         return literal
     try:
         return texts.literal(json.dumps(_string(literal), ensure_ascii=False))
     except ConversionError:
-        return "\n"  # which is no assertion
+        return "\n"  # not a valid assertion
 
 
 def bare(text: str) -> str | None:
-    """Return a text as the operand of `contains` and the like, None if it cannot be one."""
+    """Return a text as the operand of `contains` and similar; None if that is impossible."""
     if not text or text != text.strip() or "\n" in text or "\r" in text:
         return None
     try:

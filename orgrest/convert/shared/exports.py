@@ -45,7 +45,7 @@ class Basic(Credentials):
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request: what is sent, the other tool encodes."""
+        """Yield the request unchanged: the other tool encodes the credentials."""
         yield request
         return None
 
@@ -62,9 +62,10 @@ Text: TypeAlias = "tuple[str | Variable, ...]"
 class Call:
     """A request to write; `place` is its place in the document.
 
-    In the texts of `request`, a key of `kept` marks its variable. It `follows` redirects, and
-    has a `timeout` in seconds or none. `tests` are its scripts and assertions, and `lost` is what
-    no format can express. `added` are the names of headers that it does not have as written.
+    In the texts of `request`, a key of `kept` marks its variable. `follows`: whether it follows
+    redirects; `timeout` is in seconds, or None. `tests` are its scripts and assertions, and `lost`
+    are the parts that no format can express. `added` are the names of headers that it does not have
+    as written.
     """
 
     name: str
@@ -119,7 +120,7 @@ class Export:
 def each(
     calls: Iterable[Call], write: Callable[[Call], _Made], notes: list[Note]
 ) -> Iterator[_Made]:
-    """Yield what `write` makes of each call; why one cannot be written is added to the notes."""
+    """Yield the result of `write` for each call; reasons for failures are added to the notes."""
     for call in calls:
         try:
             made = write(call)
@@ -138,7 +139,7 @@ def identifiers(
     for one in variables:
         wanted = spelled(re.sub(r"\W+", "_", one.name, flags=re.ASCII).strip("_")) or "variable"
         wanted = f"v{wanted}" if wanted[0].isdigit() else wanted
-        if wanted.endswith("_proxy"):  # of which every HTTP client takes notice
+        if wanted.endswith("_proxy"):  # which HTTP clients read as a setting
             wanted += "_"
         while wanted in used:
             wanted += "_"

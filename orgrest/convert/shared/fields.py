@@ -29,16 +29,16 @@ class Fields:
         return self.given.get(name) is not None
 
     def ignore(self, *names: str) -> None:
-        """Take fields as read that change nothing of what is sent."""
+        """Mark fields as read that do not affect what is sent."""
         self._read.update(names)
 
     def any(self, name: str) -> Any:
-        """Return a field's value as it is, and take it as read with all that it holds."""
+        """Return a field's value unchanged, and mark it as read with everything in it."""
         self._read.add(name)
         return self.given.get(name)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return a field's text; numbers, true and false as JSON writes them."""
+        """Return a field's text; numbers, true and false are returned as JSON."""
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
@@ -57,7 +57,7 @@ class Fields:
         return default
 
     def object(self, name: str) -> Fields:
-        """Return a field that is an object, an empty one where it is missing."""
+        """Return a field that is an object, or an empty object if it is missing."""
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
@@ -92,17 +92,17 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return another object at its own place, whose fields are to be read, too."""
+        """Return another object with its place, whose unread fields are reported, too."""
         found = Fields(value, place)
         self._parts.append(found)
         return found
 
     def note(self, reason: str, *, blocks: bool = False) -> None:
-        """Report something of this object that is not translated."""
+        """Report a part of this object that is not translated."""
         self._notes.append(Note(self.place, reason, blocks))
 
     def unread(self) -> tuple[Note, ...]:
-        """Return what was reported and the unread fields, each once."""
+        """Return the reported parts and the unread fields, each once."""
         found, self._notes = self._notes, []
         for name, value in self.given.items():
             if name not in self._read and value not in (None, "", [], {}):

@@ -28,7 +28,7 @@ def encoded(text: str, safe: str = "") -> str:
 
 
 def encoded_form(text: str) -> str:
-    """Form-encode a text except for references; what is encoded already stays."""
+    """Form-encode a text except for references; parts that are encoded already stay unchanged."""
     out = []
     for piece in texts.pieces(text):
         if isinstance(piece, str):
@@ -43,7 +43,7 @@ def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def pairs_encoded(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the body of a form, or a query, in which what is encoded already stays."""
+    """Return the body of a form, or a query; parts that are encoded already stay unchanged."""
     return "&".join(f"{encoded_form(name)}={encoded_form(value)}" for name, value in fields)
 
 

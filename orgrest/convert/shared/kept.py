@@ -1,10 +1,9 @@
 """References to variables that remain in a completed request.
 
 A request is completed twice: with the values of its variables, and with a marker for each of them.
-Where a part of the second, with the values in place of the markers, is the same as in the first,
-the reference can remain: the same is sent with the value. Elsewhere (a value that is
-encoded on the way, or computed with) the part has its value, and that is reported. A reference to
-a secret always remains.
+If a part of the second request, with values instead of the markers, equals that of the first, the
+reference can remain: the same is sent with the value. Otherwise (a value is encoded, or used in a
+computation) the part has its value, and that is reported. A reference to a secret always remains.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
 from orgrest.rendering.masking import masked
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
-"""The names that are a variable's own, and no expression."""
+"""The names of variables, as opposed to expressions."""
 _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
-"""The values that a URL holds as they are."""
+"""The values that need no encoding in a URL."""
 _ENCODED: Final = "a secret is sent in another form than it has: give it in that form"
 _SCHEME: Final = re.compile(r"https?://")
 
@@ -33,7 +32,8 @@ _SCHEME: Final = re.compile(r"https?://")
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
     """Return a marker for each variable, none of which occurs in the text `around`.
 
-    A value like a number or a URL has a marker like it; `begins` are names with which URLs begin.
+    A value such as a number or a URL gets a marker of the same form; `begins` are the names with
+    which URLs begin.
     """
     found: dict[str, str] = {}
     number, serial = 20_000, 0
@@ -82,9 +82,8 @@ def merged(
 ) -> Merged:
     """Return the `marked` request, with the parts of the `resolved` one that cannot be marked.
 
-    `values` are those of the markers; parts with one that is not known stay as they are, and so do
-    those with a marker of the `secrets`. Without a resolved request there is nothing to compare
-    with.
+    `values` are those of the markers; parts with an unknown value, or with a marker of the
+    `secrets`, stay unchanged. Without a resolved request there is nothing to compare with.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
@@ -170,7 +169,7 @@ def _merge_body(
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a text with values in place of markers; None if one of them is not known."""
+    """Return a text with values instead of markers; None if one of the values is not known."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
@@ -179,7 +178,7 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
 
 
 def _pair(value: str) -> tuple[str, str] | None:
-    """Return the user and the password in a value of Authorization, if it is for Basic."""
+    """Return the user and the password in a value of Authorization, if its scheme is Basic."""
     scheme, _, coded = value.partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -195,7 +194,7 @@ def _texts(credentials: Any) -> list[str]:
 
 
 def holds(value: str, secrets: frozenset[str]) -> bool:
-    """Return whether a value holds a secret."""
+    """Return whether a value contains a secret."""
     known = any(not one.possible for one in secrets_in(value))
     return known or any(one and one in value for one in secrets)
 

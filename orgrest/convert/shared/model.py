@@ -1,7 +1,7 @@
-"""What every importer produces: a collection of requests in folders.
+"""The result of every importer: a collection of requests in folders.
 
 Texts (URLs, header values, bodies, values of variables) are in the notation of request files:
-`{{name}}` refers to a variable, and literal braces are escaped, as `texts` does both.
+`{{name}}` refers to a variable, and literal braces are escaped (see `texts`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ConversionError(OrgrestError):
 class Note:
     """Something that was not translated: its place in the source, and the reason.
 
-    If it `blocks`, the request would be sent otherwise without it: it is written as disabled.
+    If it `blocks`, the request would be sent differently without it: it is written as disabled.
     """
 
     place: str
@@ -49,10 +49,10 @@ Piece: TypeAlias = "str | bytes | Inclusion"
 class Request:
     """A request to write.
 
-    The pieces of a `body` stand on lines of their own. `definitions` are variables of this request
-    only. `assertions` are what follows `??`, with `titles`; `before` and `after` are scripts.
-    `place` is its place in the source. With `shorthand`, its Authorization is in
-    the notation of request files, from which the header is computed.
+    The pieces of a `body` are written on separate lines. `definitions` are variables of this
+    request only. `assertions` are the texts after `??`, with `titles`; `before` and `after` are
+    scripts. `place` is its place in the source. With `shorthand`, its Authorization is in the
+    notation of request files, from which the header is computed.
     """
 
     method: str
@@ -91,7 +91,7 @@ class Folder:
                 yield from item.requests()
 
     def all_notes(self) -> Iterator[Note]:
-        """Yield what was not translated, in order."""
+        """Yield the notes on untranslated parts, in order."""
         yield from self.notes
         for item in self.items:
             yield from item.notes if isinstance(item, Request) else item.all_notes()
@@ -99,7 +99,7 @@ class Folder:
 
 @attrs.frozen
 class Environment:
-    """A named set of variables; the values of the `secrets` among them are not to be shared."""
+    """A named set of variables; the values of the `secrets` among them must not be shared."""
 
     name: str
     variables: tuple[tuple[str, str], ...]
@@ -116,7 +116,7 @@ class Collection:
 
 @attrs.frozen
 class Written:
-    """A document, the files of bodies beside it by path, and what could not be written."""
+    """A document, the files of bodies beside it by path, and notes on unwritten parts."""
 
     text: str
     files: dict[str, bytes]

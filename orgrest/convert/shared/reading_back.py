@@ -1,7 +1,7 @@
-"""Whether a written request reads back as what it was to be.
+"""Checks that a written request has the intended meaning.
 
-Every request that is written is parsed again, by the parser that a run uses: text of a source can
-neither become another request nor lose a part of itself.
+Every written request is parsed again, by the parser of a run: so text of a source can neither
+become another request nor lose a part.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _ACCEPTED = frozenset({"http-version"})
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
-    """Return what does not read back as in `request`, and why: ("", "") if all does.
+    """Return the part that reads back differently from `request`, and why; ("", "") if equal.
 
-    The first is "body" if only the body does not.
+    The first value is "body" if only the body differs.
     """
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
@@ -70,7 +70,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether a body of its type is not sent as it is written."""
+    """Return whether a body of this type is not sent as written."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(one if isinstance(one, str) else "x" for one in texts.pieces(text))

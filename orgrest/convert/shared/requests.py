@@ -1,7 +1,4 @@
-"""Requests in folders: what they inherit, and how a request is put together from its parts.
-
-Postman, Insomnia and Bruno have them.
-"""
+"""Requests in folders, as in Postman, Insomnia and Bruno: inherited settings and assembly."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ class Inherited:
         scripts: tuple[list[str], list[str]],
         behavior: Mapping[str, Any] | None = None,
     ) -> Inherited:
-        """Return what the items of a folder inherit that has these itself."""
+        """Return the settings that the items of a folder with these settings inherit."""
         return Inherited(
             self.authorization if authorization is None else authorization,
             (*self.headers, *headers),
@@ -52,7 +49,7 @@ class Inherited:
 
 @attrs.define
 class Draft:
-    """A request as its own part of the source has it; `kind` is the type of its body."""
+    """A request without inherited settings; `kind` is the type of its body."""
 
     method: str
     url: str
@@ -80,7 +77,7 @@ class Reader:
         raise NotImplementedError
 
     def item(self, given: Fields, name: str, around: Inherited) -> Request:
-        """Return a request, or in its place what is wrong with it."""
+        """Return a request, or a comment with the error in it."""
         self.names.unknown.clear()
         try:
             found = self._put_together(self.draft(given, around), given, name, around)
@@ -132,7 +129,7 @@ class Reader:
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or a folder, and the variables that they need.
 
-        Those of a folder are put into a variable.
+        The credentials of a folder are stored in a variable.
         """
         found, problem = header_of(kind, parameters)
         if problem:

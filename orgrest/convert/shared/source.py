@@ -1,4 +1,4 @@
-"""A source of requests: a file, or a folder of them, read once and within limits."""
+"""A source of requests: a file or a folder of files, read once and within limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _YAML: Final = re.compile(
     r"""^["']?type["']?\s*:\s*["']?\w+\.insomnia\.rest""",
     re.MULTILINE,
 )
-"""A line that only YAML files have which can be imported."""
+"""A line that, of all importable formats, only YAML files have."""
 
 
 @attrs.define(slots=False)
@@ -52,9 +52,9 @@ class Source:
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """The object that the text is in JSON or YAML, an empty one for other texts.
+        """The JSON or YAML object in the text, or an empty object for other texts.
 
-        Raises StructureError for a text that is neither, but begins like one.
+        Raises StructureError for invalid text that begins like JSON or YAML.
         """
         is_json = self.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
         value = load(self.text, self.name) if is_json or _YAML.search(self.text) else None

@@ -27,14 +27,14 @@ class Variable:
 
 
 def literal(text: str) -> str:
-    """Return a text in which nothing refers to a variable."""
+    """Return a text with escaped braces, so that nothing in it refers to a variable."""
     return written([text])
 
 
 def written(given: Iterable[str | Variable]) -> str:
     """Return literal texts and references to variables in the notation of request files.
 
-    Raises ConversionError for what that notation cannot hold: braces after a backslash.
+    Raises ConversionError for braces after a backslash, which that notation cannot express.
     """
     given = tuple(given)
     text = "".join(
@@ -51,13 +51,13 @@ def is_literal(text: str) -> bool:
 
 
 def plain(text: str) -> str | None:
-    """Return the value of a text in this notation, None if it refers to variables."""
+    """Return the value of a text in this notation; None if it refers to variables."""
     read = pieces(text)
     return "".join(str(piece) for piece in read) if is_literal(text) else None
 
 
 def body_of(text: str) -> str | bytes:
-    """Return literal text of a body; as bytes, which go into a file, if the notation lacks it."""
+    """Return literal text of a body; as bytes, for a file, if the notation cannot express it."""
     try:
         return literal(text)
     except ConversionError:
@@ -65,10 +65,10 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Return a text of a tool that writes `{{name}}`, too, in the notation of request files.
+    """Return a text from a tool with `{{name}}` in the notation of request files.
 
-    `variable` translates the content of the braces; None leaves them as they are. Raises
-    ConversionError as `written` does.
+    `variable` translates the content of the braces; None leaves them unchanged. Raises
+    ConversionError like `written`.
     """
     found: list[str | Variable] = []
     at = 0
@@ -81,12 +81,12 @@ def translated(text: str, variable: Callable[[str], Variable | str | None]) -> s
 
 
 def name_of(given: str) -> str:
-    """Return the name of a variable as a request file can hold it."""
+    """Return the name of a variable in a form that request files allow."""
     return _NOT_IN_NAME.sub("_", given.strip()).strip("_") or "variable"
 
 
 def _escape(text: str) -> str:
-    """Escape what would be read as a reference."""
+    """Escape text that would be read as a reference."""
     out: list[str] = []
     at = stop = 0
     close = -1

@@ -17,17 +17,17 @@ _DYNAMIC: Final = {
     "$randomEmail": "$random.email",
     "$randomExampleEmail": "$random.email",
 }
-"""The names here of Postman's dynamic values that mean the same."""
+"""The dynamic values of orgrest that are equivalent to Postman's, by Postman's names."""
 
 
 class Names:
-    """The names of a source's variables, as a request file can hold them: each its own."""
+    """Unique names for a source's variables, in a form that request files allow."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
-        """Dynamic values of the other tool that are not known here, in order."""
+        """Dynamic values of the other tool that orgrest does not have, in order."""
 
     def name(self, given: str) -> str:
         """Return the name for a variable."""
@@ -37,7 +37,7 @@ class Names:
         return self._names[given]
 
     def free(self, wanted: str) -> str:
-        """Reserve and return a name that no variable has."""
+        """Reserve and return an unused name."""
         name, number = wanted, 1
         while name in self._taken:
             number += 1
