@@ -252,7 +252,8 @@ def fuzz(
     that runs one to its end instead of refusing it, or that crashes or does not finish, has a bug.
 
     With --only-compile a TARGET compiles programs and does not run them (services get "run": false;
-    a command must only compile). Programs are stranger then: they need not end, nor get anywhere.
+    a command must only compile). Programs are then less restricted: they need not end, and may fail
+    early.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError

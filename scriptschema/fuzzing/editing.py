@@ -1,7 +1,7 @@
 """Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is the kind that `walk` yields and that problems and errors name: a `Path`, or its text, such
-as `program.body[2].return_.list[0]`. The empty path is the tree itself.
+A path is a `Path`, which `walk` yields and problems and errors name, or its text, such as
+`program.body[2].return_.list[0]`. The empty path is the tree itself.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))

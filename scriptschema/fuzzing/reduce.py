@@ -180,8 +180,7 @@ class Reducer(Generic[MessageT]):
             rank, candidate, future = waiting.popleft()
             if self.tests >= self._retest_at:
                 self._retest_at *= 2
-                # In the pool, so that the number of concurrent tests never exceeds the number of
-                # jobs.
+                # In the pool, so that there are never more concurrent tests than jobs.
                 pool.submit(self._retest).result()
             if future.result():
                 for _, _, other in waiting:

@@ -46,7 +46,7 @@ def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
 class Config:
     """A campaign's configuration; other settings may change between runs of the campaign.
 
-    `engine` is what makes mutants: the campaign's own workers, or AFL++ (see `afl`).
+    `engine` creates the mutants: the campaign's workers, or AFL++ (see `afl`).
     `source` says how new programs are made: `program` by the program generator, `repaired` from
     random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
     mutants of others, `broken` that of sources that are not Luau (`luau.breaking`). `checker` and
@@ -56,8 +56,7 @@ class Config:
     all libraries not in `only`. `probed` has the targets' properties when the campaign was last
     started. `luau` is the version that programs are for; empty means the newest version that all
     targets fully support. `style` is `random` if programs are written in styles (see
-    `luau.render.render`), else
-    `plain`.
+    `luau.render.render`), else `plain`.
     """
 
     targets: tuple[Description, ...]

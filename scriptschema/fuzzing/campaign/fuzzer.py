@@ -181,7 +181,7 @@ class Fuzzer:
         return batch
 
     def _make(self) -> Made | None:
-        """Return a requested program, a corpus tree that was not run, or the next program."""
+        """Return a program to run first, a corpus tree that was not run, or the next program."""
         if self._rewritten is not None:
             made, self._rewritten = self._rewritten, None
             return made
@@ -280,8 +280,7 @@ class Fuzzer:
         if made.style is None:
             batch.covered |= covered
         elif covered:
-            # Corpus trees have no style: run it again without, and keep it if the coverage is the
-            # same.
+            # Corpus trees have no style: run it again without, and keep it if it covers the same.
             self._plain.append(attrs.evolve(made, style=None))
             covered = set()
         return self._novelty.is_new(numbers, messages) | bool(covered)

@@ -5,7 +5,7 @@
         session.run()
         session.state.finds.new              the new finds
 
-An order asks a worker for one second of fuzzing, and has the trees that the others have kept.
+An order asks a worker for one second of fuzzing, with the trees that other workers have kept.
 Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
 One additional worker reduces suspects, and others help it if many are waiting. When the time is up,
 all workers reduce for a limited time; the next run continues with the remaining suspects.
@@ -194,10 +194,9 @@ class State:
 class Session:
     """A session, as described in the module's docstring. `seconds` and `programs` are limits.
 
-    `on_event` is called with each event.
-
-    `finishing` is the time limit in seconds for reductions at the end. `seeds` are encoded trees
-    for the corpus, which are run first if they were not there yet.
+    `on_event` is called with each event. `finishing` is the time limit in seconds for reductions at
+    the end. `seeds` are encoded trees for the corpus, which are run first if they were not there
+    yet.
 
     Raises FileError; TargetError and JudgeError if a target or the judge does not work.
     """

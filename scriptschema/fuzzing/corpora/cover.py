@@ -11,8 +11,8 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
 
     The next mask chosen is always the one that adds most, then the smallest, then the first;
     finally those whose features the others have are dropped, the largest first. So every chosen
-    mask is needed; a smaller set may exist, but the factor is at most the logarithm of the number
-    of features. Gains are recomputed only for masks that may come next.
+    mask is needed; a smaller set may exist, but by no greater factor than the logarithm of the
+    number of features. Gains are recomputed only for masks that may come next.
 
     Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
     "Accelerated greedy algorithms for maximizing submodular set functions" (1978).

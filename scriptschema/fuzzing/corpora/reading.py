@@ -2,8 +2,8 @@
 
 A corpus is not trusted: it may contain links, pipes, broken and huge files. Reading never waits for
 a file in a folder, never follows links into other folders, and never reads more than `LIMIT` bytes
-into memory; files that cannot be read are reported beside the trees of the others, and never stop
-the reading.
+into memory; files that cannot be read are reported along with the trees of the others, and never
+stop the reading.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Reader:
         elif self.cls is not ModuleSet:
             raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
         else:
-            # Each source has different names, which the built-in tables keep apart.
+            # Each source is parsed with separate names, which stay distinct in the built-in tables.
             result = parse(data, module=_module(item, data), luau=self.luau)
             tree = result.tree
             losses = sum(loss.what not in COMMENTS for loss in result.losses)

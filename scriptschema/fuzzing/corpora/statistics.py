@@ -59,7 +59,7 @@ class CorpusStats:
 
     @property
     def alternatives(self) -> Counter[str]:
-        """The number of uses of each oneof's alternative: `Expr.nil`; if unset: `StatIf.unset`."""
+        """The uses of each alternative of a oneof: `Expr.nil`, or `StatIf.unset` if unset."""
         return self._count("alternatives")
 
     @property

@@ -93,7 +93,7 @@ class Mutation:
     # New parts
 
     def generated(self, cls: type[Message], number: int) -> Any:
-        """Return a random message about as large as that of the number; only the schema is met."""
+        """Return a random message of a size like that of the number, valid only by the schema."""
         try:
             return trees.generate(
                 cls,
@@ -111,8 +111,7 @@ class Mutation:
         if made is not None and made.which == "omitted":  # valid only for a variable
             return None
         if self.programs and made is not None:
-            # Repaired as if nothing that it may use were in scope: no `...`, no variable, no
-            # module.
+            # Repaired as if nothing that it may use were in scope: `...`, variables, the module.
             annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
             function = m.ExprFunction(vararg=False, body=m.StatBlock(body=[annotated]))
             last = m.Stat(return_=m.StatReturn(list=[m.Expr(function=function)]))
@@ -178,7 +177,7 @@ class Mutation:
     # Changes
 
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
-        """Replace a message by `node`; return whether the tree has changed."""
+        """Replace a message with `node`; return whether the tree has changed."""
         index = self.index
         if number == 0 or node == index.nodes[number]:
             return False

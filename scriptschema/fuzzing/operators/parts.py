@@ -28,7 +28,7 @@ _EDGES: Final = 3
 
 
 def replace(mut: Mutation, number: int) -> bool:
-    """Replace a part by a generated part."""
+    """Replace a part with a generated part."""
     node = mut.index.nodes[number]
     if mut.index.size(number) > 80:
         return False
@@ -51,12 +51,12 @@ def replace(mut: Mutation, number: int) -> bool:
 
 
 def move(mut: Mutation, number: int) -> bool:
-    """Replace a part by a copy of another part of the same tree."""
+    """Replace a part with a copy of another part of the same tree."""
     return _transplant(mut, number, mut.index)
 
 
 def cross(mut: Mutation, number: int) -> bool:
-    """Replace a part by a copy of a part of a donor."""
+    """Replace a part with a copy of a part of a donor."""
     return bool(mut.donors) and _transplant(mut, number, mut.donors[mut.below(len(mut.donors))])
 
 
@@ -107,7 +107,7 @@ def _at(mut: Mutation, donor: Index[Any]) -> Mutation:
 
 
 def hoist(mut: Mutation, number: int) -> bool:
-    """Replace a part by another part inside it."""
+    """Replace a part with another part inside it."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Stat) and not mut.blind():
         inner = node.alternative
@@ -164,14 +164,14 @@ def wrap(mut: Mutation, number: int) -> bool:
 
 
 def unwrap(mut: Mutation, number: int) -> bool:
-    """Replace a function, coroutine or loop that runs a statement once by the statement."""
+    """Replace a function, coroutine or loop that runs a statement once with the statement."""
     node: Any = mut.index.nodes[number]
     found = unwrapped(node)
     return found is not None and mut.put(number, copy(found))
 
 
 def use_variable(mut: Mutation, number: int) -> bool:
-    """Replace a value by a variable in scope of the same kind."""
+    """Replace a value with a variable in scope of the same kind."""
     node: Any = mut.index.nodes[number]
     if node.which in ("local", "function"):
         return False

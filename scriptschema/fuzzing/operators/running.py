@@ -1,7 +1,6 @@
 """Conditions that keep a program running when it is changed: replaceable parts and replacements.
 
-An operator that respects these changes a program that runs to its end into one that mostly does,
-too.
+If an operator respects these, a program that runs to its end mostly still does.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the program's statements by those of the module."""
+    """Replace the program's statements with those of the module."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

@@ -21,7 +21,7 @@ from scriptschema.luau.names import DEFAULT
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the uses of a local variable by its value: `f(1)` for `local x = 1` and `f(x)`."""
+    """Replace the uses of a local variable with its value: `f(1)` for `local x = 1` and `f(x)`."""
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -67,7 +67,7 @@ def _inlining(
 
 
 def inline_functions(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the only use of a local function by the function: `(function(a) ... end)(1)`."""
+    """Replace the only use of a local function with the function: `(function(a) ... end)(1)`."""
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -110,7 +110,7 @@ _CATCHING: Final = {"pcall": 1, "xpcall": 2}
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a call by its function's body, also a call by `pcall` or `coroutine.wrap`."""
+    """Replace a call with its function's body, also a call by `pcall` or `coroutine.wrap`."""
     for number in index.of(m.ExprCall):
         called = _called(index, number)
         stat = number
@@ -164,7 +164,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace parameters by arguments in a part of a function."""
+    """Replace parameters with arguments in a part of a function."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
@@ -181,7 +181,7 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
-    """Replace a call by the values that the function returns."""
+    """Replace a call with the values that the function returns."""
     holder = index.parents[call]
     node: Any = at(edited, index.path(holder))
     if node.__class__ is m.ExprPrefix:

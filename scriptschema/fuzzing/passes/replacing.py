@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
-    """Replace an expression, prefix or type by one inside it."""
+    """Replace an expression, prefix or type with one inside it."""
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.ALL_FIELDS:  # not every expression can be called
@@ -66,7 +66,7 @@ def _nearest(
 
 
 def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement by the statements of a block in it."""
+    """Replace a statement with the statements of a block in it."""
     for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
@@ -82,7 +82,7 @@ def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callab
 
 
 def extract(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement by an expression of it: `local v0 = expr`, a call, a local function."""
+    """Replace a statement with an expression of it: `local v0 = expr`, a call, a local function."""
     for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
         gain = _gain(index, number, inner, 3)
         if gain < 0:
@@ -96,7 +96,7 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 
 
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement by a print of one of its expressions, and drop the rest of the block.
+    """Replace a statement with a print of one of its expressions, and drop the rest of the block.
 
     The effect of a bug is printed somewhere; the place where it arises is nearer to the bug. In a
     small tree, an additional edit also drops everything after the enclosing statements, loops and
@@ -169,7 +169,7 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a part by the simplest valid one of its kind: `nil`, `0`, `{}`, a global, `any`."""
+    """Replace a part with the simplest valid one of its kind: `nil`, `0`, `{}`, a global, `any`."""
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
             gain = size - index.sizes[number]
@@ -196,7 +196,7 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
 
 
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
-    """Replace an expression by a constant, also one of the tree's: some show a difference."""
+    """Replace an expression with a constant, also one of the tree's: some show a difference."""
     if len(index) > _SMALL:
         return
     constants: dict[tuple[type, Any], Message] = {
@@ -219,7 +219,7 @@ _SMALL: Final = 60
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a longer calculation by `-1 / 2`, a negative fraction: constants are integers."""
+    """Replace a longer calculation with `-1 / 2`, a negative fraction: constants are integers."""
     for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]
         gain = _FRACTION - index.sizes[number]

@@ -139,8 +139,7 @@ def probe(description: Description) -> Probed:
         if "if" in fails:
             lacks = [name for name in lacks if name != "ExprIfElse"]  # which proves nothing then
         missing = dict.fromkeys([*lacked, *lacks])
-        # A target that only reads programs may accept anything, which proves nothing about its
-        # version.
+        # A target that only reads programs may accept anything, so its version stays unknown.
         runs, luau = None not in printed, None
         if runs and not lacks:
             luau = version_of(missing, _newer_syntax(target, description))
