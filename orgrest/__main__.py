@@ -4,7 +4,7 @@ import os
 import sys
 
 # `python -m` looks for modules in the working folder first, which is often that of a stranger's
-# document: a `json.py` beside it would run.
+# document: a `json.py` next to it would run.
 if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109  # less to import
     del sys.path[0]
 

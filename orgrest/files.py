@@ -5,11 +5,11 @@ mixture counts as LF with stray CRs, as in Emacs), byte order mark and encoding 
 a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte), so unchanged text yields
 the bytes that were read.
 
-Saving writes a temporary file beside the document, flushes it to disk, checks that the document has
-not changed since it was read, and renames the file into place. Symbolic links are followed; mode,
-owner, extended attributes and access control lists are kept. A file with several hard links is
-overwritten in place, which is not atomic, while a complete copy exists beside it. The next save
-removes the temporary file of a killed one.
+Saving writes a temporary file in the document's folder, flushes it to disk, checks that the
+document has not changed since it was read, and renames the file into place. Symbolic links are
+followed; mode, owner, extended attributes and access control lists are kept. A file with several
+hard links is overwritten in place, which is not atomic, while a complete copy exists next to it.
+The next save removes the temporary file of a killed save, but not such a copy.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class File:
         return True
 
     def is_unchanged(self) -> bool:
-        """Return whether the file on disk is as it was read or saved last; also if it is gone."""
+        """Return whether the file is as it was last read or saved, or cannot be read any more."""
         try:
             return read_bytes(self.path) == self._data
         except FileError:
@@ -380,8 +380,8 @@ def _move_to_free(made: Path, target: Path) -> None:
 def _write_into(target: Path, data: bytes) -> None:
     """Overwrite the file in place; if there is not enough space, it is left unchanged.
 
-    Unlike a rename, this is not atomic: a kill in between leaves a part of each content, and the
-    whole new one in the file `.NAME.XXXXXXXX.saved`, which nothing removes.
+    Unlike a rename, this is not atomic: if the process is killed meanwhile, the file holds parts
+    of both contents, and `.NAME.XXXXXXXX.saved`, which nothing removes, all of the new content.
     """
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size

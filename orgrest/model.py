@@ -221,8 +221,8 @@ class Credentials(ABC):
     ) -> Generator[Request, Response, str | None]:
         """Yield requests to send, receiving the response to each; the last response is the result.
 
-        `host` and `target` are those of its URL, as they are sent. Returns a warning for the user,
-        or None. Performs no I/O. Raises `TransportError`.
+        `host` and `target` are the request's as they are sent. Returns a warning for the user, or
+        None. Performs no I/O. Raises `TransportError`.
         """
 
     @abstractmethod
@@ -422,8 +422,8 @@ class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
     `name` is the assertion as written, or the test's name; `reason` says in a sentence why it
-    failed. `about_status` says that the response's status was judged, so that one of 400 or
-    above may be what was expected. An assertion also has a position in `file` and its parts:
+    failed. `about_status` means that the response's status was checked, so that a status of 400
+    or above may be expected. An assertion also has a position in `file` and its parts:
     `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values, as
     texts that may be truncated, or None if there is no such value. `difference` holds the lines
     of a unified diff from the expected to the actual value, if both are multi-line texts or

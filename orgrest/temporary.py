@@ -21,7 +21,7 @@ _LEFT_AFTER = 3600.0  # seconds, where files cannot be locked
 
 
 def create(target: Path) -> tuple[Path, int]:
-    """Create a temporary file beside a file; return it and its descriptor.
+    """Create a temporary file next to a file; return it and its descriptor.
 
     It is locked while this process writes it, so an unlocked file was left by a killed run. Raises
     OSError.

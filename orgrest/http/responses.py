@@ -53,7 +53,7 @@ class Reference:
 
 
 def read(text: str) -> Reference | None:
-    """Return what `{{text}}` refers to, or None if it is not such a reference."""
+    """Parse the reference `{{text}}`; return None if it does not refer to an exchange."""
     match = _REFERENCE.fullmatch(text)
     if match is None:
         return None
@@ -63,7 +63,7 @@ def read(text: str) -> Reference | None:
 
 
 def read_short(text: str) -> Reference | None:
-    """Return what `{{login.token}}` refers to, if a request is named `login`, or None."""
+    """Parse the reference `{{login.token}}` if a request is named `login`; else return None."""
     match = _SHORT.fullmatch(text)
     if match is None:
         return None

@@ -3,8 +3,8 @@
 Documents are not trusted, so scripts run in QuickJS in a separate process:
 no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
 engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
-effect but its result, and the requests that it asks the run to send; what httpyac's scripts export
-stays in the engine: it may be a function.
+effect but its result, and the requests that the run sends for it; exports of httpyac's scripts stay
+in the engine, since they may be functions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VALIDATION_TIMEOUT: Final = 10.0
 class ScriptError(OrgrestError):
     """A script that cannot be run, fails, or does not terminate; `line` is that of the script.
 
-    `result` is what it did until it failed, if that is known.
+    `result` is its result until it failed, if that is known.
     """
 
     result: Result | None = None
@@ -113,8 +113,8 @@ class Engine:
     ) -> Result:
         """Run a script with the API of `host`: `jetbrains` or `httpyac`.
 
-        `wait` waits where it sleeps, and `send` sends what it asks for: a `method`, `url`,
-        `headers` and `body`; it returns the response, or the reason why it failed. Without these
+        `wait` waits when the script sleeps, and `send` sends the script's request (`method`, `url`,
+        `headers` and `body`) and returns the response, or the reason why it failed. Without these
         callbacks, waiting or sending is an error.
 
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,

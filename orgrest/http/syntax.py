@@ -285,7 +285,7 @@ class ParsedRequest:
 
 @attrs.frozen
 class LineState:
-    """The parser's state at the end of a text: what a line below would belong to.
+    """The parser's state at the end of a text, which decides the meaning of the next line.
 
     `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
     ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` means that the

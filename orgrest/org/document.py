@@ -4,8 +4,8 @@ A `Document` parses a text once and is immutable; sections unchanged since an ea
 not parsed again. `orgrest.org.results` finds the results of its blocks, `orgrest.org.placing` gives
 the edits that insert new results.
 
-Rules: what Org 9.5 does, as its manual (Working with Source Code) and its syntax description say
-and Emacs shows. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` keeps track
+The rules are those of Org 9.5, from its manual (Working with Source Code), its syntax description
+and Emacs itself. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` keeps track
 of those in the file); line indexes count from 0. Time grows linearly with the text.
 """
 

@@ -13,7 +13,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Mutually exclusive words of :results; the third group says how old and new result are joined.
+# Mutually exclusive words of :results; the third group selects how old and new result are joined.
 GROUPS = (
     frozenset({"file", "list", "vector", "table", "scalar", "verbatim"}),
     frozenset({"raw", "html", "latex", "org", "code", "pp", "drawer", "link", "graphics"}),

@@ -101,7 +101,7 @@ def _wrapped_end(document: Document, result: Result, new: str) -> int:
 def _gap(document: Document, text: str, width: int, line: int) -> str:
     """Return the blank lines that separate a list inserted before a line from a list below it.
 
-    Two blank lines end a list; with fewer, what follows would become part of the result.
+    Two blank lines end a list; with fewer, the text below would become part of the result.
     """
     if not syntax.ITEM.match(text):
         return ""

@@ -1,9 +1,9 @@
 """The parser of one section of an Org text: its blocks, calls, keywords and names.
 
-A single pass over the lines, whose state is what encloses the current line. Blocks are what Org's
-parser takes for blocks: an example block hides its contents, a heading ends everything, an unclosed
-element is text. Because a heading ends everything, a section depends on no other text: a `Section`
-can be reused as long as its text is unchanged, even if it moves.
+A single pass over the lines, whose state is the region around the current line. Blocks are
+recognized as by Org's parser: an example block hides its contents, a heading ends everything, an
+unclosed element is text. As a heading ends everything, a section depends on no other text: a
+`Section` can be reused as long as its text is unchanged, even if it moves.
 """
 
 from __future__ import annotations

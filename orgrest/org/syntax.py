@@ -85,7 +85,10 @@ def closing(text: str) -> str | None:
 
 
 def opening(text: str) -> tuple[str, str] | None:
-    """Return what closes the element that a line, without leading blanks, opens, and its type."""
+    """Return the closing mark and the type of the element that a line opens, or None.
+
+    `text` is the line without leading blanks.
+    """
     first = text[:1]
     if first == "#":
         if text[:8].lower() == "#+begin_":

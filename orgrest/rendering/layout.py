@@ -37,7 +37,7 @@ _OF_DATA = frozenset(LANGUAGES.values()) | {
     *("ascii", "beamer", "man", "md", "odt", "texinfo"),  # the formats that Org exports to
     *("conf", "csv", "diff", "graphql", "json", "latex", "log", "ob-verb-response", "org", "toml"),
     *("tsv", "xml"),
-}  # the languages of source blocks that show what servers send
+}  # the languages of source blocks that show responses
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"

@@ -1,6 +1,6 @@
 r"""Masks secrets in responses as `***`.
 
-Servers echo what they received, often in another encoding. `mask` finds the common spellings:
+Servers echo received data, often in another encoding. `mask` finds the common spellings:
 
 - unchanged, in upper case and in lower case, and each line of a multi-line secret;
 - percent-encoded, in UTF-8 or Latin-1; JSON-escaped, also with every character as `\uXXXX`; as HTML

@@ -118,8 +118,8 @@ _TEMPLATE = _Tokens(
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
     """Pretty-print the JSON values of `text`; text that is not JSON is returned unchanged.
 
-    `change` is applied to every string (decoded) and number before it is written. `cut` says that
-    the text was truncated.
+    `change` is applied to every string (decoded) and number before it is written. `cut` means
+    that the text was truncated.
     """
     out: list[str] = []
     at = 0

@@ -23,7 +23,7 @@ _LINK_TYPE = r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])"
 _LINK = r"\[(?=\[)|<(?=[\w+-]+:)"
 
 _END = r"(?=[ \t\n]|\Z)"
-# Org Syntax, "Elements": what a line of a paragraph may begin with.
+# Org Syntax, "Elements": the possible beginnings of a line of a paragraph.
 _START = r"""(?imx)^(?!
         [ \t]*+(?:
             $
@@ -112,7 +112,7 @@ def is_plain_inside(text: str) -> bool:
 
 
 def verbatim(text: str) -> str | None:
-    """Return a line as Org's ``=verbatim=``, or ``~code~`` if it contains what ends that, or None.
+    """Return a line as Org's ``=verbatim=``, as ``~code~`` if that is impossible, else None.
 
     Source: Org manual, "Emphasis and Monospace". The line has no leading or trailing blanks.
     """

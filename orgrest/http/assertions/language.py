@@ -50,7 +50,7 @@ class Found:
 
 
 def find(text: str) -> Found | str:
-    """Parse what follows `??`; if that is not an assertion, return the reason."""
+    """Parse the text after `??`; if that is not an assertion, return the reason."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
         within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()

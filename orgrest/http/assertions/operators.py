@@ -63,7 +63,7 @@ class Operator:
 
     If `expected` is empty, there is no operand. With `required`, there must be one, which matches
     `form`: a pattern and its description; otherwise a missing operand means the empty text. `judge`
-    gets what `of` takes from the comparison (by default the subject's value), and the operand.
+    gets the result of `of` for the comparison (by default the subject's value), and the operand.
     `why` describes a failure that the value alone does not explain. With `differs`, a diff of both
     is shown.
     """

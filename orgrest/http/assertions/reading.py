@@ -8,7 +8,7 @@ from orgrest.model import Span
 
 
 def read_assertion(text: Template, span: Span) -> Assertion | str:
-    """Parse what follows `??` in the line at `span`; if not an assertion, return the reason."""
+    """Parse the text after `??` in the line at `span`; if not an assertion, return the reason."""
     found = find(text.text)
     if isinstance(found, str):
         return found

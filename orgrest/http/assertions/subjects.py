@@ -52,8 +52,8 @@ class Subject:
     `path` describes the path that follows the name, which may be `required`, and must be one of
     the `parts` if they are given. `find` returns all matches of a path, and raises OrgrestError
     if the path is malformed or does not fit the body; the first match is used, or with `several`
-    all of them as a list. `whole` is the subject's value without a path, if that is not what `find`
-    returns. `read` and `same` convert and compare the expected value.
+    all of them as a list. `whole` returns the subject's value without a path, if it differs from
+    that of `find`. `read` and `same` convert and compare the expected value.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Credentials as HTTP carries them: a module for each authentication scheme.
 
 Each defines how its credentials are written in a document (`read`, for a prefix of
-`Authorization`), which of their values are secret, what is sent with them (`Credentials.flow`:
-requests out, responses in), and the equivalent curl options. `SCHEMES` has a row for each; Basic is
+`Authorization`), which of their values are secret, the requests to send with them
+(`Credentials.flow`), and the equivalent curl options. `SCHEMES` has a row for each; Basic is
 sent directly as a header, and so is OAuth 2.0's token, which `tokens` obtains. `certificates`
 handles client certificates for TLS. Nothing here opens a socket.
 """

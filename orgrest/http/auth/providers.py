@@ -2,8 +2,8 @@
 
     "key": {"provider": "AspnetUserSecrets", "secretName": "config:Key"}
 
-They are in the user's folder, in `secrets.json` below the `UserSecretsId` of the project beside the
-environment file. Azure Key Vault and Windows' encryption (`Encrypted`) are errors.
+They are in the user's folder, in `secrets.json` below the `UserSecretsId` of the project in the
+environment file's folder. Azure Key Vault and Windows' encryption (`Encrypted`) are errors.
 
 Sources: Microsoft's pages "Use .http files" and "Safe storage of app secrets in development", and
 .NET's `PathHelper` for the folder.

@@ -27,7 +27,7 @@ _SHORT = 2**19  # characters: a shorter text has no room for so many definitions
 
 
 def _too_many(source: Source) -> OrgrestError | None:
-    """Return the error for a text that defines more variables than a person would write."""
+    """Return the error for a text that defines too many variables, or None."""
     if len(source.text) < _SHORT:
         return None
     found = itertools.islice(_DEFINITIONS.finditer(source.text), MOST_DEFINITIONS, None)

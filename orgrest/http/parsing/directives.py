@@ -1,9 +1,9 @@
 """The table of directives in request files, `# @name value`.
 
-A row says what a directive is for, whether it changes what is sent, and, if orgrest does not
-support it, why: then the request is an error, because sending it would not do what its author
-meant. An unknown directive gives a notice. Names are compared without hyphens and case, as httpyac
-does (`@no-redirect` is `@noRedirect`).
+A row has the purpose of a directive, whether it changes the request, and, if orgrest does not
+support it, the reason: the request is then an error, because sending it would not do what its
+author intended. An unknown directive causes a notice. Names are compared without hyphens and case,
+as in httpyac (`@no-redirect` is `@noRedirect`).
 
 Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.
 """
@@ -18,12 +18,12 @@ import attrs
 
 @attrs.frozen
 class Rule:
-    """A directive: its spelling, its value, and what it is for.
+    """A directive: its spelling, its value, and its purpose.
 
     `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
-    has no effect here: it concerns the display of another tool. One that `names` a request must
-    have a value. What one that `acts` does before a request is sent is in the module of its name in
-    `orgrest/run/directives`.
+    has no effect here: it concerns the display of another tool. A directive that `names` a request
+    must have a value. A directive that `acts` before a request is sent is implemented in the module
+    of its name in `orgrest/run/directives`.
     """
 
     name: str

@@ -29,5 +29,5 @@ FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 
 
 def is_request_line(text: str) -> bool:
-    """Matches a line that begins a request: a method, blanks, and what can be a URL."""
+    """Matches a line that begins a request: a method, blanks, and a possible URL."""
     return REQUEST.fullmatch(text.lstrip(" \t")) is not None

@@ -99,7 +99,7 @@ _HERE = re.compile(r"<<[ \t]*\w*[ \t\r]*$", re.MULTILINE)  # it may have comment
 
 
 def parts(text: str) -> list[int]:
-    """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
+    """Return the offsets of the parts of a text that can be parsed separately, the first 0."""
     if _HERE.search(text):
         return [0]
     starts = (
@@ -111,7 +111,7 @@ def parts(text: str) -> list[int]:
 
 
 def read_above(text: str) -> LineState:
-    """Return what a line below a text would belong to; only the last region is parsed."""
+    """Return the parser's state after a text; only the last region is parsed."""
     reader = _DocumentReader(Source(text[parts(text)[-1] :]))
     reader.document()
     return reader.state

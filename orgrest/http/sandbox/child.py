@@ -21,7 +21,7 @@ class Child(subprocess.Popen[bytes]):
     broken_off = False
 
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
-        """Start a process. Raises OrgrestError if the run is over, and what Popen raises."""
+        """Start a process. Raises OrgrestError if the run is over, and the errors of Popen."""
         check()
         self._group = group and hasattr(os, "killpg")
         self.pid = 0

@@ -56,7 +56,7 @@ class Sandbox:
     def answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
         """Return the answer to a job, a line of JSON; it has this `shape`.
 
-        `what` names the job in errors, which are raised if it takes more CPU time than `timeout`,
+        `what` names the job in errors, which are raised if it needs more CPU time than `timeout`,
         too much memory, returns too much, or an answer of another shape. In these cases, and
         when interrupted, the process is killed.
         """

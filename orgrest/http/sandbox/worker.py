@@ -26,7 +26,7 @@ _LONGEST = 200  # characters of a message
 
 
 def _limit() -> None:
-    """Drop what a script could use if it escaped the engine: files, processes, memory."""
+    """Limit what a script could use if it escaped the engine: files, processes, memory."""
     try:
         import resource
     except ImportError:  # missing on Windows

@@ -1,7 +1,7 @@
-"""Connections that send exactly what they are given and read within limits.
+"""Connections that send the given bytes exactly and read within limits.
 
 urllib3's connections go over http.client, which would normalize targets and merge header lines;
-`exact` makes classes of pools whose connections do neither.
+`exact` creates classes of pools whose connections do neither.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ class Sockets:
     ) -> socket.socket:
         """Return a socket connected to the first address of a host that accepts.
 
-        With `public`, raises PrivateAddressError if one of them is not public. Raises what
-        `socket.create_connection` does, and `TransportError` after `abort`.
+        With `public`, raises PrivateAddressError if an address is not public. Raises the errors of
+        `socket.create_connection`, and `TransportError` after `abort`.
         """
         host, port = address
         family = urllib3.util.connection.allowed_gai_family()

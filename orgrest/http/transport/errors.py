@@ -84,7 +84,7 @@ _ERRORS = urllib3.exceptions
 # These classes have subclasses that mean something else.
 _EXACT: dict[type[BaseException], Phrase] = {
     _ERRORS.ConnectTimeoutError: lambda _, limits: f"no connection within {limits.connect:g} s",
-    # got more than 100 headers
+    # whose message is "got more than 100 headers"
     http.client.HTTPException: lambda e, _: f"the response's header is too long: {show(str(e))}",
 }
 # The first match is used: a subclass must precede its base.

@@ -53,7 +53,7 @@ class Listener:
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
         """Read server-sent events; return why reading stopped, None at their end.
 
-        Raises what urllib3 does, except for a server that is silent for too long.
+        Raises urllib3's errors, except for a server that is silent for too long.
         """
         parsed = at = 0  # the ends of the text parsed, and of the text searched for event ends
         try:

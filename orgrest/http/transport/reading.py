@@ -44,7 +44,7 @@ class Opening:
 
 @attrs.define(eq=False)
 class Exchange:
-    """One request on a connection: its inputs, and what the connection records about it.
+    """One request on a connection: its inputs, and the connection's records about it.
 
     `target` and `lines` are sent. Reading the response fails at the `deadline`, and after `budget`
     bytes; with `last` the connection is closed after it. With `public`, only public addresses are
@@ -124,7 +124,7 @@ class HttpResponse(http.client.HTTPResponse):
         """Read the response's header."""
         super().begin()
         while 100 <= self.status < 200 and self.status != 101:
-            self.headers = cast("http.client.HTTPMessage", None)  # what begin() starts from
+            self.headers = cast("http.client.HTTPMessage", None)  # the initial value for begin()
             super().begin()
         for length in self.headers.get_all("Content-Length", []):
             if not all(
@@ -181,7 +181,7 @@ def read(
 
 
 def _text(latin: str) -> str:
-    """Return what http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
+    """Convert text that http.client decoded as Latin-1 to UTF-8, with other bytes escaped."""
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 

@@ -33,7 +33,7 @@ _CODINGS: Final = {
     "br": ("brotlicffi", "brotli"),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
 }
-"""The packages with which urllib3 decodes what the standard library does not."""
+"""The packages with which urllib3 decodes codings that the standard library lacks."""
 
 
 @attrs.frozen
@@ -142,14 +142,14 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
 
 
 def authorized(request: Request, url: Url) -> Request:
-    """Return the first request that is sent, with what its credentials add."""
+    """Return the first request that is sent, including additions of its credentials."""
     if request.credentials is None:
         return request
     return next(request.credentials.flow(request, url.netloc, url.target))
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
-    """Do what `wire_headers` does, for a URL that is already parsed."""
+    """Return the header lines as `wire_headers` does, for a parsed URL."""
     if not is_token(request.method):
         raise TransportError(f"not a method: {show(request.method)}")
     if url.target == "*" and request.method != "OPTIONS":

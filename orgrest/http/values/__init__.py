@@ -15,7 +15,7 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 
 1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
-3. what a script of this run set;
+3. a variable that a script of this run set;
 4. `@name = value` in the file: the last above the end of the request, else the first below it, also
    for names in other values; in its own value, a name means what it would without this definition;
 5. `:var name=value` of an Org block;
@@ -45,10 +45,10 @@ mask them.
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, bottom up: `context` holds what a document's requests share; `references` finds
-references to variables in a text; `sources` is the list above, and looks up the exchanges of other
-requests; `javascript` and `expressions` evaluate expressions; `values` replaces references;
-`expansion` completes a request, and `check` reports what would prevent that.
+The modules, bottom up: `context` holds the state that a document's requests share; `references`
+finds references to variables in a text; `sources` is the list above, and looks up the exchanges of
+other requests; `javascript` and `expressions` evaluate expressions; `values` replaces references;
+`expansion` completes a request, and `check` reports the problems that would prevent it.
 """
 
 from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames

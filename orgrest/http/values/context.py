@@ -85,7 +85,7 @@ class Inputs:
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
-        """Add the environment and netrc file of this process's user to what is given."""
+        """Return inputs with the environment and netrc file of this process's user, and `given`."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
         return cls(
@@ -160,7 +160,7 @@ class RequestNames:
 class Answers:
     """The exchanges of requests by their identity, and the failures of those that failed.
 
-    `unmet` says why a request that is needed now was not sent.
+    `unmet` is the reason why a request that is needed now was not sent.
     """
 
     last: tuple[Request, Response] | None = None

@@ -1,4 +1,4 @@
-"""Environments: named sets of variables in files beside a document, as other tools define them.
+"""Environments: named sets of variables in files near a document, as other tools define them.
 
 The files are looked up in the document's folder and its parents, up to the project's root (the
 first folder with `.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`). If a variable has several
@@ -11,7 +11,7 @@ later:
     NAME.env, .env.NAME, env/...    the variables of the environment NAME
     http-client.env.json            JetBrains' HTTP Client's and Visual Studio's
     http-client.env.json.user       Visual Studio's for one user
-    http-client.private.env.json    JetBrains' for what is not shared: its values are secrets
+    http-client.private.env.json    JetBrains' for unshared values, which are secrets
 
 `$shared` in a JSON file holds the variables of every environment; `$schema` is not an environment.
 Comments and trailing commas are accepted, with a notice in JetBrains' files, since other tools may
@@ -89,7 +89,7 @@ class Setting:
 
 @attrs.frozen
 class Broken:
-    """A file that cannot be read or is malformed, and what is wrong with it."""
+    """A file that cannot be read or is malformed, and the reason."""
 
     file: Path
     error: OrgrestError
@@ -122,7 +122,7 @@ class Environments:
         return tuple(sorted(name for name in self.by_name if name not in (SHARED, DEFAULT)))
 
     def choose(self, names: Sequence[str]) -> dict[str, Setting]:
-        """Return the variables of these environments, those of later ones over earlier ones.
+        """Return the variables of these environments; later environments take precedence.
 
         Raises OrgrestError for an environment that no file has.
         """

@@ -49,7 +49,7 @@ class Secrets:
         """Start with `texts`, the secrets of earlier runs; `known` are the user's secrets."""
         self._texts = texts
         self._known = known
-        self._computed: dict[str, frozenset[Secret]] = {}  # what was computed with which
+        self._computed: dict[str, frozenset[Secret]] = {}  # computed texts, with their secrets
         self.bound: set[Secret] = set()
         """The secrets that may be sent to some hosts only."""
         self.read_by_scripts: frozenset[Secret] = frozenset()
@@ -63,7 +63,7 @@ class Secrets:
     def within(self, text: str) -> frozenset[Secret]:
         """Return the secrets that went into a text, and those found in it.
 
-        Finding them is the second line of defence, for what a server sent back.
+        The search is a second line of defence, for secrets that a server sent back.
         """
         found = {Secret(one) for one in self._texts if one in text}
         found.update(one for one in self.bound if one.text and one.text in text)
@@ -210,7 +210,7 @@ def _entries(text: str) -> list[dict[str, str]]:
 
 @attrs.frozen
 class Provider:
-    """A program that keeps secrets: its command, what its output holds, and help for the user.
+    """A program that keeps secrets: its command, how to read its output, and help for the user.
 
     `settings` are those of an entry in addition to `hosts`, `provider` and `key`.
     """
@@ -361,7 +361,7 @@ def _ask(name: str, entry: Entry) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a program without a shell; return what it prints. Raises OrgrestError."""
+    """Run a program without a shell; return its output. Raises OrgrestError."""
     import shutil
     import subprocess
     import sys

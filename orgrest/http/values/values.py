@@ -47,7 +47,7 @@ class Values:
 
     Without `problems`, an error in a variable is raised. With `problems`, it is added to them, and
     the value becomes `UNKNOWN`. `defined` are the values of the document's definitions that
-    scripts of this request already saw: what is random in them must not change.
+    scripts of this request already saw: random parts of them must not change.
     """
 
     def __init__(

@@ -8,7 +8,7 @@
 
 `parsing.verb` parses one heading's text or one block. `merging` completes a request with those of
 its parent headings: paths are concatenated, query and headers are merged, the last method and body
-are used, and another origin (scheme, user, host, port) discards what is above. `tags` evaluates
+are used, and another origin (scheme, user, host, port) discards the levels above. `tags` evaluates
 `{{...}}`: a short list of functions, no code.
 
 Unlike verb, blanks at the end of a URL are not sent.

@@ -10,7 +10,7 @@ r"""Tags, `{{...}}`: constants, variables, and values of stored responses; no co
 
 A variable's value is the first of: `--var`, `:var` of the block, an earlier answer or default,
 preludes (the context keeps both), the chosen environments, the default, the user's answer. All
-else is an error that says what to write instead. As in verb, tags are searched in each line, but
+else is an error that suggests a replacement. As in verb, tags are searched in each line, but
 never in the value of another tag.
 """
 

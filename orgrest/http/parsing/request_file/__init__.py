@@ -74,14 +74,14 @@ STEPS = (
 
 
 def read_above(text: str) -> LineState:
-    """Return what a line below a text would belong to; only the last region is parsed."""
+    """Return the parser's state after a text; only the last region is parsed."""
     reader = Reader(Source(text[parts(text)[-1] :]))
     reader.read(STEPS)
     return reader.state
 
 
 def parts(text: str) -> list[int]:
-    """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
+    """Return the offsets of the parts of a text that can be parsed separately, the first 0."""
     across = LONG_COMMENT.search(text)
     starts = () if across else (one.start() for one in SEPARATORS.finditer(text))
     return sorted({0, *starts})

@@ -88,7 +88,7 @@ class Reader:
 
     @property
     def state(self) -> LineState:
-        """The parser's state, which determines what the next line would belong to."""
+        """The parser's state, which decides the meaning of the next line."""
         region = self.region
         if self.quoted:
             return LineState("quoted")
