@@ -1,4 +1,4 @@
-"""Wrappers for the operator `wrap`: code around statements and expressions that has no effect."""
+"""Wrappers for the operator `wrap`: code around statements and expressions, which stay the same."""
 
 from __future__ import annotations
 

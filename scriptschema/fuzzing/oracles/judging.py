@@ -104,8 +104,8 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the worst verdict on the runs of a source that is not Luau; None if all refuse it.
 
-        Its verdict never counts as the same bug as that of a program. Sources that turn out to be
-        Luau may run.
+        Unless its signature is clear, the verdict never counts as the same bug as a program's. A
+        source that turns out to be Luau may run.
         """
         found = self._broken(runs) or self._exhausted(runs)
         if found is not None and not is_clear(found.signature):
