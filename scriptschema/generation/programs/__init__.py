@@ -4,11 +4,11 @@
     expression("number", scope, choices, size=8)       a piece for a place in some other program
     statements(scope, choices, size=20)
 
-Expressions are asked for by kind, so that operators and library members get what they can work
-with; variables are taken from a scope that knows their kinds; statements come from a table of
-idioms. Loops and recursion are bounded. Where to read on: `idioms/` has what programs are made of,
-`templates/` how that is written, `expressions.py` and `calls.py` have expressions, `maker.py` what
-ties them together.
+Expressions are requested by kind, so that operators and library members get operands that they can
+use; variables are chosen from a scope that knows their kinds; statements come from a table of
+idioms. Loops and recursion are bounded. Where to read next: `idioms/` has the parts of programs,
+`templates/` their notation, `expressions.py` and `calls.py` generate expressions, `maker.py`
+combines them.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ from scriptschema.versions import Version, has
 __all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "statements"]
 
 WRONG: Final = 0.05
-"""The share of what is wrong on purpose, unless something else is said or types are sound."""
+"""The default share of operands and arguments that are wrong on purpose, unless types are sound."""
 
 MakerT = TypeVar("MakerT", bound=Maker)
 
 STEPS: Final = 5_000
-"""How many statements a program of ordinary size executes at most; it prints fewer lines."""
+"""The most statements that a program of ordinary size executes; it prints fewer lines."""
 
 _MODULE_SIZE: Final = 60
-"""Programs of this size or more may have a module."""
+"""The size from which programs may have a module."""
 
 _COMBINING_SIZE: Final = 100
 _COMBINED: Final = 0.5
-"""The share of programs of this size or more that is for combinations, where they are counted."""
+"""The share of programs from this size on that is for combinations, if these are counted."""
 
 _LARGE_SIZE: Final = 100
-"""Programs of this size or more may begin with a piece of hundreds of nodes more."""
+"""The size from which programs may begin with an additional piece of hundreds of nodes."""
 
 _EXPORTING: Final = 80
-"""How many of 256 programs export something, where a version of Luau has that."""
+"""The number of programs, of 256, that export something, if the version of Luau has exports."""
 
 _EXPORTING_MODULE: Final = 128
-"""How many of 256 modules export their values, where Luau has that."""
+"""The number of modules, of 256, that export their values, if the version of Luau has exports."""
 
 _MODULE_COST: Final = 50
-"""How many statements a call of the module's function is charged as."""
+"""The number of statements that a call of the module's function counts as."""
 
 
 class ProgramOptions(TypedDict, total=False):
@@ -93,7 +93,7 @@ def program(
     luau: str | Version | None = None,
     counts: Counts | None = None,
 ) -> m.ModuleSet:
-    """Return a random program, which compiles and in most cases runs to its end.
+    """Return a random program, which compiles and usually runs to its end.
 
     `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`; a program of
     fewer than 10 nodes or levels may be empty.
@@ -104,14 +104,14 @@ def program(
     `random` ones, which mean nothing, or `sound` ones, which agree with the values: most of these
     programs have no error in Luau's strict mode.
 
-    `weights` changes how often each idiom and each library is used: a mapping with the tables
-    `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` leaves about
-    half of them out of this program.
+    `weights` changes the frequency of each idiom and each library: a mapping with the tables
+    `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` excludes about
+    half of them from this program.
 
-    `luau` is the version of Luau that is to run it, as in `versions.Version.parse`: the program
-    uses what that version has. By default it uses what the seed's schema says, which all have.
+    `luau` is the version of Luau to run it with, as in `versions.Version.parse`: the program uses
+    what that version has. By default it uses what is in the seed's schema, which all versions have.
 
-    Raises WeightsError, and ValueError for other options, saying what they take.
+    Raises WeightsError, and ValueError for other invalid options, with their valid values.
     """
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")
@@ -127,7 +127,7 @@ def program(
 
 
 def check_options(size: int, max_depth: int, types: str) -> None:
-    """Raise ValueError for a wrong size, depth or kind of annotations."""
+    """Raise ValueError for an invalid size, depth or kind of annotations."""
     if size < 1:
         raise ValueError(f"size must be at least 1, not {size}")
     if max_depth < 1:
@@ -139,7 +139,7 @@ def check_options(size: int, max_depth: int, types: str) -> None:
 def make_program(
     maker: Maker, size: int, max_depth: int, *, with_module: bool = True
 ) -> m.ModuleSet:
-    """Return a program, made by `maker`; it may have a module `with_module`."""
+    """Return a program that `maker` generates; `with_module` allows for a module."""
     room = min(max_depth, DEEPEST) - 1
     exporting = maker.grammar.exports and maker.chance(_EXPORTING_MODULE)
     of_modules = module(maker.grammar.typed, exporting)
@@ -169,14 +169,14 @@ def make_program(
     if _exporting(maker, body, room):
         body += exports(maker.grammar.typed).make(maker, size // 8, room) or []
     made_module = None
-    if has_module:  # last, so that it is left out first where less is made
+    if has_module:  # last, so that it is left out first in smaller programs
         maker.scope = Scope()
         made_module = nodes.block(of_modules.make(maker, for_module, room))
     return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
 
 
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
-    """Choose whether a program ends with what it exports; one with a return cannot."""
+    """Choose whether a program ends with its exports; a program with a return cannot."""
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False
     fits = room > exports(maker.grammar.typed).levels + LEAF
@@ -302,7 +302,7 @@ def maker_of(
     cls: type[MakerT],
     counts: Counts | None = None,
 ) -> MakerT:
-    """Return a maker of class `cls`, which is to spend `size` nodes; see `program` for `counts`."""
+    """Return a maker of class `cls` for about `size` nodes; see `program` for `counts`."""
     return cls(choices, grammar, ANNOTATIONS[types], scope, STEPS + size, counts)
 
 

@@ -1,7 +1,7 @@
 """Annotations: the types of variables, parameters and results, and type aliases.
 
-`random` ones are any types of the schema, `sound` ones say what kind the values are. Neither
-changes what a program does.
+`random` annotations are any types of the schema, `sound` annotations are the types of the values.
+Neither changes what a program does.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class RandomTypes(Annotations):
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return types for the first of the variables, or none."""
+        """Return types for the first variables, or an empty list."""
         if not maker.chance(110):
             return []
         return [self.one(maker, kind, room) for kind in kinds]
 
     def one(self, maker: Maker, kind: Said, room: int) -> m.Type:
-        """Return a type for a variable: often the right one, so that it says something."""
+        """Return a type for a variable: often the correct type, so that it is meaningful."""
         if kind is not None and is_known(kind) and maker.below(4) < 2:
             return sound(maker, kind)
         return random_type(maker, 6, min(room, DEEPEST))
@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return generics, and types of the first parameters and of results, or none."""
+        """Return generics, and types of the first parameters and of results, or empty lists."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):
@@ -73,12 +73,12 @@ class RandomTypes(Annotations):
 
 
 class SoundTypes(Annotations):
-    """Types that say what kinds the values are of."""
+    """The types of the values' kinds."""
 
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return the types of the first variables, as far as known; some of what is inferred."""
+        """Return the types of the first variables, if known; only some that would be inferred."""
         known = [kind for kind in takewhile(is_known, kinds) if kind is not None]
         if _INFERRED.issuperset(known) and maker.below(2):
             return []
@@ -92,16 +92,16 @@ class SoundTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of parameters and results, `any` for what is not known.
+        """Return the types of parameters and results, `any` for unknown types.
 
-        Where nothing is known of any parameter, they are inferred.
+        If no parameter's type is known, they are left to inference.
         """
         said = [*kinds, *rest]
         types = [sound(maker, kind or "any") for kind in said] if any(said) else []
         return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of the type of some kind, which is used for it then, or of any type."""
+        """Return an alias of any type, or of the type of a kind, which then uses the alias."""
         if maker.below(3) == 2:
             return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
         kind = _KINDS[maker.below(len(_KINDS))]
@@ -113,7 +113,7 @@ ANNOTATIONS: Final[Mapping[str, Annotations]] = {
     "random": RandomTypes(),
     "sound": SoundTypes(),
 }
-"""What the option `types` says."""
+"""The annotations by the values of the option `types`."""
 
 
 def _indexed(key: str, value: m.Type) -> m.Type:
@@ -145,11 +145,11 @@ _KINDS: Final = tuple(kind for kind in _SOUND if kind != "int64")
 _INFERRED: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
-"""The kinds that a type checker sees in a value; it would see what keys a table has now."""
+"""The kinds that a type checker infers from a value; for tables it would infer the current keys."""
 
 
 def is_known(kind: Said) -> bool:
-    """Whether there is a type for what a template says."""
+    """Return whether there is a type for what a template declares."""
     return kind in _SOUND or callable(kind)
 
 

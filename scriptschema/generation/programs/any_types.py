@@ -1,4 +1,4 @@
-"""Any types, built by size; where types are sound, of parts that a type checker knows."""
+"""Any types, built by size; if types are sound, from parts that a type checker knows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.versions import TODAY
 
 DEEPEST: Final = 12
-"""How many levels a type has at most."""
+"""The maximum number of levels of a type."""
 
 LEAF: Final = 6
 """With less room than this, a type has no parts."""
@@ -57,7 +57,7 @@ def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename]
 
 
 _Maker: TypeAlias = Callable[[Maker, int, int], m.Type | None]
-"""Makes a type, given a maker, a size and the levels that there is room for, or None."""
+"""Returns a type, or None; called with a maker, a size and the number of levels that fit."""
 
 
 def random_type(maker: Maker, size: int, room: int) -> m.Type:
@@ -179,4 +179,4 @@ _TABLES: Final = {
     typed: {True: _weighed(*leaves), False: _weighed(*leaves, *_COMPOUND)}
     for typed, leaves in ((False, _LEAVES), (True, _KNOWN))
 }
-"""What there is to choose from, by whether types are sound, and whether it is to be small."""
+"""The types to choose from, by whether types must be sound, and whether the type must be small."""

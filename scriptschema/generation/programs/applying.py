@@ -1,4 +1,4 @@
-"""Operations on operands as expressions, and what is printed of their results."""
+"""Operations on operands as expressions, and the printable parts of their results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scriptschema.generation.programs.nodes import MAKE
 
 
 def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
-    """Return what an operation results in."""
+    """Return the expression of an operation on operands."""
     operator, name = operation.operator, operation.name
     if isinstance(operator, m.ExprBinary.Op):
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
     if isinstance(operator, m.ExprUnary.Op):
         [operand] = operands
-        if operand.which == "number":  # with a minus it would be another constant
+        if operand.which == "number":  # a minus would make it another constant
             operand = nodes.group(operand)
         return nodes.expr("unary", MAKE[m.ExprUnary](operator, operand))
     if name in ("[]", "__index"):
@@ -30,7 +30,7 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return what can be printed of a result, since tables would print as addresses."""
+    """Return the printable part of a result, since tables would print as addresses."""
     results = operation.results
     if "varies" not in operation.marks:
         if PRINTABLE.issuperset(results):

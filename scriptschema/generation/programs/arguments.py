@@ -1,4 +1,4 @@
-"""Arguments for library calls: for each kind of parameter what makes a right one.
+"""Arguments for library calls: for each kind of parameter, a function that generates valid ones.
 
 Most are constants, so that the optimizer has something to fold.
 """
@@ -15,7 +15,7 @@ from scriptschema.luau.library import Parameter
 from scriptschema.messages import Expr, ExprPrefix
 
 Argument = Callable[[Maker, int, int], list[Expr]]
-"""Makes the arguments for one parameter: mostly one."""
+"""Returns the arguments for one parameter: mostly one."""
 
 _FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
     (text, Parameter(kind, bounds=bounds))
@@ -75,13 +75,13 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
     )
 )
 _FIXED: Final = len(_PACKS) - 3
-"""The formats before this one have a length that is known beforehand."""
+"""The formats before this index have a length that is known beforehand."""
 
 _EDGES: Final = 80
-"""Of 256 arguments that may be any number, how many are one at which something may change."""
+"""The number of arguments, of 256 that may be any number, at which behaviour may change."""
 
 _EDGE: Final = 12
-"""How many nodes such an argument takes at least."""
+"""The minimum number of nodes of such an argument."""
 
 
 def _constant(texts: Sequence[str]) -> Argument:
@@ -152,7 +152,7 @@ def _date(maker: Maker, size: int, room: int) -> list[Expr]:
     return [nodes.table((), {key: nodes.number(value) for key, value in fields.items()})]
 
 
-# The nodes of a row (with the simplest number), of what calls `string.pack`, and of a date.
+# The nodes of a row (with the simplest number), of a call of `string.pack`, and of a date.
 _ROW: Final = nodes.size(nodes.table([nodes.number(0)] * 6))
 _PACKED: Final = 2 * nodes.CONSTANT + nodes.size(nodes.call(_packing(), []))
 _DATE: Final = nodes.size(nodes.table((), dict.fromkeys("ymd", nodes.number(0))))
@@ -169,7 +169,7 @@ MAKERS: Final[Mapping[str, Argument]] = {
 
 
 def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bool) -> list[Expr]:
-    """Return right arguments for a parameter; where it is `risky`, now and then wrong ones."""
+    """Return valid arguments for a parameter; if `risky`, occasionally invalid arguments."""
     kind = parameter.kind
     if parameter.bounds:
         if risky and maker.wrong():

@@ -1,10 +1,10 @@
 """The axes along which generated programs combine, and the pairs of values on two of them.
 
-A bug sits where an operation, the source of its operand, its surroundings and a border value meet.
+Bugs occur where an operation, the source of its operand, its surroundings and a border value meet.
 `operations` are operators, metamethods and library members with their parameters, `SOURCES` where
-an operand can come from, `SURROUNDINGS` where the operation stands, and `values` the classes of
-values that a parameter can have. What cannot meet follows from these: a kind without constants has
-no constant operands, and no parameter is at the top level.
+an operand can come from, `SURROUNDINGS` where the operation can be, and `values` the classes of
+values that a parameter can have. Impossible combinations follow from these: a kind without
+constants has no constant operands, and no parameter is at the top level.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from scriptschema.messages import ExprBinary, ExprUnary, StatCompoundAssign
 from scriptschema.versions import Version, has
 
 Pair: TypeAlias = tuple[str, ...]
-"""The names of two axes, and a value on each; that of a position is an operation and a number."""
+"""The names of two axes, and a value on each; a position's is an operation and a number."""
 
 Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
 
 @attrs.frozen(eq=False)
 class Source:
-    """Where an operand can come from; `nodes` is what it takes beside the value.
+    """Where an operand can come from; `nodes` is the number of nodes in addition to the value's.
 
-    `is_constant`: only what is written as a constant. `is_variable`: something can be assigned to
-    it. `renews`: its value is made anew each time. It may need a function around, a loop, or a
-    function that takes `...`, an annotation, or what a type checker refuses.
+    `is_constant`: only values that are written as a constant. `is_variable`: it can be assigned.
+    `renews`: its value is created again each time. It may need an enclosing function, a loop, a
+    function with `...`, an annotation, or something that a type checker refuses.
     """
 
     name: str
@@ -64,10 +64,10 @@ SOURCES: Final = (
 
 @attrs.frozen(eq=False)
 class Surroundings:
-    """Where an operation can stand.
+    """Where an operation can be.
 
-    `is_function`: in a function; errors in it can be caught. `may_loop`: so that a loop may be
-    around, too. `may_vary`: in a function that may take `...`; `may_hold`: in one that may hold
+    `is_function`: in a function, whose errors can be caught. `may_loop`: a loop may be around it,
+    too. `may_vary`: in a function that may take `...`; `may_hold`: in a function that may contain
     other functions. `attribute`: functions must have attributes.
     """
 
@@ -92,7 +92,7 @@ SURROUNDINGS: Final = (
 
 
 def can_meet(source: Source, place: Surroundings) -> bool:
-    """Return whether an operand from a source can stand in these surroundings."""
+    """Return whether an operand from a source is possible in these surroundings."""
     return (
         (place.is_function or not source.in_function)
         and (place.may_loop or not source.in_loop)
@@ -113,13 +113,13 @@ NUMBERS: Final[Mapping[str, Sequence[str]]] = {
     "infinity": ("1 / 0",),
     "-infinity": ("-1 / 0",),
 }
-"""Numbers at which something may change whatever they are for, as expressions, by their class."""
+"""Expressions of numbers at which any operation may change its behaviour, by their class."""
 
 _HUGE: Final = frozenset(["int32", "int53", "int64", "infinity", "-infinity"])
 _SIZES: Final = ("empty", "single", "limit", "long")
 
 LEAST_ORDINARY: Final = 2
-"""Whole numbers from here on are nothing special, as long as they are small."""
+"""The first of the small whole numbers that are not special."""
 
 ORDINARY: Final = "ordinary"
 """The class of all other values."""
@@ -148,14 +148,14 @@ TEXTS: Final[Mapping[str, Sequence[str]]] = {
 """The string constants that parameters of a kind get."""
 
 OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
-"""The kinds of parameters that take most values."""
+"""The kinds of parameters that accept most values."""
 
 _SEVERAL: Final = frozenset(["format", "pack", "packed"])
 """The kinds of parameters that become several arguments."""
 
 
 def is_operand(parameter: Parameter) -> bool:
-    """Return whether what a parameter gets can come from any source."""
+    """Return whether the value of a parameter can come from any source."""
     return parameter.function is None and parameter.kind not in _SEVERAL
 
 
@@ -180,7 +180,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
     role = ROLES.get(parameter.role)
     numbers = {*NUMBERS}
     if role is not None:
-        # What is visited or added must not be huge, and the bits of not-a-number vary.
+        # Loop bounds and summands must not be huge, and the bits of not-a-number vary.
         numbers -= _HUGE if role.is_looped or role.is_added else set()
         numbers -= {"nan"} if role.is_float else set()
         numbers.add(OFF_BY_ONE)
@@ -190,7 +190,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether a parameter can get a value of a class that does not make a call fail."""
+    """Return whether a class has a value for a parameter that does not make a call fail."""
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True
@@ -212,10 +212,10 @@ _INTEGER: Final = re.compile(r"-?[1-9]\d*|0")
 
 @attrs.frozen(eq=False)
 class Position:
-    """Where an operand stands: its parameter, and where it can come from with what values.
+    """The position of an operand: its parameter, and the possible sources and values.
 
-    None of the values that are `harmless` makes the operation fail, `fragile` ones may. `safe` are
-    the harmless ones and the sources.
+    `harmless` values do not make the operation fail, `fragile` values may. `safe` are the harmless
+    values and the sources.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Position:
 
     @classmethod
     def of(cls, operation: Operation, number: int) -> Position:
-        """Return the position of that number."""
+        """Return the position with that number."""
         parameter = operation.parameters[number]
         sources = tuple(
             source
@@ -252,12 +252,12 @@ class Position:
 
 @attrs.frozen(eq=False)
 class Operation:
-    """What is done with operands: a way to use an operator, a metamethod or a library member.
+    """An operation on operands: a way to use an operator, a metamethod or a library member.
 
-    `operator` is that of an operator, and for a metamethod the one that calls it, if one does.
-    `positions` are those of its parameters, None of one that gets no single operand. `need` is how
-    often it has to be made until each of its pairs can have been, with harmless values, and
-    `fragile` with others: never, if it has no others.
+    `operator` is the operator, or the operator that calls the metamethod, if any. `positions` are
+    those of its parameters, None for a parameter without a single operand. `need` is the number of
+    uses with harmless values that can cover each of its pairs, and `fragile` the number with other
+    values: 0 if it has no others.
     """
 
     name: str
@@ -285,11 +285,11 @@ class Operation:
 
     @property
     def is_metamethod(self) -> bool:
-        """Whether it is an operation on an object that has this metamethod."""
+        """Whether it is an operation on an object with this metamethod."""
         return self.name.startswith("__")
 
     def can_stand(self, place: Surroundings) -> bool:
-        """Return whether it can stand in these surroundings."""
+        """Return whether it is possible in these surroundings."""
         return place.may_hold or not any(each.function for each in self.parameters)
 
     @property
@@ -299,7 +299,7 @@ class Operation:
 
 
 _OUTSIDE: Final = frozenset(["os", "debug", "coroutine"])
-"""The libraries that do not compute: what they return depends on what is around."""
+"""The libraries whose results depend on the environment, not only on arguments."""
 
 _NUMBER, _STRING = Parameter("number"), Parameter("string")
 _OBJECT, _SCALAR, _ARRAY = Parameter("object"), Parameter("scalar"), Parameter("array")
@@ -366,12 +366,12 @@ OPERATORS: Final = tuple(_operators())
 """Every way to use every operator and metamethod."""
 
 _NOT_CALLED: Final = frozenset(["coroutine.yield", "math.randomseed", "setfenv", "getfenv"])
-"""What would change the rest of the program, or not return."""
+"""The members that would change the rest of the program, or not return."""
 
 
 @cache
 def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
-    """Return the operations of programs for a version; if `typed`, those that checkers accept."""
+    """Return the operations in programs for a version; if `typed`, those that checkers accept."""
     members = tuple(
         Operation(
             str(signature),
@@ -391,7 +391,7 @@ def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
 
 
 def places(luau: Version | None) -> tuple[Surroundings, ...]:
-    """Return the surroundings that there are in programs for a version."""
+    """Return the surroundings in programs for a version."""
     return tuple(place for place in SURROUNDINGS if luau is not None or not place.attribute)
 
 

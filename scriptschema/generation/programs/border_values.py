@@ -1,4 +1,4 @@
-"""Values of the classes that `axes.py` has: numbers at which something changes, sizes at limits."""
+"""Values of the classes in `axes.py`: numbers at which behaviour changes, sizes at limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.parse import parse
 
 Value = tuple[m.Expr, int]
-"""An expression, and its length or the whole number that it is; 0 if neither is known."""
+"""An expression, and its length or its value as a whole number; 0 if neither is known."""
 
 _FORMATS: Final = (
     *("%d", "%5d|", "%-8.3d|", "%+.0d", "%010d", "% i", "%x", "%#.4X", "%o", "%u", "%c"),
@@ -26,7 +26,7 @@ _PACKED: Final = (
     *(("b", 127), ("b", -128), ("B", 255), ("h", 32767), ("<H", 65535), (">i3", 8388607)),
     *(("I3", 16777215), ("i16", 0), ("s1", 0), ("d", 0), ("f", 16777216), ("j", 0), ("i17", 0)),
 )
-"""Formats of `string.pack`, each with a limit of what it takes."""
+"""Formats of `string.pack`, each with a limit of its arguments."""
 
 _LARGEST_BUFFER: Final = 5000
 _LONG: Final = "The quick brown fox jumps over the lazy dog. "
@@ -48,7 +48,7 @@ def number(maker: Maker, parameter: Parameter, value: str, length: int, before: 
 
 
 def of_text(text: str) -> m.Expr:
-    """Return the expression that a text is."""
+    """Return the expression that a text represents."""
     return copy(_parsed(text))
 
 
@@ -60,7 +60,7 @@ def _parsed(text: str) -> m.Expr:
 
 
 def formatted(maker: Maker, kind: str) -> list[m.Expr]:
-    """Return a format for `string.format` or `string.pack`, and a number at a limit of it."""
+    """Return a format for `string.format` or `string.pack`, and a number at one of its limits."""
     if kind == "format":
         text, limit = _FORMATS[maker.below(len(_FORMATS))], (0, 9, 255)[maker.below(3)]
     else:
@@ -119,11 +119,11 @@ SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
     "row": _array,
     "buffer": _buffer,
 }
-"""What makes a value of a class, for each of the kinds that have a size."""
+"""For each kind with a size, a function that returns a value of a class."""
 
 
 def handler(maker: Maker, event: str) -> m.Expr:
-    """Return what handles an event as a metamethod: a function of the program's or of Luau's."""
+    """Return a handler for an event, as a metamethod: a new function, or one of Luau's."""
     texts = _HANDLERS.get(event, _ARITHMETIC)
     return of_text(texts[maker.below(len(texts))])
 

@@ -1,4 +1,4 @@
-"""Calls of library members by their signatures, and what is printed of their results."""
+"""Calls of library members by their signatures, and the printing of their results."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 PRINTABLE: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
 )
-"""What prints the same in every run; tables, functions and the like print as addresses."""
+"""The kinds that print the same in every run; tables, functions etc. print as addresses."""
 
 _OPEN: Final = frozenset(["any", "value", "scalar"])
-"""No argument of these kinds could be wrong."""
+"""The kinds of parameters that accept every argument."""
 
 _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "select", "assert"])
-"""Members that turn whatever they get into text, or return it."""
+"""Members that convert any argument to text, or return it."""
 
 _CAUGHT: Final = 17
-"""How many levels there are to the arguments of a call that is caught, at most."""
+"""The maximum number of levels down to the arguments of a call whose errors are caught."""
 
 _GENERAL: Final = frozenset(
     [
@@ -50,15 +50,15 @@ _PLAIN: Final = frozenset(
     for each in signature.parameters or ()
     if each.optional or each.repeated or each.kind in _GENERAL
 }
-"""The members whose type says how many arguments of what types they take."""
+"""The members whose type has the number and the types of their arguments."""
 
 _HEAD: Final = 7
-"""The nodes that a call of a library's member is charged without its arguments. It has one more,
-but with another number every seed would give another program."""
+"""The number of nodes counted for a call of a library's member without its arguments. It is one too
+small, but with another number every seed number would give another program."""
 
 
 def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return a call of a member with right arguments; or the member, if it is a field."""
+    """Return a call of a member with valid arguments; or the member, if it is a field."""
     maker.made += _HEAD if signature.library else nodes.CALL
     if signature.parameters is None:
         return nodes.expr(*nodes.member(signature.library, signature.name))
@@ -67,7 +67,7 @@ def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
 
 
 def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[Expr]:
-    """Return arguments for a call, now and then wrong ones, one less or one more."""
+    """Return arguments for a call; occasionally they are invalid, too few or too many by one."""
     parameters = signature.parameters or ()
     made: list[Expr] = []
     risky = maker.grammar.wrong > 0
@@ -122,7 +122,7 @@ def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
 
 
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
-    """Return a statement that calls a member and prints what is the same in every run."""
+    """Return a statement that calls a member and prints the results that never vary."""
     results = signature.results
     # In the worst case it is print(type((f(...)))).
     caught = signature.parameters is not None and room > _CAUGHT + LEAF and maker.chance(96)
@@ -144,10 +144,10 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return `pcall(f, ...)`, which also calls what the compiler would put in place of `f(...)`.
+    """Return `pcall(f, ...)`, which also calls members that the compiler would inline in `f(...)`.
 
-    Where types are sound it is `pcall(function() return f(...) end)` for a member whose type does
-    not say how many arguments of what types it takes.
+    With sound types, it is `pcall(function() return f(...) end)` for a member whose type does not
+    have the number and the types of its arguments.
     """
     if maker.grammar.typed and str(signature) not in _PLAIN:
         return _caught_inside(maker, signature, size, room)
@@ -175,4 +175,4 @@ def _caught_inside(maker: Maker, signature: Signature, size: int, room: int) -> 
 
 
 _INSIDE: Final = 8
-"""The nodes of such a function and its call, without what it calls."""
+"""The nodes of such a function and its call, without the call inside it."""

@@ -8,9 +8,9 @@
       end
     end, 4))
 
-`axes.py` has what there is to combine, and `Counts` knows what was made so far: what was made least
-comes next. Only the last operation of a statement may fail, and only where the error is caught, so
-that the others are executed. What a call changes is printed, too.
+`axes.py` has the values to combine, and `Counts` the number of uses of each pair so far: the pair
+with the fewest comes next. Only the last operation of a statement may fail, and only if the error
+is caught, so that the others are executed. Values that a call changes are printed, too.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.names import DEFAULT
 
 LEVELS: Final = 36
-"""How many levels there are below the statement, at most."""
+"""The maximum number of levels below the statement."""
 
 LEAST: Final = 60
-"""The nodes that such a statement has, about."""
+"""The approximate number of nodes of such a statement."""
 
 _MOST: Final = 5
-"""How many operations stand in one statement at most."""
+"""The maximum number of operations in a statement."""
 
 _FRAGILE: Final = 3
-"""How many of these may fail at most."""
+"""The maximum number of these that may fail."""
 
 _BESIDE: Final = 6
-"""The nodes that an operand may have for which no value is chosen here."""
+"""The number of nodes of an operand whose value is not chosen here."""
 
 _SHOWN: Final = 64
 """Of a longer buffer, only the last bytes are printed."""
 
 _LOOPS: Final = 3
-"""How many loops there are for operands at most."""
+"""The maximum number of loops for operands."""
 
 _GLOBALS: Final = 6
-"""How many globals are used here, the last ones: templates hardly use these names."""
+"""The number of globals used here: those with the last names, which templates hardly use."""
 
 Step: TypeAlias = m.Stat | Callable[[list[m.Stat]], m.Stat]
-"""A statement, or what makes a loop of the statements that follow."""
+"""A statement, or a function that returns a loop around the statements that follow."""
 
 
 def statements(maker: Maker, size: int, room: int) -> list[m.Stat]:
-    """Return such statements of about `size` nodes together."""
+    """Return such statements of about `size` nodes in total."""
     made: list[m.Stat] = []
     end = maker.made + size
     while maker.made + LEAST // 2 < end and (maker.fills or maker.chance(128)):
@@ -73,7 +73,7 @@ def statements(maker: Maker, size: int, room: int) -> list[m.Stat]:
 
 
 def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
-    """Return a statement with up to three operations, or nothing where there is no room for it."""
+    """Return a statement with up to three operations, or nothing if there is no room for it."""
     if room < LEVELS:
         return []
     function = maker.scope.function
@@ -94,7 +94,7 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
 
 
 def _rare(maker: Maker, *, fragile: bool) -> Operation:
-    """Choose a few operations, and return the one that was made least for what it needs."""
+    """Choose a few operations; return the one with the fewest uses relative to its need."""
     grammar = maker.grammar
     operations, sums = grammar.fragile if fragile else grammar.operations
     few = [operations[maker.pick(sums)] for _ in range(6)]
@@ -103,7 +103,7 @@ def _rare(maker: Maker, *, fragile: bool) -> Operation:
 
 @attrs.frozen
 class _Operand:
-    """An operand, which may be used again: what reads it, and its length or the number it is."""
+    """A reusable operand: a function that returns an expression of it, its length or its value."""
 
     source: Source
     operation: Operation
@@ -113,7 +113,7 @@ class _Operand:
     length: int
 
     def suits(self, operation: Operation, parameter: Parameter, *, fragile: bool) -> bool:
-        """Return whether an operation can have it for a parameter; unless `fragile`, for sure."""
+        """Return whether it suits a parameter; unless `fragile`, it must not make the call fail."""
         mine = self.parameter
         if mine.kind == "object":
             return self.operation is operation and mine == parameter
@@ -124,7 +124,7 @@ class _Operand:
 
 
 class _Frame:
-    """One such statement while it is made: `outside` stands before its function and `steps`."""
+    """Builds one such statement: `outside` comes before its function and `steps`."""
 
     def __init__(self, maker: Maker, place: Surroundings, room: int) -> None:
         self.maker = maker
@@ -171,7 +171,7 @@ class _Frame:
         return nodes.stat("block", nodes.block([*self.outside, *called]))
 
     def repeat(self) -> None:
-        """Let what follows run two or three times."""
+        """Let the following statements run two or three times."""
         variable, count = self.maker.scope.declare(), 2 + self.maker.below(2)
 
         def loop(body: list[m.Stat]) -> m.Stat:
@@ -207,7 +207,7 @@ class _Frame:
             return [nodes.print_([nodes.call_member("coroutine", "resume", thread, *arguments)])]
         if place not in ("closure", "inlined function"):
             return [nodes.print_([nodes.call_builtin("pcall", function, *arguments)])]
-        # The function is called by another one, and in that one, or outside, it is declared.
+        # The function is called by another function, and is declared in that, or outside.
         lines = [nodes.local_function(name, inner)]
         calling = [nodes.return_([nodes.call_local(name, arguments)])]
         if place == "closure":
@@ -219,7 +219,7 @@ class _Frame:
     # Operations
 
     def operate(self, operation: Operation, *, fragile: bool) -> None:
-        """Add an operation with its operands; `shown` are its results then."""
+        """Add an operation with its operands, and set `shown` to its results."""
         maker = self.maker
         maker.made += 13
         operands: list[m.Expr] = []
@@ -254,7 +254,7 @@ class _Frame:
         self.perform(operation, operands, subject)
 
     def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
-        """Return a function, or a format with what it takes."""
+        """Return a function, or a format with its arguments."""
         maker = self.maker
         if parameter.function is not None:
             return [calls.function(maker, parameter.function, self.room)]
@@ -265,7 +265,7 @@ class _Frame:
     def perform(
         self, operation: Operation, operands: list[m.Expr], subject: _Operand | None
     ) -> None:
-        """Add what does the operation and shows what comes of it."""
+        """Add statements that perform the operation and print its results."""
         operator, name = operation.operator, operation.name
         if isinstance(operator, m.StatCompoundAssign.Op):
             target = MAKE[m.LValue](operands[0].which, operands[0].alternative)
@@ -294,16 +294,16 @@ class _Frame:
     def operand(
         self, operation: Operation, position: Position, at: tuple[int, int], *, fragile: bool
     ) -> _Operand:
-        """Return the operand at a position, from the source and at the value made least there.
+        """Return the operand at a position, from the source and at the value with the fewest uses.
 
-        `at` has the length of the first operand, and the number before.
+        `at` has the length of the first operand, and the preceding number.
         """
         maker = self.maker
         counts = maker.counts
         name, parameter = position.name, position.parameter
         allowed = self.allowed
         if parameter.kind == "row" and self.place.name == "loop" and not fragile:
-            # In the next round it would be frozen, or empty.
+            # In the next iteration it would be frozen, or empty.
             allowed = {each for each in allowed if each.renews}
         able = [each for each in position.sources if each in allowed]
         classes = position.values if fragile else position.harmless
@@ -335,7 +335,7 @@ class _Frame:
         return made
 
     def sources(self) -> set[Source]:
-        """Return where operands can come from here."""
+        """Return the possible sources of operands here."""
         maker = self.maker
         return {
             source
@@ -348,7 +348,7 @@ class _Frame:
         }
 
     def put(self, source: Source, kind: str, value: m.Expr) -> Callable[[], m.Expr]:
-        """Put a value where the source is; return what reads it."""
+        """Put a value into a source; return a function that returns an expression that reads it."""
         maker, name = self.maker, source.name
         maker.made += source.nodes
         if source.is_constant:
@@ -394,7 +394,7 @@ class _Frame:
             where = self.outside if name == "upvalue" else self.steps
             if maker.below(2):
                 where.append(nodes.let(variable, value))
-            else:  # to whoever folds constants, it is none
+            else:  # so that constant folding does not see a constant
                 where.append(nodes.let(variable, None))
                 where.append(nodes.assign(nodes.target(variable), value))
         return lambda: nodes.read(variable)
@@ -402,7 +402,7 @@ class _Frame:
     # Values
 
     def value(self, parameter: Parameter, value: str, at: tuple[int, int]) -> border_values.Value:
-        """Return an expression for a value of a class, and its length or the number that it is."""
+        """Return an expression for a value of a class, and its length or its value."""
         maker, kind = self.maker, parameter.kind
         if parameter.is_number:
             maker.made += 4
@@ -422,7 +422,7 @@ class _Frame:
         return made, 0
 
     def object(self, event: str, *, shared: bool) -> m.Expr:
-        """Return an object with a metamethod, whose metatable others have, always if `shared`."""
+        """Return an object with a metamethod; its metatable may be shared, always if `shared`."""
         maker = self.maker
         maker.made += 13
         metatable = self.metatables.get(event)
@@ -435,7 +435,7 @@ class _Frame:
 
 
 def _content(subject: _Operand) -> list[m.Expr]:
-    """Return what shows the content of what an operation may have changed."""
+    """Return expressions that show the content of an operand that may have changed."""
     kind, name = subject.parameter.kind, subject.source.name
     if kind not in ("row", "buffer") or name in ("call", "varargs"):
         return []

@@ -1,4 +1,4 @@
-"""Counts of what was made: a generator that knows them prefers what is rare."""
+"""Counts of generated combinations, with which a generator prefers rare ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class _Chooser(Protocol):
 
 
 class Counts:
-    """How often each pair on two axes, and each operation, was made by one generator.
+    """The number of times that one generator used each pair on two axes, and each operation.
 
-    The same choices make the same programs in the same order, whatever else is made elsewhere.
+    The same choices give the same programs in the same order, independent of other generators.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return the item that was made least with `on`; if several were, any of them."""
+        """Return the item with the fewest uses with `on`; if there are several, any of them."""
         made = self._pairs[on]
         counts = [made[item] for item in items]
         least = min(counts)
@@ -34,20 +34,20 @@ class Counts:
         return rare[chooser.below(len(rare))]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether an item was made about as seldom as the rarest of the items."""
+        """Return whether an item is about as rare as the rarest of the items."""
         made = self._pairs[on]
         return made[item] <= min([made[each] for each in items]) + 1
 
     def rank(self, operation: Operation, *, fragile: bool) -> tuple[int, int]:
-        """Return how often the rarest pair of an operation was made, and how often itself."""
+        """Return the number of uses of an operation's rarest pair, and of the operation."""
         return self._ranks.get((operation, fragile), (0, 0))
 
     def count(self, on: str, item: Hashable) -> None:
-        """Count that an item was made with `on`."""
+        """Count one use of an item with `on`."""
         self._pairs[on][item] += 1
 
     def add(self, operation: Operation, *, fragile: bool) -> None:
-        """Count that an operation was made, with values that may make it fail if `fragile`."""
+        """Count one use of an operation; `fragile`: with values that may make it fail."""
         number = self.rank(operation, fragile=fragile)[1] + 1
         least = []
         for position in operation.positions:

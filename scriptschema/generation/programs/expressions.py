@@ -1,6 +1,6 @@
 """Expressions by kind: the table of templates, and literals.
 
-Each kind has templates with weights, the simplest first; besides, an expression of a kind can be a
+Each kind has templates with weights, the simplest first; an expression of a kind can also be a
 literal, a variable, a call of a library member (`calls.py`) or of one of the program's functions.
 """
 
@@ -263,7 +263,7 @@ _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
 
 
 def newer(kind: str, luau: Version | None) -> list[tuple[float, str]]:
-    """Return the templates of a kind that a version has besides `TEMPLATES`, with weights."""
+    """Return the templates of a kind that a version adds to `TEMPLATES`, with weights."""
     return [
         (weight, text) for name, span, weight, text in _NEWER if name == kind and has(luau, span)
     ]
@@ -276,7 +276,7 @@ Literal = Callable[[Maker], Expr]
 
 
 def number(maker: Maker) -> Expr:
-    """A number constant: mostly a small one."""
+    """Return a number constant, mostly small."""
     kind = maker.below(8)
     if kind < 5:
         return nodes.number(maker.below(10))
@@ -286,12 +286,12 @@ def number(maker: Maker) -> Expr:
 
 
 def edge(maker: Maker) -> Expr:
-    """A number constant that is large or negative."""
+    """Return a number constant that is large or negative."""
     return nodes.number(LARGE[maker.below(len(LARGE))])
 
 
 def integer(maker: Maker) -> Expr:
-    """A small whole number, not negative in most cases."""
+    """Return a small whole number, usually not negative."""
     return nodes.number(maker.below(10) if maker.below(8) < 7 else -maker.below(10))
 
 
@@ -299,7 +299,7 @@ LONG: Final = (1 << 31, -1 << 31, 1 << 53, (1 << 63) - 1, -1 << 63, 1000003, -7,
 
 
 def int64(maker: Maker) -> Expr:
-    """An integer of 64 bits: mostly a small one."""
+    """Return a 64-bit integer, mostly small."""
     kind = maker.below(8)
     if kind < 6:
         return nodes.int64(maker.below(10) if kind < 5 else -maker.below(10))
@@ -307,7 +307,7 @@ def int64(maker: Maker) -> Expr:
 
 
 def string(maker: Maker) -> Expr:
-    """A string constant: mostly a word, now and then one with something awkward in it."""
+    """Return a string constant: mostly a word, occasionally with unusual characters."""
     kind = maker.below(8)
     if kind < 5:
         return nodes.string(WORDS[maker.below(len(WORDS))])
@@ -336,7 +336,7 @@ _TEXTS: Final = (
 
 
 def boolean(maker: Maker) -> Expr:
-    """`true` or `false`; true is as simple as false, and runs more."""
+    """Return `true` or `false`; true is as simple as false, and executes more code."""
     return nodes.boolean(maker.below(3) < 2)
 
 
@@ -396,7 +396,7 @@ VARIABLES: Final[Mapping[str, float]] = {
     "thread": 2,
     "optional": 4,
 }
-"""How often an expression is a variable, where there is one of the kind."""
+"""The weight of a variable as an expression, if there is a variable of the kind."""
 
 CALLS: Final[Mapping[str, float]] = {
     "number": 14,
@@ -412,10 +412,10 @@ CALLS: Final[Mapping[str, float]] = {
     "thread": 0.2,
     "optional": 4,
 }
-"""How often an expression is a call of a library member that returns the kind."""
+"""The weight of a call of a library member that returns the kind."""
 
 USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4, "array": 3}
-"""How often an expression is a call of a function of the program, where there is one."""
+"""The weight of a call of a function of the program, if there is such a function."""
 
 
 def read(variable: Variable) -> Expr:
@@ -424,7 +424,7 @@ def read(variable: Variable) -> Expr:
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return what makes an expression of a variable, or None."""
+    """Return a function that returns a variable of a kind as an expression, or None."""
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         variable = maker.some(kind)
@@ -437,7 +437,7 @@ def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
 
 
 def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
-    """Return what makes a literal."""
+    """Return a function that returns a literal."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         return maker.constant(literal(maker))
@@ -446,7 +446,7 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return what makes a call of a function of the program, or None."""
+    """Return a function that returns a call of a function of the program, or None."""
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         function = maker.some(f"-> {kind}")

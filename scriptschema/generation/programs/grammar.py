@@ -1,8 +1,8 @@
-"""The grammar: what there is to choose from, weighed as the options say, by kind and size.
+"""The grammar: the possible expressions and statements, weighted by the options, by kind and size.
 
-A grammar is made once for each set of options. Its tables hold functions that take a maker, a size
-and how many levels there is room for, and return an expression, or a list of statements, or None
-where the scope does not have what they need.
+A grammar is created once for each set of options. Its tables hold functions that take a maker, a
+size and the number of levels that fit, and return an expression, or a list of statements, or None
+if the scope does not have what they need.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signat
 """The libraries by name, and `globals`."""
 
 INTEGERS: Final = NEWER_MEMBERS["", "integer"]
-"""The versions that have integers of 64 bits."""
+"""The versions that have 64-bit integers."""
 
 DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
     *("thread", "optional", "int64"),
 )
-"""The kinds that an idiom of that name declares a variable of."""
+"""The kinds for which an idiom of that name declares a variable."""
 
 _LEFT_OUT: Final = {"combination": 8}
 """One in this many choices of `swarm` leaves an idiom out; one in two if it does not stand here."""
@@ -58,34 +58,34 @@ _LEFT_OUT: Final = {"combination": 8}
 
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
-    """The compiled template of an idiom, for programs that a type checker accepts if `typed`."""
+    """Return the template of an idiom; if `typed`, for programs that a type checker accepts."""
     return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
 @cache
 def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """The compiled template of an expression."""
+    """Return the template of an expression."""
     return templates.expression(text, typed=typed, newer=newer)
 
 
 @cache
 def exports(typed: bool = False) -> Template:
-    """The compiled template of what a program exports."""
+    """Return the template of a program's exports."""
     return templates.statements(EXPORTS, typed=typed, newer=True)
 
 
 @cache
 def module(typed: bool = False, exports: bool = False) -> Template:
-    """The compiled template of the module; of one with exported values if `exports`."""
+    """Return the template of the module; if `exports`, of a module with exported values."""
     return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
 
 
 class Grammar(Tables):
-    """The tables, as the weights of idioms and libraries by name say.
+    """The tables, according to the weights of idioms and libraries by name.
 
-    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`:
-    without what runs, but is refused by a type checker. `luau` is the version that is to run it,
-    None for what all versions run.
+    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`
+    excludes code that runs but is refused by a type checker. `luau` is the version that must be
+    able to run it; None: all versions.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Grammar(Tables):
         self.library_weights = library_weights
         self.share = wrong
         self.wrong = round(256 * wrong)
-        # An error that nobody catches ends the program.
+        # An uncaught error ends the program.
         self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
         self.deterministic = deterministic
         self.typed = typed
@@ -166,7 +166,7 @@ class Grammar(Tables):
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
-        """The members that return the kind, or all for "", and the sums of their weights."""
+        """Return the members that return the kind, or all for "", and the sums of their weights."""
         found: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
             weight = share * self.library_weights.get(library, 0)
@@ -175,7 +175,7 @@ class Grammar(Tables):
             if has(self.luau, signature.span):
                 found.append((weight, signature))
             elif (library, signature.name) not in NEWER_MEMBERS:
-                # In place of `vector.lerp` the one before it, so that the others stay as likely.
+                # Instead of `vector.lerp` the previous member, so that the others stay as likely.
                 found[-1] = found[-1][0] + weight, found[-1][1]
         return calls.of_kind(found)
 
@@ -198,7 +198,7 @@ def _argument(kind: str) -> Producer:
 
 @cache
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
-    """The signatures that return the kind, or all for "": their libraries and shares.
+    """Return the signatures that return the kind, or all for "", with libraries and shares.
 
     The signatures of a member share its weight.
     """
@@ -225,7 +225,7 @@ def _callbacks(typed: bool) -> Mapping[tuple[str, int], Sequence[Producer]]:
 
 @cache
 def _simplest(typed: bool) -> Mapping[str, Producer]:
-    """What makes the simplest expression of each kind."""
+    """Return the functions that return the simplest expression of each kind."""
     return {kind: _simplest_of(kind, typed) for kind in _KINDS}
 
 
@@ -240,7 +240,7 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
 
 @cache
 def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> Sequence[Table]:
-    """The tables for each size up to `LARGEST`, with calls of library members or without."""
+    """Return the tables for each size up to `LARGEST`, with or without library calls."""
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
     found: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
@@ -272,7 +272,7 @@ def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> S
 
 
 def _library_call(kind: str) -> Producer:
-    """What calls one of the members that return the kind, as the maker's grammar has them."""
+    """Return a function that calls one of the grammar's members that return the kind."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         signatures, sums = maker.grammar.calls[kind]

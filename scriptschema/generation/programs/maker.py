@@ -1,14 +1,14 @@
-"""The maker, which every part of the generator asks for expressions and statements.
+"""The maker, which generates expressions and statements for all parts of the generator.
 
-Before it stands what it makes them of: types (`Annotations`), templates, and the tables in which it
-looks these up. How a template is compiled is in `templates/`, how the tables are filled in
-`grammar.py`.
+The classes before it are what it uses: types (`Annotations`), templates, and the tables of these.
+`templates/` compiles the templates, `grammar.py` fills the tables.
 
-A request says how many nodes are to be spent (`size`) and how many levels of messages there is room
-for (`room`). Nothing is made that needs more room; a size is an aim.
+Each request has a number of nodes to generate (`size`) and the number of levels of messages that
+fit (`room`). Results never need more room; a size is an aim.
 
-What is made ends: each statement is charged with how often it runs at most (`Function.times`), a
-call with what the function costs, and nothing that loops or calls is chosen when `limit` is spent.
+Programs terminate: each statement costs the number of times that it runs at most
+(`Function.times`), a call costs what the function costs, and nothing that loops or calls is chosen
+when `limit` is used up.
 """
 
 from __future__ import annotations
@@ -29,47 +29,48 @@ from scriptschema.luau.library import Signature
 from scriptschema.messages import Expr, ExprAttr, ExprFunction, Stat, StatBlock, Type, Typename
 
 LEAF: Final = 10
-"""How many levels, and nodes, the simplest expression of any kind needs at most."""
+"""The maximum number of levels, and of nodes, of the simplest expression of any kind."""
 
 LOOP: Final = 8
-"""How many times a loop runs at most."""
+"""The maximum number of iterations of a loop."""
 
 LARGEST: Final = 24
-"""The tables distinguish sizes up to this one."""
+"""The largest size that the tables distinguish."""
 
 _DEEP: Final = 48
-"""With room for this many levels there is room for every idiom."""
+"""The number of levels that is enough for every idiom."""
 
 _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 250)
 """The sizes by which affordable idioms are grouped."""
 
 _NEEDY: Final = 80
 _FAVOUR: Final = 3
-"""How many times as often idioms of more than `_NEEDY` nodes are made where they barely fit."""
+"""The factor by which idioms of more than `_NEEDY` nodes are likelier where they barely fit."""
 
 _CONSTANTS: Final = 48
 _NATIVE: Final = 20
-"""How many of 256 variables are constants, and functions native, where a version has that."""
+"""The number, of 256, of variables that are constants, and of functions that are native, if the
+version of Luau has these."""
 
 _WIDE: Final = 400
-"""With more than this to be spent, most statements hold blocks."""
+"""The size above which most statements hold blocks."""
 
 
 Producer: TypeAlias = Callable[["Maker", int, int], Any]
-"""Makes an expression, given a maker, a size and the levels that there is room for, or None."""
+"""Returns an expression, or None; called with a maker, a size and the number of levels that fit."""
 
 Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
-"""What to choose from, the simplest first, and the running sums of the weights."""
+"""The functions to choose from, the simplest first, and the running sums of their weights."""
 
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
 """A function's generics, generic packs, types of parameters and of results."""
 
 Said: TypeAlias = str | Callable[[], Type] | None
-"""What a template says of a variable: its kind, or what makes its type, or nothing."""
+"""A template's declaration of a variable: its kind, a function that returns its type, or None."""
 
 
 class Annotations:
-    """Where the makers of statements get their types; these give none.
+    """The source of types for statements; this base class has no types.
 
     `declare` says whether types that a template declares come into scope.
     """
@@ -77,7 +78,7 @@ class Annotations:
     declare = False
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
-        """Return types for local variables of these kinds: for the first of them, or for none."""
+        """Return types for the first of the local variables of these kinds, or an empty list."""
         return []
 
     def function(
@@ -90,7 +91,7 @@ class Annotations:
     ) -> Annotated:
         """Return the types of a function, whose generics come into scope.
 
-        `rest` says something of `...`, if the function has that.
+        `rest` describes `...`, if the function has it.
         """
         return [], [], [], []
 
@@ -100,9 +101,9 @@ class Annotations:
 
 
 class Frame:
-    """One use of a template: what its names stand for, and what is left to be spent.
+    """One use of a template: the meanings of its names, and the number of nodes left to use.
 
-    `cost` is that of the functions made in it so far.
+    `cost` is the cost of its functions so far.
     """
 
     __slots__ = ("cost", "names", "room", "spare", "weight")
@@ -115,11 +116,11 @@ class Frame:
         self.cost = 0
 
     def forget(self) -> None:
-        """Let other variables stand for `some_...` from now on."""
+        """Let `some_...` refer to other variables from now on."""
         self.names = {name: value for name, value in self.names.items() if type(name) is int}
 
     def take(self, maker: Maker, weight: int) -> int:
-        """What a hole of that weight may spend."""
+        """Return the number of nodes for a hole of that weight."""
         spare = self.spare
         part = spare
         if weight < self.weight and spare > 0:
@@ -131,14 +132,14 @@ class Frame:
 
 @attrs.define
 class Template:
-    """A template, which is compiled when it is used for the first time.
+    """A template, which is compiled when it is first used.
 
-    `fixed` are the nodes that it always has, `weight` says how many holes share what is to be spent
-    beyond them, `heavy` what some of these take at least, `levels` how deep the deepest one stands.
-    `needs` are the kinds of which there must be variables, `declares` counts those that it adds.
-    `vararg`, `loop` and `returns`: it can only stand where `...`, a loop, and a function with
-    results of known kinds are around. `repeats`: it loops or makes a function. `compile` returns
-    what builds the nodes.
+    `fixed` is the number of nodes that it always has, `weight` the number of holes that share the
+    other nodes, `heavy` the minimum for some of these, `levels` the depth of the deepest hole.
+    `needs` are the kinds of which there must be variables, `declares` the number that it adds.
+    `vararg`, `loop` and `returns`: it requires `...`, a loop, or a function with results of known
+    kinds around it. `repeats`: it loops or defines a function. `compile` returns a function that
+    builds the nodes.
     """
 
     text: str
@@ -157,11 +158,11 @@ class Template:
 
     @property
     def least(self) -> int:
-        """The nodes that it takes to fill the holes with something."""
+        """The minimum number of nodes with all holes filled."""
         return self.fixed + 2 * min(self.weight, 12) + self.heavy
 
     def fits(self, maker: Maker) -> bool:
-        """Whether the scope has what the template needs."""
+        """Return whether the scope has what the template needs."""
         scope = maker.scope
         function = scope.function
         return (
@@ -172,7 +173,7 @@ class Template:
         )
 
     def make(self, maker: Maker, size: int, room: int) -> Any:
-        """Return what the template makes, None if it does not fit: an Expr, or a list of Stat."""
+        """Return the template's Expr or list of Stat; None if the template does not fit."""
         if not self.fits(maker):
             return None
         if self._build is None:
@@ -194,25 +195,25 @@ class Idiom:
 
     @property
     def spend(self) -> int:
-        """What its holes spend together at most, unless it is a wide one."""
+        """The maximum number of nodes for all its holes, unless it is a wide idiom."""
         return 6 + 7 * min(self.template.weight, 12)
 
 
 class Tables:
-    """What a maker chooses from; `grammar.Grammar` fills the tables.
+    """The tables that a maker chooses from; `grammar.Grammar` fills them.
 
     `wrong` is the share, of 256, of arguments and operands that are wrong on purpose,
-    `wrong_unguarded` that where nobody catches the error; `ends` that of blocks that end early.
-    `typed` says that a type checker accepts what is made; `constants`, `attributes` and `exports`
-    that the version of Luau has these.
-    `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
-    what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
-    for library members to call, by result and number of parameters. `calls` are the library members
-    that return a kind, or all for "", `operations` what is combined with operands in `places`,
-    `fragile` the same with values that may make it fail, each with running sums of how often it is
-    needed; `combines` says that a share of a program is for these. `large` are the idioms that a
-    program may begin with, `declarations` those that declare a variable of a kind;
-    `simplest_idiom` needs nothing.
+    `wrong_unguarded` the share where errors are not caught; `ends` the share of blocks that end
+    early. `typed` says that a type checker accepts the results; `constants`, `attributes` and
+    `exports` that the version of Luau has these.
+    `expressions` has producers of expressions, by kind and for each size up to `LARGEST`,
+    `simplest` a producer of each kind's simplest expression, for any scope, `callbacks` producers
+    of functions for library members to call, by result and number of parameters. `calls` are the
+    library members that return a kind, or all for "", `operations` the operations to combine with
+    operands in `places`, `fragile` the same with values that may make them fail, each with running
+    sums of their needs; `combines` says that a share of a program is for these. `large` are the
+    idioms that a program may begin with, `declarations` those that declare a variable of a kind;
+    `simplest_idiom` has no needs.
     """
 
     wrong: int
@@ -243,9 +244,9 @@ class Tables:
     def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
-        """The idioms that can be afforded here; if it is to be a `wide` one, those with blocks."""
+        """Return the idioms that fit here; for a `wide` idiom, those with blocks."""
         function = maker.scope.function
-        # A source that does not fill gets one table, so that its choices mean the same everywhere.
+        # A source that does not fill gets one table, so that choices mean the same everywhere.
         most = size if maker.fills else _SIZES[-1]
         bucket = bisect(_SIZES, most)
         costly = function.times >= LOOP**2 or function.steps > maker.limit
@@ -271,23 +272,23 @@ class Tables:
         if wide:
             able = [idiom for idiom in able if idiom.template.weight >= 6] or able
         able = able or [self.simplest_idiom]
-        # What needs much room is made where there is much: nowhere else it could be.
+        # Prefer idioms that need much room where there is much: they fit nowhere else.
         large = max(_NEEDY, size // 2)
         weights = (i.weight * (_FAVOUR if i.least > large else 1) for i in able)
         return able, list(accumulate(weights))
 
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
-        """What is made where an idiom lacks something: a variable of the kind that it needs."""
+        """Return a replacement for an idiom that lacks a variable: an idiom that declares it."""
         missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
         found = self.declarations.get(min(missing)) if missing and not scope.crowded else None
         return found or self.simplest_idiom
 
 
 class Maker:
-    """Makes one program: from choices, by a grammar, in a scope that grows on the way.
+    """Generates one program: from choices, by a grammar, in a scope that grows with it.
 
-    `made` counts the nodes, `counts` knows what was combined in this program, and in those before
-    if it `combines` with these in mind.
+    `made` is the number of nodes so far; `counts` counts the combinations in this program, and in
+    earlier programs if it `combines` with regard to these.
     """
 
     def __init__(
@@ -312,16 +313,16 @@ class Maker:
         self.made = 0
 
     def chance(self, of_256: int) -> bool:
-        """Choose yes in `of_256` of 256 cases; no is the simpler answer."""
+        """Choose yes in `of_256` of 256 cases; no is the simpler choice."""
         return self.below(256) >= 256 - of_256
 
     def between(self, low: int, high: int) -> int:
-        """Choose an integer from `low` to `high`; of more than 256 some cannot be chosen."""
+        """Choose an integer from `low` to `high`; in a range above 256, some are never chosen."""
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """About `whole * share / shares`; all of it if there is nothing else to share it with."""
+        """Return about `whole * share / shares`; all of it if nothing else has a share."""
         if share >= shares or whole <= 0:
             return max(whole, 0)
         return self.choices.part(whole, share, shares)
@@ -339,7 +340,7 @@ class Maker:
 
     def constant_here(self) -> bool | None:
         """Choose whether a local variable that is never assigned is a constant."""
-        # With more variables than names, an assignment to another one might mean the constant.
+        # With more variables than names, an assignment to another variable might hit the constant.
         if not self.grammar.constants or self.scope.repeats_names:
             return None
         return True if self.chance(_CONSTANTS) else None
@@ -362,7 +363,7 @@ class Maker:
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 
-        Where it is `risky`, an operand or an argument, it is now and then of another kind.
+        If it is `risky`, an operand or an argument, it is occasionally of another kind.
         """
         if risky and self.wrong():
             kind = self.any_kind()
@@ -371,12 +372,12 @@ class Maker:
         tables = self.grammar.expressions[kind]
         table, cumulative = tables[0 if size < 0 else size if size < LARGEST else LARGEST]
         found: Expr | None = table[self.pick(cumulative)](self, size, room)
-        if found is None:  # there is no such variable, function or the like
+        if found is None:  # the scope has no such variable, function etc.
             found = self.grammar.simplest[kind](self, size, room)
         return found
 
     def some(self, kind: str) -> Variable | None:
-        """Choose a variable of a kind, None if there is none; the one declared last is simplest."""
+        """Choose a variable of a kind, None without one; the last declared is the simplest."""
         found = self.scope.by_kind.get(kind)
         if not found:
             return None
@@ -394,7 +395,7 @@ class Maker:
     # Statements
 
     def statement(self, size: int, room: int) -> list[Stat]:
-        """Return an idiom's statements, one or a few; `size` is the most that they may spend."""
+        """Return an idiom's statements, one or a few; `size` is their maximum number of nodes."""
         function = self.scope.function
         function.steps += function.times
         wide = size > _WIDE and self.fills and self.chance(160)
@@ -412,7 +413,7 @@ class Maker:
         return made
 
     def large(self, size: int, room: int) -> list[Stat]:
-        """Return statements beyond some limit of a byte, whatever `size` is; or nothing."""
+        """Return statements beyond some limit of a byte, for any `size`; or nothing."""
         idioms, cumulative = self.grammar.large
         if not idioms:
             return []
@@ -423,14 +424,14 @@ class Maker:
         return made
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
-        """Choose whether a block goes on, and with what; None: it ends.
+        """Choose the next statements of a block; None: the block ends.
 
-        The question stands with its statement, so that leaving one out is a small change.
+        Each statement has its own choice, so that leaving one out is a small change.
         """
         return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
 
     def statements(self, size: int, room: int) -> list[Stat]:
-        """Return statements for a block, of about `size` nodes together."""
+        """Return statements for a block, of about `size` nodes in total."""
         made: list[Stat] = []
         end = self.made + size
         if not self.fills:
@@ -445,7 +446,7 @@ class Maker:
         return made
 
     def block(self, size: int, room: int) -> StatBlock:
-        """Return a block of about `size` nodes, in a scope of its own; `room` is below it."""
+        """Return a block of about `size` nodes, in a new scope; `room` is below it."""
         self.made += 1
         mark = self.scope.open()
         block = nodes.block(self.statements(size, room) if room > 0 else [])
@@ -460,7 +461,7 @@ class Maker:
         results: Sequence[str] | None,
         guarded: bool,
     ) -> tuple[ExprFunction, int]:
-        """Let `make` make a function, with a scope of its own; return it and what it costs."""
+        """Return the function that `make` returns in a new scope, and the function's cost."""
         scope = self.scope
         outer, mark = scope.function, scope.open()
         scope.function = Function(
@@ -468,7 +469,7 @@ class Maker:
             None if results is None else tuple(results),
             guarded or outer.guarded,
             times=LOOP,
-            # What a function costs is limited too, or nobody could call it.
+            # The cost of a function is limited too, or it could not be called.
             steps=max(0, self.limit - 1000),
         )
         before = scope.function.steps

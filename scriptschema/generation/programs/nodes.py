@@ -1,10 +1,10 @@
-"""Nodes: messages made without checks, fast, from parts that are known to be right.
+"""Nodes: messages created without checks, fast, from parts that are known to be valid.
 
-`MAKE` has a function for each message, whose arguments are the message's slots in order, those of
-extension fields may be left out; for a message with a oneof the last two are the alternative's name
-and value. `MAKERS` has these by name, and others for messages that hold one of several: with what
-they hold. The functions below it make
-what generators need most, with the messages around: an Expr, an ExprPrefix, a Stat.
+`MAKE` has a function for each message, whose arguments are the message's slots in order; those of
+extension fields may be left out; for a message with a oneof, the last two are the alternative's
+name and value. `MAKERS` has these by name, and others for messages that consist of a oneof, which
+also create the message in it. The functions below create what generators need most often, with the
+message around it: an Expr, an ExprPrefix, a Stat.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from scriptschema.versions import TODAY
 
 
 def _parameters(cls: type[Message]) -> str:
-    """The slots of a message as parameters; extensions, and what follows, may be left out."""
+    """Return a message's slots as parameters; extensions, and those after them, are optional."""
     newer = dict(cls._newer_slots)
     first = next((n for n, slot in enumerate(cls._slots) if slot in newer), len(cls._slots))
     return ", ".join(f"{slot}=None" if n >= first else slot for n, slot in enumerate(cls._slots))
 
 
 def _lines(variable: str, cls: type[Message], values: Sequence[str]) -> list[str]:
-    """Lines that make a message of its slots."""
+    """Return lines that create a message from its slots."""
     newer = dict(cls._newer_slots)
     return [
         f"    {variable} = unchecked_{cls.__name__}()",
@@ -61,15 +61,15 @@ def _makers() -> dict[str, Callable[..., Any]]:
 
 
 WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
-"""The messages that hold one of several, and nothing else."""
+"""The messages that consist only of a oneof."""
 
 MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
-"""`make_ExprCall` and so on, for each message; `make_Expr_call` makes an Expr and what it holds."""
+"""`make_ExprCall` etc., for each message; `make_Expr_call` creates an Expr and the call in it."""
 
 MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
     cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
 }
-"""A function for each message that makes one of its slots."""
+"""A function for each message that creates it from its slots."""
 
 _expr_local = MAKE[m.ExprLocal]
 _local = MAKE[m.Local]
@@ -114,7 +114,7 @@ index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index
 
 
 def variable(index: int) -> m.ExprLocal:
-    """Return what an Expr, an ExprPrefix and an LValue hold for the local `index`."""
+    """Return the node of the local `index` for an Expr, an ExprPrefix or an LValue."""
     made: m.ExprLocal = _expr_local(_local(index))
     return made
 
@@ -123,7 +123,7 @@ _PREFIXES: Final = frozenset(m.ExprPrefix.FIELDS)
 
 
 def as_prefix(value: m.Expr) -> m.ExprPrefix:
-    """Return an expression as a prefix, in parentheses if it needs them there."""
+    """Return an expression as a prefix, in parentheses if necessary."""
     which = value.which or ""
     if which in _PREFIXES:
         return prefix(which, value.alternative)
@@ -156,13 +156,13 @@ def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
 
 
 def call_statement(expression: m.Expr) -> m.Stat:
-    """Return the statement that is the call `expression`."""
+    """Return the call `expression` as a statement."""
     made: m.Stat = _stat_call(expression.alternative)
     return made
 
 
 def group(expression: m.Expr) -> m.Expr:
-    """Return `(expression)`; what it holds must not need parentheses where it stands."""
+    """Return `(expression)`, for a place where `expression` alone does not need parentheses."""
     made: m.Expr = expr("group", _group(expression))
     return made
 
@@ -239,25 +239,25 @@ def print_(values: Sequence[m.Expr]) -> m.Stat:
 
 
 def target(index: int) -> m.LValue:
-    """Return the local `index`, to assign to."""
+    """Return the local `index` as the target of an assignment."""
     made: m.LValue = MAKE[m.LValue]("local", variable(index))
     return made
 
 
 def custom(index: int) -> m.Name:
-    """Return a name of the program's own."""
+    """Return one of the program's own names."""
     made: m.Name = MAKE[m.Name]("custom", index)
     return made
 
 
 def own_global(index: int) -> m.ExprGlobal:
-    """Return a global of the program's own."""
+    """Return one of the program's own globals."""
     made: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
     return made
 
 
 def field(index: int) -> m.ExprIndexName:
-    """Return a field, the first name of the program's own, of the local `index`."""
+    """Return a field of the local `index`, named by the first of the program's own names."""
     owner = prefix("local", variable(index))
     made: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
     return made
@@ -273,11 +273,11 @@ _MEMBERS: Final = {
 
 
 def size(tree: Message) -> int:
-    """Return how many nodes a tree has."""
+    """Return the number of nodes of a tree."""
     return sum(1 for _ in walk(tree))
 
 
-# The nodes of what is made most, so that nobody counts them by hand.
+# The sizes of the most frequent nodes, so that they need not be counted by hand.
 CONSTANT: Final = size(number(0))
 VARIABLE: Final = size(expr("local", variable(0)))
 MEMBER: Final = size(expr(*member("math", "pi")))

@@ -1,8 +1,7 @@
 """Scope: the variables that a statement can use, by kind, and the enclosing function.
 
-A kind says what a value can be used for (`luau.library.KINDS`). Names are given out in turn, so
-that no two variables that are in scope share one, as long as there are no more than there are
-names.
+A kind says what a value can be used for (`luau.library.KINDS`). Names are assigned in turn, so that
+no two variables in scope share a name, unless there are more variables than names.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ SELF: Final = DEFAULT.locals.index("self")
 """The index of `self` in the table of local variables."""
 
 NAMES: Final = SELF
-"""How many names of local variables are used: those before `self`."""
+"""The number of names that local variables use: those before `self`."""
 
 CROWDED: Final = 32
-"""With this many variables in scope, no statement is chosen only to declare another."""
+"""The number of variables in scope from which no statement is chosen only to declare another."""
 
 
 @attrs.define(eq=False)
 class Variable:
-    """A variable: the index of its name, its kind, and for a function how it is called.
+    """A variable: the index of its name, its kind, and, for a function, how it is called.
 
-    `cost` is how many statements a use of it executes at most: a call of the function, of the
-    object's method. A global is one of the program's own names.
+    `cost` is the maximum number of statements that a use of it executes: a call of the function, or
+    of the object's method. A global is one of the program's own names.
     """
 
     name: int
@@ -42,10 +41,10 @@ class Variable:
 
 @attrs.define(eq=False)
 class Function:
-    """What the generator knows of the function whose body it is making.
+    """What the generator knows about the function whose body it is generating.
 
-    `times` is how often the current statement is executed at most for each call, `steps` how many
-    statements have been so far; `results` are the kinds of its results, None if they are open.
+    `times` is the maximum number of executions of the current statement for each call, `steps` that
+    of all statements so far; `results` are the kinds of its results, None if they are open.
     `guarded` says that an error in it is caught.
     """
 
@@ -59,9 +58,9 @@ class Function:
 
 @attrs.define(eq=False)
 class Alias:
-    """A type that is in scope: the index of its name, and how many generics and packs it takes.
+    """A type that is in scope: the index of its name, and the number of its generics and packs.
 
-    `kind` is the kind of which it is the type, if there is one.
+    `kind` is the kind that it is the type of, if any.
     """
 
     name: int
@@ -93,12 +92,12 @@ class Scope:
         vararg: bool = True,
         guarded: bool = False,
     ) -> Scope:
-        """Return the scope at some point of a program that exists.
+        """Return the scope at some point of an existing program.
 
         `variables` are the locals that are visible there, the innermost last: the index of the
-        name, and the kind (a key of `luau.library.KINDS`), None if nothing is known of the value.
-        `loop`: a loop of the same function is around; `vararg`: the function takes `...`;
-        `guarded`: an error is caught further out.
+        name, and the kind (a key of `luau.library.KINDS`), None if the value is unknown. `loop`: a
+        loop of the same function encloses it; `vararg`: the function takes `...`; `guarded`: an
+        error is caught by enclosing code.
         """
         known = list(variables)
         scope = cls(vararg=vararg, first=max((name for name, _ in known), default=-1) + 1)
@@ -112,7 +111,7 @@ class Scope:
     def declare(self, kind: str | None = None) -> int:
         """Declare a local variable and return the index of its name.
 
-        Without a kind it is private: no expression is made of it.
+        Without a kind it is private: generated expressions do not use it.
         """
         name = (self._first + self._names) % NAMES
         self._names += 1
@@ -121,12 +120,12 @@ class Scope:
         return name
 
     def publish(self, variable: Variable) -> None:
-        """Let expressions use a variable from now on that was declared as a private one."""
+        """Let expressions use a variable, declared as private, from now on."""
         self._published.append(variable)
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type's name that is not in scope, as long as there is one."""
+        """Return the index of a type's name that is not in scope, as long as such names exist."""
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):
@@ -137,7 +136,7 @@ class Scope:
         return name
 
     def open(self) -> tuple[int, int, int, int, int]:
-        """Open a block; `close` takes what is returned."""
+        """Open a block; return the argument for `close`."""
         return (
             self._names,
             len(self._published),
@@ -147,7 +146,7 @@ class Scope:
         )
 
     def close(self, mark: tuple[int, int, int, int, int]) -> None:
-        """Forget what was declared since."""
+        """Forget what was declared since `open` returned `mark`."""
         self._names, published, types, packs, modules = mark
         while len(self._published) > published:
             variable = self._published.pop()
@@ -158,7 +157,7 @@ class Scope:
 
     @property
     def repeats_names(self) -> bool:
-        """Whether there are as many variables in scope as names."""
+        """Whether at least as many variables are in scope as there are names."""
         return self._names >= NAMES
 
     @property

@@ -1,10 +1,10 @@
-"""Idioms: pieces of programs that reach something, as templates with names and weights.
+"""Idioms: pieces of programs that exercise a feature, as templates with names and weights.
 
-They stand in the `.luau` files beside this one, by topic, each below a line with its name and
-weight: `-- counter: 3`. Behind these may stand `! untyped`: it runs, and a type checker refuses it;
-and the version that came with what it uses, `! 0.711`, if the seed's schema cannot say that.
-What a template may say is described in `templates/__init__.py`. The first idiom is the simplest:
-what programs shrink to.
+They are in the `.luau` files of this folder, by topic, each below a line with its name and weight:
+`-- counter: 3`. These may be followed by `! untyped`: it runs, but a type checker refuses it; and
+by the version that introduced what it uses, `! 0.711`, if the seed's schema cannot represent that.
+The notation of templates is described in `templates/__init__.py`. The first idiom is the simplest:
+programs shrink to it.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
 SPANS: Final[Mapping[str, Span]] = MappingProxyType(
     {name: span for name, _, span, _, _ in _ALL if span}
 )
-"""The versions of Luau that have what an idiom uses, if that is not in the seed's schema."""
+"""The versions of Luau that support an idiom, if the seed's schema cannot represent it."""
 
 UNTYPED: Final = frozenset(name for name, _, _, is_untyped, _ in _ALL if is_untyped)
 """The idioms that a type checker refuses as a whole."""
 
 LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
-"""The idioms of hundreds of nodes, one of which some programs begin with."""
+"""The idioms of hundreds of nodes; some programs begin with one of them."""
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""
 
 MODULE_EXPORTS: Final = _read("module_exports")
-"""The template of the same that exports its values."""
+"""The template of a module that exports its values."""
 
 EXPORTS: Final = _read("exports")
-"""The template of what a program exports at its end."""
+"""The template of a program's exports, which are at its end."""

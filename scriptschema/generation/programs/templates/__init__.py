@@ -1,43 +1,43 @@
-"""Templates: pieces of programs, written as Luau with holes, that make trees.
+"""Templates: pieces of programs, written as Luau with holes, from which trees are built.
 
-A template is parsed once and compiled to functions that build its messages anew each time. These
+A template is parsed once and compiled to functions that build its messages for each use. These
 names of globals are holes:
 
     NUMBER, STRING ...      an expression of that kind, any of `luau.library.KINDS`
-    some_number ...         a variable of that kind that is in scope; the same one if it says so
-                            twice, others with another ending: some_number_2
+    some_number ...         a variable of that kind that is in scope; the same variable for the same
+                            name, another for another ending: some_number_2
     RANGE(1, 6)             an integer constant in that range
     ONE_OF(a, b)            one of the expressions; the first is the simplest
-    FRESH                   an integer constant that stands nowhere else in the program
-    REPEAT(2, 9, a)         an item of a list, so many times, made anew each time
-    RESULT                  an expression for the function around to return
+    FRESH                   an integer constant that occurs nowhere else in the program
+    REPEAT(2, 9, a)         an item of a list, so many times, built separately each time
+    RESULT                  an expression for the enclosing function to return
     BLOCK()                 statements, none or many
-    ALIAS()                 a type alias, where types are wanted
-    TYPE                    any type, where a type stands
+    ALIAS()                 a type alias, if types are requested
+    TYPE                    any type, in place of a type
     TYPE_FUNCTION()         a type function
     LIBRARY()               a call of any library member whose results are printed
     COMBINATION()           operations with operands from anywhere, anywhere, at limits
-    if MAYBE then ... end   these statements, or none, in the scope around
+    if MAYBE then ... end   these statements, or none, in the enclosing scope
     if REPEAT(2, 9) then ... end                        these statements, so many times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
-    UNTYPED(a)              the expression; no argument, no alternative where types are sound
-    if UNTYPED then ... end statements that there are not where types are sound
-    if TYPED then ... end   statements that there are only where types are sound
-    elseif UNTYPED then     a branch of `if ONE_OF` that there is not where types are sound
+    UNTYPED(a)              the expression; with sound types, no argument or alternative
+    if UNTYPED then ... end statements that are left out with sound types
+    if TYPED then ... end   statements that exist only with sound types
+    elseif UNTYPED then     a branch of `if ONE_OF` that is left out with sound types
 
-Types tell kinds: `local total: number` is a variable that later statements may use, and so are
-parameters. A variable without a type, with a type that is no kind (`number | string`), or one that
-a `for` declares under a name that is no kind and `_` (`integer_i`), is the template's own. A local
-function whose types are kinds may be called by others. Annotations are as the options want them;
-where they are sound, those that are no kinds stand as they are written, with the types that the
-template declares, and the types of parameters of which none has one are inferred: say `any` where a
-type checker could not.
+Types declare kinds: `local total: number` is a variable that later statements may use, and so are
+parameters. A variable is private to the template if it has no type, a type that is not a kind
+(`number | string`), or is declared by a `for` under a name that is not a kind and `_`
+(`integer_i`). Other statements may call a local function whose types are kinds. The options
+determine the annotations; if they are sound, types that are not kinds are kept as written, with
+the types that the template declares, and if no parameter has a type, they are inferred: use `any`
+where a type checker could not infer them.
 
-In programs for a version of Luau, functions get attributes and the template's own variables become
-constants now and then, where nothing keeps them from it.
+In programs for a version of Luau, functions occasionally get attributes and private variables
+become constants, where possible.
 
-Fields and globals that Luau does not know get names of the program's own; `value` and `update` are
-the same everywhere: what every object has.
+Fields and globals that Luau does not know get the program's own names; `value` and `update` are
+the same everywhere: every object has them.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ __all__ = ["expression", "statements"]
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
     """Return an expression's template, for programs that a type checker accepts if `typed`.
 
-    `newer`: it says more than the seed's schema can. Raises parse.ParseError, and ValueError for
-    what is not a template.
+    `newer`: the seed's schema cannot represent it. Raises parse.ParseError, and ValueError for a
+    text that is not a template.
     """
     return _template(text, f"return {text}", typed, newer)
 

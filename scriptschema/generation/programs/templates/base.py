@@ -1,6 +1,6 @@
-"""The compiler of templates: how plain messages are compiled.
+"""The compiler of templates: compiles plain messages.
 
-`HANDLERS`, which `expressions.py` and `statements.py` fill, has how others are compiled.
+`HANDLERS`, which `expressions.py` and `statements.py` fill, has the functions for other messages.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from scriptschema.messages import Expr, Local, LValue, Name, TableItem, Type
 from scriptschema.versions import TODAY
 
 _SHARED: Final = ("value", "update", "text")
-"""What every object has."""
+"""The names that every object has."""
 
 OWN: Final = len(DEFAULT.customs)
-"""How many names of the program's own are used, for fields and globals."""
+"""The number of the program's own names that are used, for fields and globals."""
 
 _LARGE: Final = 8
-"""An alternative of so many nodes is compiled when it is chosen for the first time."""
+"""The number of nodes from which an alternative is compiled only when it is first chosen."""
 
 Part: TypeAlias = tuple[Build, int, int]
-"""What may be left out, with the nodes that it always has and its holes' weight."""
+"""An optional part, with its fixed number of nodes and its holes' weight."""
 
 
 @attrs.frozen
 class TypeOf:
-    """What a type in a template says: a kind, or if that is empty what `build` builds."""
+    """The meaning of a type in a template: a kind or, if that is empty, the type `build` builds."""
 
     kind: str = ""
     build: Build | None = None
 
 
 class Compiler:
-    """Compiles one template; `template` collects what is found out on the way.
+    """Compiles one template; stores its measures in `template`.
 
-    `typed`: for programs that a type checker accepts. `loops` counts the enclosing loops, `guarded`
-    has the functions whose errors are caught, by `id`, `given` the kinds of variables that REPEAT
-    declares, before anything uses them; `assigned` the variables that do not stay what they are.
+    `typed`: for programs that a type checker accepts. `loops` is the number of enclosing loops,
+    `guarded` has the functions whose errors are caught, by `id`, `given` the kinds of variables
+    that REPEAT declares, before anything uses them; `assigned` the variables that are assigned.
     """
 
     def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:
@@ -62,7 +62,7 @@ class Compiler:
         self.assigned = _assigned(result.tree)
         self.names = result.names
         self.customs: dict[str, int] = {}
-        # So that templates do not use the same names for different things too often.
+        # So that templates seldom use the same name for different things.
         self.first_own = len(_SHARED) + crc32(template.text.encode()) % (OWN - 20)
         self.loops = 0
         self.guarded: set[int] = set()
@@ -74,7 +74,7 @@ class Compiler:
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Compile something that may be left out."""
+        """Compile an optional part."""
         template = self.template
         fixed, weight = template.fixed, template.weight
         build = compiled()
@@ -83,7 +83,7 @@ class Compiler:
         return found
 
     def one_of(self, parts: Sequence[Part]) -> Build:
-        """Build one of the parts; what the others would have spent is for the rest."""
+        """Build one of the parts; nodes that the others would use are left for the rest."""
         total = sum(weight for *_, weight in parts)
         self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
 
@@ -98,14 +98,14 @@ class Compiler:
         return write.source(lines, made)
 
     def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
-        """What a call of REPEAT repeats, and how often at least and at most; else None."""
+        """Return what a call of REPEAT repeats, and its least and greatest number; else None."""
         if node.which != "call" or self.custom_global(node.alternative.func) != "REPEAT":
             return None
         low, high, *repeated = node.alternative.args
         return repeated, (low.alternative.val, high.alternative.val)
 
     def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
-        """Build a list several times; each time other variables stand for `some_...`."""
+        """Build a list several times; each time `some_...` refers to other variables."""
         low, high = bounds
         heavy = self.template.heavy
         make, fixed, weight = self.part(compiled)
@@ -149,7 +149,7 @@ class Compiler:
         return self.write.items([self.several(item, level) for item in items])
 
     def several(self, item: Any, level: int) -> tuple[bool, Build]:
-        """Build an item of a list, or the list that REPEAT says; also say whether it is one."""
+        """Build an item of a list, or the list of a REPEAT; also return whether it is a list."""
         found = self.repetition(getattr(item, "value", item))
         if found is None:
             return False, self.compile(item, level)
@@ -160,13 +160,13 @@ class Compiler:
         )
 
     def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
-        """The items of a list without those that are UNTYPED if this is to be typed."""
+        """Return the items of a list; for typed programs, without those that are UNTYPED."""
         if not self.typed:
             return items
         return [item for item in items if not self.is_untyped(item)]
 
     def is_untyped(self, node: Any) -> bool:
-        """Whether a message is UNTYPED(...), or a table's item of that value."""
+        """Return whether a message is UNTYPED(...), or a table item with such a value."""
         if node.__class__ is TableItem:
             node = node.value
         if node.__class__ is not Expr or node.which != "call":
@@ -176,24 +176,24 @@ class Compiler:
     # Names and kinds
 
     def custom_global(self, node: Any) -> str:
-        """The name of a global that Luau does not know, if `node` holds one; else nothing."""
+        """Return the name of a global that Luau does not know, if `node` holds one; else ""."""
         if node.which == "global_" and node.alternative.name.which == "custom":
             text: str = self.names.customs[node.alternative.name.alternative]
             return text
         return ""
 
     def custom(self, text: str) -> int:
-        """The index of a name of the program's own."""
+        """Return the index of one of the program's own names."""
         if text in _SHARED:
             return _SHARED.index(text)
         return self.customs.setdefault(text, (self.first_own + len(self.customs)) % OWN)
 
     def kind_of(self, type_: Type) -> str:
-        """The kind that a type names, none if it is another type."""
+        """Return the kind that a type names; empty if it is another type."""
         inner: Any = type_.alternative
         if type_.which == "primitive":
             name = self.names.primitive(inner.kind)
-        elif type_.which == "class_":  # what Luau does not know
+        elif type_.which == "class_":  # a name that Luau does not know
             name = self.names.class_(inner.kind)
         else:
             return ""
@@ -204,7 +204,7 @@ class Compiler:
         return name
 
     def type_of(self, type_: Type, level: int) -> TypeOf:
-        """What a type says."""
+        """Return the meaning of a type."""
         kind = self.kind_of(type_)
         if kind:
             return TypeOf(kind)
@@ -219,7 +219,7 @@ class Compiler:
     def types_of(
         self, variables: Sequence[Local], types: Sequence[Type], level: int
     ) -> list[TypeOf | None]:
-        """What is said of variables; None: nothing, it is the template's own."""
+        """Return the declared types of variables; None: a variable private to the template."""
         found: list[TypeOf | None] = [
             self.type_of(type_, level) for type_ in types[: len(variables)]
         ]
@@ -229,7 +229,7 @@ class Compiler:
         return found
 
     def said(self, types: Sequence[TypeOf | None]) -> str:
-        """An expression for what annotations are told of variables with these types."""
+        """Return the source of a list with the declarations of variables, for annotations."""
         told = []
         for type_ in types:
             if type_ is None or not type_.build:
@@ -258,7 +258,7 @@ class Compiler:
 
 
 def _assigned(tree: Message) -> set[int]:
-    """The local variables that are assigned somewhere in a template, by their indexes."""
+    """Return the indexes of the local variables that are assigned somewhere in a template."""
     found: set[int] = set()
     for node, _ in walk(tree):
         if isinstance(node, LValue) and node.local is not None:
@@ -269,7 +269,7 @@ def _assigned(tree: Message) -> set[int]:
 HandlerT = TypeVar("HandlerT", bound=Callable[[Compiler, Any, int], Build | None])
 
 HANDLERS: Final[dict[type[Message], Callable[[Compiler, Any, int], Build | None]]] = {}
-"""How messages are compiled that are not plain; None: this one is."""
+"""The functions that compile messages that are not plain; they return None for a plain message."""
 
 
 def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:
@@ -284,7 +284,7 @@ def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:
 
 @handles(Name)
 def name(compiler: Compiler, node: Name, _: int) -> Build | None:
-    """A name of the program's own."""
+    """Compile one of the program's own names."""
     if node.which != "custom":
         return None
     compiler.template.fixed += 1
@@ -294,7 +294,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """A use of a variable; declarations are built where they stand."""
+    """Compile a use of a variable; declarations are built by the messages that have them."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])

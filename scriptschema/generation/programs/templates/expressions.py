@@ -1,4 +1,4 @@
-"""Expressions in templates: the holes, and what is special about operands, texts and calls."""
+"""Expressions in templates: the holes, and special cases of operands, texts and calls."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scriptschema.luau.library import KINDS
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
 
 _FRESH: Final = 1 << 20
-"""Numbers from here on are fresh; smaller ones need no place among a function's constants."""
+"""The first fresh number; smaller numbers need no entry in a function's table of constants."""
 
 _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
-"""Whose functions may fail: those of `coroutine.create` fail in `coroutine.resume`."""
+"""The members whose functions may fail; those of `coroutine.create` fail in `coroutine.resume`."""
 
 _NOT_RISKY: Final = frozenset(
     [m.ExprBinary.Op.And, m.ExprBinary.Op.Or, m.ExprBinary.Op.CompareEq, m.ExprBinary.Op.CompareNe]
@@ -30,7 +30,7 @@ _NOT_RISKY: Final = frozenset(
 
 @handles(m.Expr, m.ExprPrefix, m.LValue)
 def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
-    """An Expr, ExprPrefix or LValue: what a hole can stand in."""
+    """Compile an Expr, ExprPrefix or LValue, which can have a hole as its content."""
     if node.which == "call" and node.alternative.func.which == "global_":
         return call_hole(compiler, node, level)
     if node.which == "varargs":
@@ -57,7 +57,7 @@ def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
 def kind_hole(
     compiler: Compiler, kind: str, level: int, cls: type[Message] = m.Expr, risky: bool = False
 ) -> Build:
-    """An expression of a kind."""
+    """Compile a hole for an expression of a kind."""
     if cls is m.ExprPrefix:
         compiler.template.fixed += 2
         level += 2
@@ -69,7 +69,7 @@ def kind_hole(
 
 
 def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
-    """A variable of a kind that is in scope already."""
+    """Compile a hole for a variable of a kind that is already in scope."""
     kind = text.split("_")[1]
     if kind not in compiler.given:
         compiler.template.needs.add(kind)
@@ -79,7 +79,7 @@ def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
     def build(maker: Maker, frame: Frame) -> Any:
         variable = frame.names.get(text)
         if variable is None:
-            # `Template.fits` has seen that there is one.
+            # `Template.fits` has checked that there is one.
             variable = frame.names[text] = cast(Variable, maker.some(kind))
         if variable.is_global:
             return make("global_", MAKE[m.ExprGlobal](MAKE[m.Name]("custom", variable.name)))
@@ -89,7 +89,7 @@ def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
 
 
 def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
-    """A hole that is written as a call."""
+    """Compile a hole that is written as a call."""
     call: m.ExprCall = node.alternative
     text = compiler.custom_global(call.func)
     if text == "RANGE":
@@ -111,7 +111,7 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 @handles(m.ExprBinary)
 def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
-    """An operation; arithmetic and order have risky operands."""
+    """Compile an operation; arithmetic and comparisons by order have risky operands."""
     if node.op in _NOT_RISKY:
         return None
     compiler.template.fixed += 1
@@ -120,7 +120,7 @@ def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
 
 
 def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
-    """An operand, which may be of another kind on purpose."""
+    """Compile an operand, which may be of another kind on purpose."""
     kind = HOLES.get(compiler.custom_global(node))
     if kind is not None:
         return kind_hole(compiler, kind, level, risky=True)
@@ -129,7 +129,7 @@ def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
 
 @handles(m.ExprUnary)
 def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
-    """A minus before a constant would be a constant of its own."""
+    """Compile a unary operation; its operand is changed if a minus and it would be one constant."""
     make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)
@@ -149,7 +149,7 @@ def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
 
 @handles(m.ExprInterpString)
 def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> Build | None:
-    """A string constant in braces needs parentheses, or it would be text."""
+    """Compile an interpolation; a string constant in braces needs parentheses, or it is text."""
     make, parts = MAKE[m.ExprInterpString], node.parts
     compiler.template.fixed += 1
     builds = [(part.which == "string", compiler.compile(part, level + 1)) for part in parts]
@@ -167,7 +167,7 @@ def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> B
 
 @handles(m.ExprCall)
 def call(compiler: Compiler, node: m.ExprCall, level: int) -> Build | None:
-    """A call that catches errors says so to the functions that it is given."""
+    """Compile a call; if it catches errors, its function arguments are marked as guarded."""
     callee: Any = node.func.alternative
     name = callee.name if node.func.which == "global_" else getattr(callee, "index", None)
     text = ""

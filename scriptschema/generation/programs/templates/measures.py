@@ -1,10 +1,10 @@
 """A cache of the sizes and needs of templates, so that few of them have to be compiled.
 
 A program uses about a tenth of the templates, but choosing them takes the sizes and needs of all,
-which only compiling tells. So they are kept in
-`$XDG_CACHE_HOME/scriptschema/templates` (`~/.cache/scriptschema/templates`), in a file named after
-the digest of the package's own code and templates. It may be
-deleted at any time. A file that another user owns or can write, or that is damaged, is not read.
+which are only known after compiling. So they are kept in `$XDG_CACHE_HOME/scriptschema/templates`
+(`~/.cache/scriptschema/templates`), in a file named after the digest of the package's own code and
+templates. It may be deleted at any time. A file that another user owns or can write, or that is
+damaged, is not read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Row = list[Any]
 
 
 def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
-    """Fill in what is known of a template; return whether it is known."""
+    """Fill in the cached measures of a template; return whether there are any."""
     row = _rows().get(_key(source, typed, newer))
     if row is None:
         return False
@@ -42,13 +42,13 @@ def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
 
 
 def note(template: Template, source: str, typed: bool, newer: bool) -> None:
-    """Note what was found out about a template when it was compiled; `save` keeps it."""
+    """Record the measures of a compiled template, for `save`."""
     values = [getattr(template, name) for name in (*_NUMBERS, *_FLAGS)]
     _new[_key(source, typed, newer)] = [*values, sorted(template.needs)]
 
 
 def save() -> None:
-    """Write what was noted since the last time, where that is possible."""
+    """Write the measures recorded since the last time, if possible."""
     path = _path()
     if not _new or path is None:
         return
@@ -112,12 +112,12 @@ def _key(source: str, typed: bool, newer: bool) -> str:
 
 @cache
 def _path() -> Path | None:
-    """The cache's file, or None where nothing can be cached."""
+    """Return the cache's file, or None if nothing can be cached."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     try:
         base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
         content = digest(Path(scriptschema.__file__).parent)
-    except (OSError, RuntimeError):  # no home; no files, but a package in an archive
+    except (OSError, RuntimeError):  # no home folder; or the package is in an archive
         return None
     if not hasattr(os, "getuid"):
         return None
@@ -125,7 +125,7 @@ def _path() -> Path | None:
 
 
 def digest(package: Path) -> str:
-    """Return the digest of what the measures of templates follow from, the package's own code."""
+    """Return the digest of the package's own code, which determines the measures of templates."""
     found = blake2b(digest_size=16)
     for path in sorted(package.rglob("*")):
         if path.suffix in (".py", ".luau") and "fuzzing" not in path.parts:

@@ -1,8 +1,8 @@
-"""How templates are compiled: to Python, which is run for each use of one.
+"""Compiles templates to Python, which is run for each use of a template.
 
-A `Source` is what builds a part of a template, for a maker and a frame. What is around takes it in,
-so that most of a template is one function. That is compiled when it is called for the first time:
-few programs use more than a tenth of all templates.
+A `Source` builds a part of a template, for a maker and a frame. The part around it includes its
+lines, so that most of a template is one function. That is compiled when it is first called: few
+programs use more than a tenth of all templates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCOPE: Final[dict[str, Any]] = {
 
 
 class Source:
-    """A Build in Python: lines, and after them an expression whose value is what is built.
+    """A Build in Python: lines, and then an expression whose value is the built part.
 
     They use `maker`, `frame` and the names of `scope`.
     """
@@ -54,14 +54,14 @@ class Source:
 
 
 class Writer:
-    """Writes the sources of one template, which share their names."""
+    """Generates the sources of one template, which share their names."""
 
     def __init__(self) -> None:
         self._scope = dict(_SCOPE)
         self._names = 0
 
     def name(self, value: Any = None) -> str:
-        """Return a name that is not in use: of a variable, or of a value for the lines to use."""
+        """Return an unused name: of a variable, or of a value for the lines to use."""
         self._names += 1
         name = f"n{self._names}"
         if value is not None:
@@ -69,18 +69,18 @@ class Writer:
         return name
 
     def literal(self, value: Any) -> str:
-        """Return an expression for a value that is no message."""
+        """Return an expression for a value that is not a message."""
         return repr(value) if type(value) in (int, bool, str, type(None)) else self.name(value)
 
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
-        """Return expressions for what is built, and for expressions, in their order.
+        """Return expressions for the built parts and the given expressions, in order.
 
         Lines that must run before them are added to `lines`.
         """
         results: list[str] = []
         for build in builds:
             if isinstance(build, Source):
-                if build.lines:  # they run before what stands in expressions
+                if build.lines:  # they run before the expressions so far
                     results = [self.kept(result, lines) for result in results]
                     lines += build.lines
                 results.append(build.result)
@@ -91,7 +91,7 @@ class Writer:
         return results
 
     def kept(self, build: Build | str, lines: list[str]) -> str:
-        """Add lines that put what is built in a variable; return its name, or a literal."""
+        """Add lines that store the built part in a variable; return its name, or a literal."""
         [result] = self.taken([build], lines)
         if result[-1] not in ")]":
             return result
@@ -100,7 +100,7 @@ class Writer:
         return name
 
     def called(self, build: Build) -> str:
-        """Return an expression that calls what builds a part, which is compiled by itself then."""
+        """Return an expression that calls `build`, which is then compiled separately."""
         return f"{self.name(build)}(maker, frame)"
 
     def source(self, lines: Sequence[str], result: str) -> Source:
@@ -110,12 +110,12 @@ class Writer:
     def node(
         self, cls: type[Message], values: Iterable[Build | str], lines: Sequence[str] = ()
     ) -> Source:
-        """Return the source that makes a message of its slots, after some lines."""
+        """Return the source that creates a message from its slots, after some lines."""
         before = [*lines]
         return self.source(before, f"make_{cls.__name__}({', '.join(self.taken(values, before))})")
 
     def wrapper(self, node: Any, inner: Build) -> Source:
-        """Return the source that makes a message that holds one of several: as `node` does."""
+        """Return the source that creates a message with the same alternative as `node`."""
         name = f"make_{node.__class__.__name__}"
         held = f"make_{node.alternative.__class__.__name__}("
         if isinstance(inner, Source) and inner.result.startswith(held):
@@ -124,7 +124,7 @@ class Writer:
         return self.node(node.__class__, [repr(node.which), inner])
 
     def items(self, builds: Iterable[tuple[bool, Build]]) -> Source:
-        """Return the source of a list of what is built; some of that are lists themselves."""
+        """Return the source of a list of the built parts; parts that are lists are unpacked."""
         many, parts = zip(*builds, strict=True) if builds else ((), ())
         lines: list[str] = []
         taken = self.taken(parts, lines)

@@ -1,4 +1,4 @@
-"""Statements and functions in templates: what declares variables, loops, and the holes for more."""
+"""Statements and functions in templates: declarations, loops, and the holes for statements."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from scriptschema.generation.programs.templates.source import Build
 from scriptschema.generation.programs.templates.types import alias, declare_generics, type_function
 
 _BLOCK_WEIGHT: Final = 6
-"""How many times an expression's share a block gets."""
+"""The share of a block, relative to an expression's."""
 
 _LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS}
-"""How many levels there are to the arguments' simplest expressions, at most."""
+"""The maximum number of levels down to the arguments' simplest expressions."""
 
 _HEAVY: Final = {"LIBRARY": 16, "COMBINATION": combinations.LEAST, "ALIAS": 6}
-"""The nodes that these take at least."""
+"""The minimum number of nodes of these holes."""
 
 _INSIDE: Final = frozenset(["body", "var", "vars"])
-"""What a loop has inside."""
+"""The fields of a loop that are inside its scope."""
 
 _CONSTANT: Final = "maker.constant_here()"
 _ATTRIBUTES: Final = "maker.attributes()"
@@ -48,7 +48,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
 
 @handles(m.ExprFunction)
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
-    """Compile a function; what is made in it must suit it, not the enclosing function."""
+    """Compile a function; statements in it must suit it, not the enclosing function."""
     template = compiler.template
     template.fixed += 1
     template.repeats = True
@@ -93,19 +93,19 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
 
 
 def result_kinds(compiler: Compiler, node: m.ExprFunction) -> tuple[str, ...]:
-    """The kinds of a function's results; none if there are none, or one has another type."""
+    """Return the kinds of a function's results; empty without results, or if one has no kind."""
     kinds = tuple(compiler.kind_of(type_) for type_ in node.rettypes)
     return kinds if all(kinds) else ()
 
 
 @handles(m.StatLocalFunction)
 def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) -> Build:
-    """A local function. What is put into its body does not call it, which might never end."""
+    """Compile a local function; holes in its body do not call it, since that might never end."""
     compiler.template.fixed += 1
     results = result_kinds(compiler, node.func)
     parameters = tuple(compiler.kind_of(type_) for type_ in node.func.types)
     all_known = len(parameters) == len(node.func.args) and all(parameters)
-    # What a recursive function costs is not known.
+    # The cost of a recursive function is unknown.
     is_recursive = any(
         isinstance(one, m.Local) and one.name == node.var.name for one, _ in walk(node.func.body)
     )
@@ -129,7 +129,7 @@ def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) ->
 
 @handles(m.StatFunction)
 def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> Build:
-    """A function that is a global or a field, or a method."""
+    """Compile a function that is a global or a field, or a method."""
     compiler.template.fixed += 1
     target = compiler.compile(node.var, level + 1)
     function = function_of(compiler, node.func, level + 1)
@@ -142,7 +142,7 @@ def stats(compiler: Compiler, body: Sequence[m.Stat], level: int) -> Build:
 
 
 def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
-    """Compile a statement; also say whether it becomes a list of statements."""
+    """Compile a statement; also return whether it becomes a list of statements."""
     inner: Any = node.alternative
     if node.which in ("break_", "continue_") and not compiler.loops:
         compiler.template.loop = True
@@ -171,7 +171,7 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
-    """Compile the branches of an `if`, to take the statements of one."""
+    """Compile the branches of an `if`, of which one branch's statements will be used."""
     found = []
     if not (compiler.typed and compiler.custom_global(node.cond) == "UNTYPED"):
         found.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
@@ -184,7 +184,7 @@ def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
 
 
 def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
-    """A hole that becomes statements."""
+    """Compile a hole for statements."""
     weight = _BLOCK_WEIGHT if text == "BLOCK" else 2
     compiler.hole(level + _LEVELS.get(text, 0), weight)
     compiler.template.heavy += _HEAVY.get(text, 0)
@@ -195,7 +195,7 @@ def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
 
 @handles(m.StatBlock)
 def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
-    """A block, with a scope of its own."""
+    """Compile a block, which has its own scope."""
     compiler.template.fixed += 1
     write = compiler.write
     mark = write.name()
@@ -206,7 +206,7 @@ def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
-    """Local variables; their values do not see them."""
+    """Compile local variables, which are not in scope in their values."""
     compiler.template.fixed += 1
     write = compiler.write
     lines: list[str] = []
@@ -225,7 +225,7 @@ def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
 
 @handles(m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat)
 def loop(compiler: Compiler, node: Any, level: int) -> Build:
-    """A loop of any kind: its body runs several times, in a scope with its variables."""
+    """Compile any loop: its body runs several times, in a scope with its variables."""
     template = compiler.template
     template.fixed += 2
     template.repeats = True
@@ -255,7 +255,7 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
 
 
 def head(compiler: Compiler, value: Any, level: int) -> Build | str:
-    """What a loop evaluates: an expression, several, or nothing."""
+    """Compile the expressions in the head of a loop: one expression, several, or None."""
     if value is None:
         return "None"
     return (

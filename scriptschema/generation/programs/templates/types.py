@@ -1,7 +1,7 @@
-"""Types in templates that are no kinds: they stand in programs as they are written.
+"""Types in templates that are not kinds: programs have them as they are written.
 
-A kind among the parts of such a type, `{value: integer}`, is the type of what has that kind. A type
-that the template declares, and a generic, gets a name that is not in scope.
+A kind as a part of such a type, `{value: integer}`, is the type of values of that kind. Types that
+the template declares, and generics, get names that are not in scope.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from scriptschema.luau.parse import parse
 from scriptschema.versions import TODAY
 
 _ANY_WEIGHT: Final = 3
-"""How many times an expression's share any type gets."""
+"""The share of any type, relative to an expression's."""
 
 
 @handles(m.Type)
 def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
-    """A type; one that Luau does not know is a kind, or the hole for any type."""
+    """Compile a type; a type that Luau does not know is a kind, or the hole for any type."""
     kind = compiler.kind_of(node)
     if node.which != "class_":
         return None
@@ -44,7 +44,7 @@ def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
 
 @handles(m.Typename)
 def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
-    """A use of a type that the template declares, or of a generic."""
+    """Compile a use of a type that the template declares, or of a generic."""
     compiler.template.fixed += 1
     make = MAKE[m.Typename]
     return lambda maker, frame: make(_name_of(node, maker, frame))
@@ -52,7 +52,7 @@ def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
 
 @handles(m.TypeFunction)
 def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
-    """The type of a function, whose generics are in scope in it."""
+    """Compile the type of a function, whose generics are in scope in it."""
     compiler.template.fixed += 1
     args, rets = compiler.many(node.args, level + 1), compiler.many(node.rets, level + 1)
     make = MAKE[m.TypeFunction]
@@ -68,7 +68,7 @@ def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
 
 
 def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
-    """A type alias, where the options want types; it may refer to itself."""
+    """Compile a type alias, which exists if types are requested; it may refer to itself."""
     part, fixed, _ = compiler.part(lambda: compiler.compile(node.type, level + 1))
     make, make_name = MAKE[m.StatTypeAlias], MAKE[m.Typename]
     generics, packs = len(node.generics), len(node.genericpacks)
@@ -97,11 +97,11 @@ _TYPE_FUNCTIONS: Final = (
     "export type function T0(...) local v1 = ... return v1 end",
     "type function T0(v1) local v2 = {} for v3 = 1, 3 do v2[v3] = v1 end return v2[1] end",
 )
-"""What names nothing around it."""
+"""The type functions to choose from, which refer to nothing around them."""
 
 
 def type_function(maker: Maker) -> list[m.Stat]:
-    """Return a type function, which comes into scope, where the options want types."""
+    """Return a type function, which comes into scope, if types are requested."""
     if not maker.annotations.declare:
         return []
     found, count = _parsed(_TYPE_FUNCTIONS[maker.below(len(_TYPE_FUNCTIONS))])
@@ -121,7 +121,7 @@ def _parsed(text: str) -> tuple[m.Stat, int]:
 def declare_generics(
     node: m.ExprFunction | m.TypeFunction | m.StatTypeAlias, maker: Maker, frame: Frame
 ) -> tuple[list[m.Typename], list[m.Typename]]:
-    """Bring the generics and packs of a template into scope; return them, none without types."""
+    """Bring a template's generics and packs into scope; return them, or nothing without types."""
     if not maker.annotations.declare:
         return [], []
     scope = maker.scope
@@ -142,7 +142,7 @@ def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.
 
 
 def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
-    """What the name of a type stands for; an alias may be used before it is declared."""
+    """Return the index of a type's name; an alias may be used before it is declared."""
     key = _key(node)
     if key not in frame.names:
         frame.names[key] = maker.scope.new_type()
@@ -151,5 +151,5 @@ def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
 
 
 def _key(node: m.Typename) -> str:
-    """Under which a frame has what the name of a type stands for."""
+    """Return the key of a type's name in `Frame.names`."""
     return f"type {node.index}"
