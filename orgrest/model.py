@@ -277,7 +277,7 @@ class Text(str):
     secrets: frozenset[Secret]
 
     def __new__(cls, text: str, secrets: Iterable[Secret] = ()) -> Self:
-        """Return `text` as one that contains `secrets`."""
+        """Return `text` with `secrets` recorded as its secrets."""
         made = super().__new__(cls, text)
         made.secrets = frozenset(secrets)
         return made
@@ -299,7 +299,7 @@ class Request:
 
     `url` is absolute (http or https) and as the user wrote it, including user info and non-ASCII
     characters. `headers` are only those that the user gave. `body` is None if the request has none.
-    `credentials` are those that become a header only on sending; `certificate` is the client
+    `credentials` become a header only on sending; `certificate` is the client
     certificate for the origin of `url`. A `streamed` request must be answered by server-sent
     events. `secrets` are the values that must not appear in a result: all that the document knew
     when the request was completed. `held` are those that went into its parts, in any encoding, each

@@ -157,7 +157,7 @@ def _judge(one: Parameter, what: str, value: list[Any], found: Findings) -> None
 
 
 def _of_query(one: Parameter, given: Pairs, others: set[str]) -> tuple[list[Any], set[str]]:
-    """Return the value in a query, if there is one, and the names that belong to it."""
+    """Return a list with a parameter's value in a query, if any, and the names of its pairs."""
     value = of_query(one, given, others)
     names = {one.name}
     if value is not None:
@@ -176,7 +176,7 @@ def _of_querystring(one: Parameter, query: str) -> list[Any]:
 
 
 def _of_place(one: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return the value of a parameter in the path, a header or a cookie, if there is one."""
+    """Return a list with a parameter's value in the path, a header or a cookie, if any."""
     if one.where == "path":
         return [of_text(one, path[one.name])] if one.name in path else []
     if one.where == "header":

@@ -45,7 +45,7 @@ class Documents:
     """The files of one description, safe to share by threads.
 
     `path` is its main file, called `name` in messages. `looked_at` has the stamps of the other
-    files, also of those that could not be read.
+    files, including files that could not be read.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Node:
 
     @property
     def object(self) -> Mapping[Any, Any]:
-        """The value, if that is an object, else an empty one."""
+        """The value if that is an object, else {}."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     @property

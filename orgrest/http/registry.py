@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Entry:
     """A name, its description, and the RFC or specification that defines it.
 
-    `common` marks frequently used names, `obsolete` those that should no longer be used.
+    `common` marks frequently used names, `obsolete` names that should no longer be used.
     """
 
     name: str

@@ -179,7 +179,7 @@ class Engine:
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
         """Return the first few errors of a value by a JSON Schema, with their locations.
 
-        `schemas` are the one at `uri` and those that it refers to. Raises ScriptError if the
+        `schemas` has the schema at `uri` and those that it refers to. Raises ScriptError if the
         schema is invalid or this takes too long, or without jsonschema, which is compiled and so
         not in the extension for VS Code.
         """

@@ -178,7 +178,7 @@ def target_of(document: Document, block: Block) -> Block:
 
 
 def of_block(block: Block, inherited: Inherited) -> Arguments:
-    """Return the header arguments of a source block or an inline one.
+    """Return the header arguments of a source block or inline block.
 
     Raises ArgumentError if they cannot be read.
     """

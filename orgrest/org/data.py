@@ -3,7 +3,7 @@
 Named elements are read as Org reads them: a table gives its rows (without rules, and without the
 header above the first rule), a list its items, fixed-width and example text its lines; the markers
 of a cell or item that is entirely ``=verbatim=`` are removed. Indices (``name[1,0]``, ranges
-``0:2``, ``*`` or nothing for all, negative ones from the end) select from tables and lists,
+``0:2``, ``*`` or nothing for all, negative indices from the end) select from tables and lists,
 counting rules and header.
 """
 

@@ -41,7 +41,7 @@ class Elements:
     """The lines of a text, and the extents of the elements that start there."""
 
     def __init__(self, text: str) -> None:
-        r"""Take `text`, whose line ends are ``\n``."""
+        r"""Split `text`, whose line ends are ``\n``."""
         self.text = text
 
     @cached_property

@@ -51,7 +51,7 @@ TODAY = {
 NAME_KEYWORDS = frozenset({"name", *(key for key, today in TODAY.items() if today == "name")})
 _AFFILIATED = frozenset({"caption", "header", "name", "plot", "results", *TODAY})
 
-# Types of `#+begin_`: those that hold plain text, and those that hold elements; others are special.
+# Types of `#+begin_` that hold plain text, and types that hold elements; others are special.
 VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 PLAIN_CONTAINERS = frozenset({"quote", "center"})
 # The types that Org treats as an old result, and removes, directly below a results keyword.

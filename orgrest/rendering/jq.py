@@ -267,7 +267,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
     try:
         with stream:
             stream.write(data)
-    except OSError:  # the child ended before it had read everything; its exit status says why
+    except OSError:  # the child ended before it had read everything; its exit status has the reason
         pass
 
 

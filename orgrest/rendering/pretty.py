@@ -160,7 +160,7 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return a value's layout and its end; of a truncated one, the end of its last token."""
+    """Return a value's layout and its end; for a truncated value, the end of its last token."""
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
     # What may come next: a value, a key, the colon after a key, a comma or the end; after an

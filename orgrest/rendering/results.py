@@ -100,7 +100,7 @@ class Rendered:
         return (f"{self.body}\n" if self.body else "") + "".join(lines)
 
     def as_verb(self, part: str) -> str:
-        """Return the response as ob-verb does: status line, headers, an empty line, the body.
+        """Return the response in ob-verb's form: status line, headers, an empty line, the body.
 
         `part` is `get-headers` or `get-body` for that part only, else "".
         """

@@ -3,8 +3,8 @@
 Source: the schema that Jenkins publishes (`junit-10.xsd` of its xUnit plugin), which most readers
 follow. It has no attributes for a case's file and line, so they are in the text. All failures of a
 request are in one `failure` element, because many readers show only the first. GitLab (its page on
-unit test reports) ignores a second case with the same `classname` and `name`, so later ones are
-numbered, and takes reasons from the content of elements only.
+unit test reports) ignores a second case with the same `classname` and `name`, so later cases are
+numbered, and reads reasons from the content of elements only.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def _post(
 
 
 def _read(response: Response) -> dict[str, Any]:
-    """Return the JSON object in a response's body, or an empty one."""
+    """Return the JSON object in a response's body, else {}."""
     try:
         found = None if _is_too_large(response) else json.loads(response.body)
     except (ValueError, RecursionError):

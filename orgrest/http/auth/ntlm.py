@@ -108,7 +108,7 @@ class _Handshake:
                 protocol="ntlm",
                 options=spnego.NegotiateOptions.use_ntlm,
             )
-        except (ValueError, spnego.exceptions.SpnegoError) as error:  # LM_COMPAT_LEVEL, say
+        except (ValueError, spnego.exceptions.SpnegoError) as error:  # an invalid LM_COMPAT_LEVEL
             raise TransportError(f"{self._scheme} cannot be spoken: {error}") from error
 
     def announcement(self) -> str:

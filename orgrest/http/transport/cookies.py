@@ -25,7 +25,7 @@ _HTTP_ONLY = "#HttpOnly_"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d*)?", re.ASCII)
 _LEAST_SECRET = 8
-"""The minimum length of a masked value; shorter ones occur in texts by chance."""
+"""The minimum length of a masked value; shorter values occur in texts by chance."""
 
 
 class Cookies:

@@ -154,7 +154,7 @@ class _Reply:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    # On Windows, another program could listen on the same port by it.
+    # On Windows, it would let another program listen on the same port.
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, host: str, port: int, loopback: Loopback) -> None:

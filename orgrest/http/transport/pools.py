@@ -197,7 +197,7 @@ def is_socks(proxy: str) -> bool:
 
 
 def chosen(wanted: str, allowed: Iterable[str]) -> str:
-    """Return the proxy that a document wants, if it is among those that it may choose.
+    """Return the proxy that a document names, if it is one of the `allowed` proxies.
 
     Its user and password are the document's, else those of the allowed proxy. Raises
     OrgrestError.

@@ -158,7 +158,7 @@ class RequestNames:
 
 @attrs.define(eq=False)
 class Answers:
-    """The exchanges of requests by their identity, and the failures of those that failed.
+    """The exchanges of requests by their identity, and the errors of failed requests.
 
     `unmet` is the reason why a request that is needed now was not sent.
     """

@@ -123,7 +123,7 @@ class Credentials:
         return value
 
     def _token(self, texts: list[str], grant: Grant) -> str | None:
-        """Return the token for a grant, and replace the grant's `texts` by it."""
+        """Return the token for a grant, and replace the contents of `texts` by it."""
         values = self._values
         secrets = self._context.secrets.within_all(texts)
         texts.clear()

@@ -405,7 +405,7 @@ def _dotenv(file: Path) -> dict[str, Setting]:
 
 
 def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
-    """Return a file's JSON object, or an empty one if there is no such file.
+    """Return a file's JSON object, or {} for a missing file.
 
     Comments and trailing commas are accepted, with a notice if `notices` is given.
     """

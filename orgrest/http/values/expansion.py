@@ -368,7 +368,7 @@ def check(
 def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
     """Return the value of a variable in a request, None if it is undefined.
 
-    A value that only a run provides is `UNKNOWN`, as is one that cannot be computed.
+    A value that only a run provides, or that cannot be computed, is `UNKNOWN`.
     """
     return _Check(parsed, context).value_of(name)
 

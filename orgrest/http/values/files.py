@@ -3,7 +3,7 @@
 It may name files below its folder, and others that the caller allows.
 
 If the document is in a repository (`.git`, `.hg`), the files below the repository's root may be
-named, too, except hidden ones (`.git/config`, `.env`). A repository that contains the user's home
+named, too, except hidden files (`.git/config`, `.env`). A repository that contains the user's home
 does not count.
 """
 

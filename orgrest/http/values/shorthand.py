@@ -63,7 +63,7 @@ def form(text: str, *, placeholders: bool = False) -> str:
     """Join the lines of a form (application/x-www-form-urlencoded).
 
     Characters not allowed in a form are %-encoded, as in VS Code REST Client and httpyac; encoded
-    ones are kept, and so are, with `placeholders`, names in angle brackets.
+    characters are kept, and so are, with `placeholders`, names in angle brackets.
     """
     joined = "".join(
         "&".join("=".join(part.strip() for part in field.split("=")) for field in line.split("&"))

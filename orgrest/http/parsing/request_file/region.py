@@ -115,7 +115,7 @@ def lines_of(text: str, start: int, end: int) -> list[Line]:
 
 
 def body_of(region: Region) -> Body | None:
-    """Build the body from its lines, without trailing empty ones."""
+    """Build the body from its lines, without trailing empty lines."""
     lines = region.body
     files = {index for index, *_ in region.files}
     while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:
