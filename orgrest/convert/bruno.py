@@ -277,7 +277,7 @@ class _Reader(Reader):
         return [(self._text(one.key), self._text(one.value)) for one in given if one.enabled]
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return a request, or a comment with the error in its file."""
+        """Return a request; if its file is invalid, an empty request with the error as its note."""
         try:
             given = self._blocks(path)
         except Exception as error:

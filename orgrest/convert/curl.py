@@ -300,7 +300,7 @@ def _read_ansi(text: str) -> str:
 
 
 def write(export: exports.Export, *, beside: str | None) -> Written:
-    """Write a script for a POSIX shell, or a single command alone; `beside` is not needed."""
+    """Write a script for a POSIX shell, or just the command if there is one; `beside` is unused."""
     del beside
     # A lower-case name has no meaning in a shell, and is not a setting of another program.
     names = identifiers(export.variables, str.lower, ("_",))

@@ -57,7 +57,7 @@ class Command:
     left_out: list[str] = attrs.field(factory=list)
 
     def complete_url(self, variable: str) -> str:
-        """Return the URL with what other options add; it may begin with a `variable`."""
+        """Return the URL with additions from other options; it may begin with a `variable`."""
         url = self.url
         if "://" not in url and not url.startswith(variable):
             url = f"http://{url}"
@@ -72,7 +72,7 @@ class Command:
         return _one_line(url, "the URL")
 
     def complete_headers(self) -> list[tuple[str, str]]:
-        """Return the headers with those of other options. Raises ConversionError."""
+        """Return the headers, including those from other options. Raises ConversionError."""
         headers = list(self.headers)
         if self.cookies:
             headers.append(("Cookie", "; ".join(self.cookies)))
@@ -102,7 +102,7 @@ class Command:
 
 
 def read_words(words: list[str]) -> Command:
-    """Parse the words after ``curl``. Raises ConversionError for what cannot be expressed."""
+    """Parse the words after ``curl``. Raises ConversionError for an invalid command."""
     command = Command()
     rest = _split_short(words)
     rest.reverse()

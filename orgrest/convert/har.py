@@ -72,7 +72,7 @@ def read(source: Source) -> Collection:
 
 
 def _read(entry: Fields) -> Request:
-    """Return an entry's request, or a comment with the error in it."""
+    """Return an entry's request; if it is invalid, an empty request with the error as its note."""
     try:
         return _entry(entry)
     except Exception as error:

@@ -163,7 +163,7 @@ class _Reader(Reader):
                     return
 
     def _taken(self, entry: _Entry, section: str, line: str) -> bool:
-        """Read a line of a section; return whether it is a line of a section."""
+        """Read a line if it belongs to the section; return whether it does."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True

@@ -314,7 +314,7 @@ class _Reader(Reader):
     ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables for them.
 
-        None if it inherits them; those of a folder are put into a variable.
+        None if it inherits them; the credentials of a folder are stored in a variable.
         """
         if given.given.get("auth") is None:
             given.ignore("auth")

@@ -120,7 +120,7 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
 
 
 def _what(text: str, kind: Kind) -> str | None:
-    """Return the format that a text begins like, or None."""
+    """Return the format of a text, as its beginning suggests, or None."""
     from orgrest.convert import curl, messages
 
     if curl.BEGINS.match(text):

@@ -34,7 +34,7 @@ _MARK = "@openapi"
 
 @attrs.define
 class Exercised:
-    """Counts of an operation's responses: in total, by status, and those not as described."""
+    """The number of an operation's responses, of those not as described, and their statuses."""
 
     requests: int = 0
     failed: int = 0

@@ -1,7 +1,7 @@
 """Objects of a source that remember which of their fields were read.
 
-An importer asks for the fields that it translates, and names those that change nothing. Whatever is
-left is reported by `unread`: a field that no reader handles is not lost silently.
+An importer reads the fields that it translates, and names the fields that change nothing. `unread`
+reports all others: a field that no reader handles is not lost silently.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Reader:
         raise NotImplementedError
 
     def item(self, given: Fields, name: str, around: Inherited) -> Request:
-        """Return a request, or a comment with the error in it."""
+        """Return a request; if it is invalid, an empty request with the error as its note."""
         self.names.unknown.clear()
         try:
             found = self._put_together(self.draft(given, around), given, name, around)

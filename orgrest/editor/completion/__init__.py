@@ -2,9 +2,9 @@
 
 `complete` returns the candidates at an offset in an Org document or a request file, `context` the
 kind of text being written there. Both work on incomplete lines: the same parsers as in a run
-determine from the lines above what a line belongs to. In Org,
-the block around the offset is extracted, and the rest of the document is searched only for what the
-context needs: URLs, names, header arguments.
+determine from the lines above what a line belongs to. In Org, the block around the offset is
+extracted, and the rest of the document is only searched for what the context needs: URLs, names,
+header arguments.
 
 A kind of context is a member of `model.Kind`, code in `contexts` or `org_lines` that recognizes it,
 and a row of `offers.OFFERS` with its candidates.
@@ -48,7 +48,7 @@ def complete(
     `files` lists the names in a folder, given as written in the document; names of folders end in a
     slash. `environ` are the names of environment variables. `settings` returns the variables of the
     chosen environments: value and source; `imported` the names that other files define; `described`
-    the OpenAPI description in a file, as the document names it, `beside` those beside the document.
+    the OpenAPI description in a file that the document names, `beside` those beside the document.
     Raises ValueError for an offset outside of the text.
     """
     cursor = Cursor(

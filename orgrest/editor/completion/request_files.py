@@ -94,7 +94,7 @@ def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
 
 
 def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
-    """Offer what is allowed in double braces, except for the names that are `known`."""
+    """Offer the values that are allowed in double braces, except for the `known` names."""
     seen = set(known)
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
     lines = cursor.lines(match.start("name") for match in matches.values())

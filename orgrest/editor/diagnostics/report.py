@@ -274,7 +274,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether a description may lie beside the document."""
+    """Return whether there is a candidate for a description beside the document."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside

@@ -26,8 +26,8 @@ class Choices:
     """The choices of one server's user, and the client's `settings`, by name.
 
     Each option with a `setting` has one. Its `variables` are those of `--var`, which override all
-    others: they supply values that most clients cannot be asked for. By `openapi`, descriptions
-    beside documents count.
+    others: they supply values that most clients cannot prompt for. With `openapi`, descriptions
+    beside documents are used.
     """
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ class BlockReader:
 
     @property
     def verb(self) -> VerbTree:
-        """The requests of verb in the document as it is now."""
+        """The verb requests in the current version of the document."""
         if self._verb is None or self._verb.document is not self._editor.document:
             self._verb = VerbTree(self._editor.document, self._file)
         return self._verb

@@ -86,7 +86,7 @@ class DocumentEditor:
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
-        """Return a tracked block as it is in `document`, None if a result replaced it."""
+        """Return the current version of a tracked block; None if a result replaced it."""
         return self._now.get(block, block)
 
     def put(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FileResults:
-    """Makes file results for the blocks of a document editor."""
+    """Creates file results for the blocks of a document editor."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class RequestFile:
         self._settings = settings
         self._write = services.write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
-        own = Context(settings.inputs, helpers=services)  # one that does not hold the responses
+        own = Context(settings.inputs, helpers=services)  # a context without the responses
         self.names = context.names = Imports(read(self._source), file, own)
 
     def plan(self) -> Plan:
