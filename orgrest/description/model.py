@@ -113,7 +113,7 @@ class Operation:
 
     @property
     def body(self) -> Node:
-        """The Request Body Object; a node without a value if there is none."""
+        """The Request Body Object; a node without a value if the operation has no body."""
         return self.node.child("requestBody")
 
     def response(self, status: int) -> Node | None:
