@@ -167,7 +167,7 @@ def in_utf8(tree: ModuleSet) -> ModuleSet:
 
 
 def speed_table(title: str, times: dict[str, Times], nodes: int, size: int) -> None:
-    """Print how fast each is, and how many times as fast ours is."""
+    """Print the speed of each, and the ratio of its time to ours."""
     ours = times["scriptschema"].best
     rows = [
         (
@@ -225,7 +225,7 @@ def _child_fields() -> dict[str, tuple[str | None, list[str], list[str]]]:
 
 
 def visit_by_table(tree: Any) -> int:
-    """Visit each node of an upb tree, as one does who has looked up its fields beforehand."""
+    """Visit each node of an upb tree, with a table of fields that was created beforehand."""
     count = 0
     fields = _CHILD_FIELDS
     stack = [tree]
@@ -340,7 +340,7 @@ def tree_of_depth(depth: int, nodes: int) -> Stat:
     return Stat(return_=StatReturn(list=expressions))
 
 
-# protobuf's Python runtime, which a process must be told to use before it starts
+# protobuf's Python runtime, which has to be selected before a process starts
 
 
 class PythonRuntime:

@@ -23,7 +23,7 @@ from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
 DRAWING = Path("build") / "distribution.svg"
 
 DEFAULT = "RandomChoices, size 200"
-"""What the detailed table is about."""
+"""The source and size that the detailed table shows."""
 
 BYTES = "BytesChoices, size 200"
 HYPOTHESIS = f"Hypothesis, size {strategies.DEFAULT_SIZE}"

@@ -2,9 +2,9 @@
 
 A real server's process is asked over its standard input and output, by a client that does no more
 than that. Start-up is from the start of the process to the answer to the first completion. Then a
-character is typed in the middle of documents of several sizes: completion is asked at once, as an
-editor does, or (busy) when the server has begun to look for problems; the diagnostics come by
-themselves, and the pause before they start is left out.
+character is typed in the middle of documents of several sizes: completion is requested immediately,
+like in an editor, or (busy) when the server has begun to look for problems; diagnostics arrive
+without a request, and the pause before they start is excluded.
 
 In a document of 2,000 blocks, hover, rename and symbols are each asked right after a keystroke.
 And after each pause in typing, what VS Code asks is asked in a row: the processor time of the
@@ -58,7 +58,7 @@ VSCODE: dict[str, Any] = {
         "publishDiagnostics": {"versionSupport": True},
     }
 }
-"""What the measured part of the server asks of a client's capabilities, as VS Code has them."""
+"""VS Code's values of the client capabilities that the measured part of the server uses."""
 ORG = """* Request {0}
 Some text about it.
 
@@ -102,11 +102,11 @@ Accept: application/json
 """
 
 BLOCKS_OF = {"org": ORG, "http": HTTP, "rest": COMMON}
-"""By the suffix of a document: the last one is in the common language of request files."""
+"""The block of each kind of document, by its suffix; `rest` is the common language."""
 
 
 class Client:
-    """A client that says what it must and reads what comes."""
+    """A client that sends the required messages and reads the responses."""
 
     def __init__(self, capabilities: Any = None) -> None:
         self.started = time.perf_counter()

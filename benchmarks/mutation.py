@@ -1,8 +1,8 @@
 """Mutation: what a mutant costs from bytes to bytes and source, and how many mutants still run.
 
-Beside it stands the same pipeline as one writes it first, over the public functions: a random
-expression is replaced by a generated one, and the whole tree repaired. What needs the real Luau is
-left out, and said to be, where it is not installed.
+It is compared with the simplest pipeline over the public functions: a random expression is replaced
+by a generated expression, and the whole tree repaired. Parts that need the real Luau are left out,
+with a message, if it is not installed.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def hypothesis_speed(examples: int) -> None:
 
 
 def real(programs: int) -> None:
-    """What the real Luau says."""
+    """Print what the real Luau reports about programs."""
     sys.path.append(str(TESTS))
     from real_luau import RealLuau, what_is_missing
 

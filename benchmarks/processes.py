@@ -18,7 +18,7 @@ class Measured:
 
 
 def surroundings(**more: str) -> dict[str, str]:
-    """Give the environment of the contenders: Python keeps its bytecode, as it does by default."""
+    """Return the environment of the contenders: Python keeps its bytecode, like by default."""
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**inherited, "NO_PROXY": "127.0.0.1", **more}
 

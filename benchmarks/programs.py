@@ -1,8 +1,8 @@
 """Programs: the cost of repair, render and parse, and how far programs get in the real Luau.
 
-The peer's figures stand beside ours: libprotobuf-mutator with the printer of Luau 677's own fuzzer,
-10,000 trees grown by mutation (mean 26 nodes) and by crossover as well (mean 230 nodes). What needs
-the real Luau is left out, and said to be, where it is not installed.
+The peer's figures are shown next to ours: libprotobuf-mutator with the printer of Luau 677's own
+fuzzer, 10,000 trees grown by mutation (mean 26 nodes) and also by crossover (mean 230 nodes). Parts
+that need the real Luau are left out, with a message, if it is not installed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def growth(sizes: Sequence[int], rounds: int) -> None:
 
 
 def spread(trees: int) -> None:
-    """How the names spread over their tables."""
+    """Print the distribution of names over their tables."""
     local_names: Counter[str] = Counter()
     builtins = set()
     for seed in range(trees):
@@ -123,7 +123,7 @@ def spread(trees: int) -> None:
 
 
 def real(trees: int) -> None:
-    """What the real Luau says."""
+    """Print what the real Luau reports about trees."""
     sys.path.append(str(TESTS))
     from real_luau import RealLuau, what_is_missing
 

@@ -38,7 +38,7 @@ from scriptschema.messages import (
 
 
 def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
-    """Whether a message of the last class stands in one of the class before it, and so on."""
+    """Return a test for a message of the last class inside a message of the previous class, etc."""
 
     def holds(index: Index[ModuleSet]) -> bool:
         for number in index.of(classes[-1]):
@@ -56,7 +56,7 @@ def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
 
 
 def length_of_function(index: Index[ModuleSet]) -> bool:
-    """Whether the length of a function is taken."""
+    """Return whether the program has the length operator applied to a function."""
     # An index of a class has messages of that class, which its type does not say.
     nodes: list[ExprUnary] = [index.nodes[n] for n in index.of(ExprUnary)]  # type: ignore[misc]
     return any(n.op == ExprUnary.Op.Len and n.expr.which == "function" for n in nodes)

@@ -1,11 +1,11 @@
 """How long evaluating requests takes, beside others who send them: `orgrest` and its peers.
 
-A small server in a process of its own answers at once. Each contender sends the same requests to
+A small server in a separate process answers immediately. Each contender sends the same requests to
 it, each run in a new process, so that starting up counts; the best of several runs is shown, with
-the most memory that the process had. Those that are not installed are left out, and named.
+the maximum memory of the process. Contenders that are not installed are left out, and named.
 
-Ratios travel between machines; seconds do not. The reach for one request: 0.15 s more than Python
-takes to start; for each further one: what orgrest adds is at most 1.5 times what urllib3 takes.
+Ratios are comparable between machines; seconds are not. The goal for one request: 0.15 s more than
+Python needs to start; for each additional request: orgrest adds at most 1.5 times urllib3's time.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def request_file(folder: Path, url: str, count: int, runs: int) -> None:
 
 
 def parsing(folder: Path, counts: tuple[int, ...]) -> None:
-    """Print how long documents take that are only read."""
+    """Print the time for only reading documents."""
     print("\nReading only (find the blocks; their header arguments and results):")
     for count in counts:
         path = folder / "parse.org"

@@ -60,7 +60,7 @@ def compare(folder: Path, url: str, plain: str, runs: int) -> None:
     for title, found in measured.items():
         print(f"  {title:22} {found.seconds:8.3f} s {found.megabytes:6.0f} MB")
     mine = measured["orgrest test"].seconds
-    # What one request costs more than with plain urllib3 is orgrest's start-up.
+    # The extra time of one request, compared with plain urllib3, is orgrest's start-up.
     allowed = 1.5 * measured["plain urllib3"].seconds + start - one
     print(f"  beside 1.5 x plain urllib3 and start-up: {mine / allowed:.2f} (reach: 1)")
     if "httpyac" not in measured:

@@ -145,7 +145,7 @@ class Typename(Message):
     """
 
     class Kind(IntEnum):
-        """What the name refers to: a type, a generic, or a type function that Luau defines."""
+        """The kinds of names: of a type, a generic, or a type function that Luau defines."""
 
         Regular = 0
         Generic = 1

@@ -37,7 +37,7 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 
 @attrs.frozen
 class Recipe:
-    """How to generate a file from a seed number: a tree of a message in some format.
+    """A recipe for the file of a seed number: a tree of a message in some format.
 
     `kind`: `tree` is a random tree, `repaired` a random tree repaired to a program that Luau
     compiles, and `program` a program that runs, with the other `options` of
@@ -113,7 +113,7 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """How to generate the Luau source, or the two sources, of a program from a seed number."""
+    """A recipe for the Luau source, or the two sources, of the program of a seed number."""
 
     recipe: Recipe
 

@@ -102,7 +102,7 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 
 @attrs.frozen
 class Step:
-    """How to generate one field of a message, or its oneof (`alternatives`).
+    """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
     Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
     one of the two may be empty. Lengths of lists are running sums of their weights; `longer`

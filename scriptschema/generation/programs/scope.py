@@ -41,7 +41,7 @@ class Variable:
 
 @attrs.define(eq=False)
 class Function:
-    """What the generator knows about the function whose body it is generating.
+    """The generator's knowledge about the function whose body it is generating.
 
     `times` is the maximum number of executions of the current statement for each call, `steps` that
     of all statements so far; `results` are the kinds of its results, None if they are open.

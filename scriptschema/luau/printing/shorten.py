@@ -24,7 +24,7 @@ _JOINED: Final = frozenset(
         *(f".{digit}" for digit in string.digits),
     ]
 )
-"""Pairs of characters that adjacent tokens must not form, as they would be another token."""
+"""Pairs of characters that adjacent tokens must not form: they are other tokens."""
 
 
 def compact(source: str) -> str:

@@ -1,4 +1,4 @@
-"""Applies the limits of Luau's compiler: whatever exceeds a function's limits is removed.
+"""Applies the limits of Luau's compiler: parts that exceed a function's limits are removed.
 
 `Function` counts what a function uses: see `registers.Usage`.
 """
