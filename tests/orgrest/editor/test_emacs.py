@@ -28,6 +28,7 @@ from orgrest.rendering.pretty import xml_text
 from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.outcomes import Exchange
+from orgrest.run.plan import StepId
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
@@ -478,7 +479,8 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     draft, scope = DocumentEditor(text, "hash.org"), Context(Inputs(directory=tmp_path))
     reader = BlockReader(draft, "hash.org")
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
-        task = reader.read(block, draft.arguments(block), scope, lambda *_: "")
+        arguments = draft.arguments(block)
+        task = reader.read(block, StepId("hash.org", block.start), arguments, scope, lambda *_: "")
         assert task.digest == theirs_now, block.arguments
 
 
