@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import limits
 import pytest
@@ -146,6 +147,16 @@ def test_a_module_that_nothing_stops_returns_one_value(luau: RealLuau, long_mode
         if answer.error is None:
             counts[answer.output.rpartition("\n")[2]] += 1
     assert set(counts) == {"1"}
+
+
+@pytest.mark.parametrize("options", [{}, {"types": "sound"}, {"swarm": True, "size": 400}], ids=str)
+def test_programs_that_must_not_run_compile(
+    luau: RealLuau, long_mode: bool, options: dict[str, Any]
+) -> None:
+    for seed in range(2000 if long_mode else 150):
+        sources = render_module_set(program(seed=seed, runs=False, luau=luau.version, **options))
+        for text in (sources.module, sources.program):
+            assert text is None or luau.compile(text) is None, seed
 
 
 def test_what_is_broken_is_refused(luau: RealLuau, long_mode: bool) -> None:

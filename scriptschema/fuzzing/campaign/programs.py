@@ -56,7 +56,6 @@ _STYLED: Final = 4
 """One in this many programs is written in a style. There are far fewer spellings than programs, and
 plain programs are shorter."""
 
-_WRONG_IF_COMPILED: Final = 0.3
 _RANDOM_IF_COMPILED: Final = 3
 """If programs are not run, one in this many new programs is a random tree, and one in this many
 mutants ignores kinds and scope."""
@@ -365,9 +364,9 @@ class ProgramSource:
             )
             made.module = None
             return repair(made)
-        is_strange = config.only_compile and config.types != "sound"
-        wrong = _WRONG_IF_COMPILED if is_strange else None
-        grammar = grammar_of(self._weights, wrong, types=config.types, luau=self._luau)
+        grammar = grammar_of(
+            self._weights, types=config.types, luau=self._luau, runs=not config.only_compile
+        )
         if not uniform:
             if self._made % _SWARM == 0:
                 self._grammar = grammar.swarm(self._choices)

@@ -27,7 +27,7 @@ from scriptschema.generation.programs import combinations, nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
 from scriptschema.generation.programs.counts import Counts
 from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports, idiom_of, module
-from scriptschema.generation.programs.idioms import IDIOMS, SPANS
+from scriptschema.generation.programs.idioms import COMPILED, IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
 from scriptschema.generation.programs.templates import measures
@@ -44,7 +44,9 @@ from scriptschema.versions import Version, has
 __all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "statements"]
 
 WRONG: Final = 0.05
-"""The default share of operands and arguments that are wrong on purpose, unless types are sound."""
+WRONG_IF_COMPILED: Final = 0.3
+"""The default share of operands and arguments that are wrong on purpose, unless types are sound: in
+programs that run, and in those that are only compiled."""
 
 MakerT = TypeVar("MakerT", bound=Maker)
 
@@ -92,6 +94,7 @@ def program(
     swarm: bool = False,
     luau: str | Version | None = None,
     counts: Counts | None = None,
+    runs: bool = True,
 ) -> m.ModuleSet:
     """Return a random program, which compiles and usually runs to its end.
 
@@ -111,6 +114,10 @@ def program(
     `luau` is the version of Luau to run it with, as in `versions.Version.parse`: the program uses
     what that version has. By default it uses what is in the seed's schema, which all versions have.
 
+    Without `runs`, the program is for compilers alone and must not be executed: it also has endless
+    loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
+    builtins held in locals; and `wrong` is 0.3 by default.
+
     Raises WeightsError, and ValueError for other invalid options, with their valid values.
     """
     if seed is not None and choices is not None:
@@ -118,7 +125,7 @@ def program(
     check_options(size, max_depth, types)
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
-    grammar = grammar_of(weights, wrong, deterministic, types, luau)
+    grammar = grammar_of(weights, wrong, deterministic, types, luau, runs=runs)
     if swarm:
         grammar = grammar.swarm(source)
     return make_program(
@@ -235,15 +242,17 @@ def grammar_of(
     deterministic: bool = True,
     types: str = "random",
     luau: str | Version | None = None,
+    *,
+    runs: bool = True,
 ) -> Grammar:
     """Return the grammar for these options: see `program`. Raises WeightsError, ValueError."""
     typed, luau = types == "sound", luau and Version.parse(luau)
     if wrong is None:
-        wrong = 0.0 if typed else WRONG
+        wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
         raise ValueError(f"wrong must be a share from 0 to 1, not {wrong!r}")
     if weights is None:
-        return _grammar((), wrong, deterministic, typed, luau)
+        return _grammar((), wrong, deterministic, typed, luau, runs)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for table, inner in weights.items():
@@ -258,7 +267,7 @@ def grammar_of(
                 rule = "a weight is 0 or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
-    return _grammar(changes, wrong, deterministic, typed, luau)
+    return _grammar(changes, wrong, deterministic, typed, luau, runs)
 
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
@@ -276,12 +285,15 @@ def _grammar(
     deterministic: bool,
     typed: bool,
     luau: Version | None,
+    runs: bool,
 ) -> Grammar:
     weights = {table: dict(inner) for table, inner in _WEIGHTS.items()}
     for table, inner in changes:
         weights[table].update(inner)
     idioms = {
-        name: weight for name, weight in weights["idioms"].items() if has(luau, SPANS.get(name))
+        name: weight
+        for name, weight in weights["idioms"].items()
+        if has(luau, SPANS.get(name)) and not (runs and name in COMPILED)
     }
     libraries = {
         name: weight

@@ -22,13 +22,14 @@ from scriptschema.generation.programs import (
     LIBRARIES,
     Scope,
     expression,
+    grammar_of,
     program,
     statements,
     templates,
 )
 from scriptschema.generation.programs.expressions import VARIABLES
 from scriptschema.generation.programs.grammar import DECLARATIONS, idiom_of
-from scriptschema.generation.programs.idioms import SPANS
+from scriptschema.generation.programs.idioms import COMPILED, SPANS
 from scriptschema.generation.weights import WeightsError
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import NEWER_MEMBERS
@@ -38,6 +39,7 @@ from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check
 from scriptschema.messages import (
     MESSAGES,
+    ExprTable,
     Local,
     ModuleSet,
     Stat,
@@ -296,7 +298,8 @@ def test_programs_use_what_their_modules_export_by_the_names_that_it_has() -> No
 
 
 def test_a_loop_of_an_idiom_ends_whatever_its_block_continues() -> None:
-    for name, (_, text) in IDIOMS.items():
+    for name in IDIOMS.keys() - COMPILED:
+        text = IDIOMS[name][1]
         since = SPANS[name].since if name in SPANS else None
         read = parse(text, names=NameReader(luau=since), luau=since)
         for node, _ in walk(read.tree):
@@ -306,6 +309,37 @@ def test_a_loop_of_an_idiom_ends_whatever_its_block_continues() -> None:
             texts = [render(part, names=read.names).strip() for part in parts]
             behind = texts[texts.index("BLOCK()") :] if "BLOCK()" in texts else []
             assert not any("= " in each for each in behind), name
+
+
+NOT_RUN = {
+    "endless loop": r"while true do",
+    "dead code": r"if (false|nil|not true|1 > 2|not \"\") then|while (false|nil|true and false) do",
+    "constant out of range": r"2147483647 \+ 1|2 \^ 53|2 \^ 31|2 \^ 1024",
+    "builtin in a local": r"local v\d+(, v\d+)* = (math|bit32|string|table)\.\w+[,\n]",
+    "wrong call": r"[^:]\bv\d+\(\)",
+}
+
+
+def test_programs_that_must_not_run_are_stranger_and_the_same_for_a_seed() -> None:
+    def occurring(*, runs: bool) -> Counter[str]:
+        found = Counter[str]()
+        for seed in range(100):
+            tree = program(seed=seed, size=200, runs=runs)
+            assert check(tree) == []
+            assert program(seed=seed, size=200, runs=runs) == tree
+            source = render(tree.program)
+            found.update(name for name, pattern in NOT_RUN.items() if re.search(pattern, source))
+            for node, _ in walk(tree):
+                if isinstance(node, ExprTable):
+                    names = [item.alternative for item in node.items if item.which == "key_name"]
+                    keys = [(name.which, name.alternative) for name in names]
+                    found["duplicate key"] += len(keys) > len({*keys})
+        return found
+
+    strange, ordinary = occurring(runs=False), occurring(runs=True)
+    assert {idiom.name for idiom in grammar_of(None).idioms}.isdisjoint(COMPILED)
+    names = (*NOT_RUN, "duplicate key")
+    assert all(strange[name] >= max(8, 2 * ordinary[name]) for name in names), strange
 
 
 def test_the_idioms_of_a_version_use_nothing_newer() -> None:

@@ -19,7 +19,7 @@ from scriptschema.versions import Span, Version
 
 FILES: Final = (
     *("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer", "machine"),
-    *("large", "types", "newer"),
+    *("large", "types", "newer", "compiled"),
 )
 """The topics."""
 
@@ -54,6 +54,9 @@ UNTYPED: Final = frozenset(name for name, _, _, is_untyped, _ in _ALL if is_unty
 
 LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
 """The idioms of hundreds of nodes; some programs begin with one of them."""
+
+COMPILED: Final = frozenset(name for name, *_ in _idioms("compiled"))
+"""The idioms that stand only in programs that are compiled and not run."""
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""
