@@ -105,4 +105,4 @@ def test_the_strategies_load_nothing_that_only_programs_need() -> None:
         n for n in found if n.startswith(("scriptschema.generation.programs", "scriptschema.luau"))
     }
     assert len(ours(found)) <= 25
-    assert len(found) <= 80
+    assert len(found) <= 85  # a few more with newer Pythons
