@@ -129,7 +129,7 @@ def scan(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> Scan:
-    """Return what the message of class `cls` that `data` encodes holds, without creating it.
+    """Return the contents of the message of class `cls` in `data`, without creating it.
 
     Accepts the same input as `decode`, and raises the same errors. Takes a quarter of the time of
     decoding the message and walking over it.

@@ -336,9 +336,9 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 def to_command(
     request: model.Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
 ) -> str:
-    """Write a request as a curl command that sends the same, with additional `options`.
+    """Convert a request to an equivalent curl command, with additional `options`.
 
-    A body that a command line cannot hold is piped into it. `quote` writes a word for the shell.
+    A body that a command line cannot hold is piped into it. `quote` quotes a word for the shell.
     Raises ConversionError for a WebSocket, TransportError for a request that cannot be sent at all.
     """
     from orgrest.http.transport.wire import wire_headers, wire_url

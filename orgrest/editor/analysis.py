@@ -358,7 +358,7 @@ class Analysis:
         return part.context(document)
 
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
-        """Add a request's captures to a context: the value of an earlier run, or none yet."""
+        """Add a request's captures to a context, with their values of an earlier run if any."""
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)

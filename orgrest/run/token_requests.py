@@ -91,8 +91,8 @@ class TokenRequests:
         from orgrest.run.logins import Use
 
         if url is None:
-            reason = "a login's token stands in a header or in the body, not in a URL or script"
-            raise OrgrestError(f"{reason}: it is given for where the request goes")
+            reason = "a login's token is for a header or the body, not for a URL or script"
+            raise OrgrestError(f"{reason}: which login is used depends on where the request goes")
         to = parse_url(url)
         scheme = {"ws": "http", "wss": "https"}.get(to.scheme, to.scheme)
         document, kept = self._document

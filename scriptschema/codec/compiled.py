@@ -178,7 +178,7 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
 
 
 def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None]) -> int:
-    """Put the tag that `prefixes` contain and the length `n`; return their size in bytes."""
+    """Write the tag in `prefixes` and the length `n`; return the number of bytes written."""
     if n < 16384:
         prefix = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
     else:

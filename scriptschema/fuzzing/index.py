@@ -129,7 +129,7 @@ class Index(Generic[MessageT]):
         return found
 
     def slot(self, number: int) -> tuple[str, int | None]:
-        """Return the slot of its parent that holds a message and, in a list, the index."""
+        """Return the slot of the parent that holds a message and, if it is a list, the index."""
         index, position = divmod(self._steps[number], _SLOTS)
         slot, repeated = self.nodes[self.parents[number]]._child_slots[position]
         return slot, index if repeated else None

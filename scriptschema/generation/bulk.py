@@ -119,7 +119,7 @@ class SourceRecipe:
 
     @property
     def size(self) -> int:
-        """The aimed number of nodes."""
+        """The target number of nodes."""
         return self.recipe.size
 
     def make(self, seed: int) -> dict[str, bytes]:
@@ -146,7 +146,7 @@ class Maker(Protocol[MadeT]):
 
     @property
     def size(self) -> int:
-        """The aimed number of nodes."""
+        """The target number of nodes."""
 
     def make(self, seed: int) -> MadeT:
         """Return the result for `seed`."""

@@ -236,7 +236,7 @@ DEFAULT: Final = Names()
 
 
 class _Reader:
-    """The inverse of a table; a name that is neither in it nor in `newer` is appended to it."""
+    """Indexes by name, for a table; a name that neither it nor `newer` has is appended to it."""
 
     def __init__(
         self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})

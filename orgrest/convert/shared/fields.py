@@ -29,7 +29,7 @@ class Fields:
         return self.given.get(name) is not None
 
     def ignore(self, *names: str) -> None:
-        """Mark fields as read that do not affect what is sent."""
+        """Mark as read the fields that do not affect what is sent."""
         self._read.update(names)
 
     def any(self, name: str) -> Any:

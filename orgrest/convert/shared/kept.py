@@ -178,7 +178,7 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
 
 
 def _pair(value: str) -> tuple[str, str] | None:
-    """Return the user and the password in a value of Authorization, if its scheme is Basic."""
+    """Return the user and password of an `Authorization` header, if its scheme is Basic."""
     scheme, _, coded = value.partition(" ")
     if scheme.lower() != "basic":
         return None

@@ -101,7 +101,7 @@ def parts(text: str) -> tuple[bool, list[int]]:
 def read_part(
     source: Source, part: Span, known: Definitions | None = None, *, is_restclients: bool
 ) -> Document:
-    """Parse a part of a request file; `known` are the definitions of all of it.
+    """Parse a part of a request file; `known` holds the definitions of the whole file.
 
     A part without a request is not an error.
     """

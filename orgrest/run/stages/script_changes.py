@@ -122,7 +122,9 @@ def _references(text: str) -> Iterator[tuple[int, str]]:
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:
     method, body = change["method"], change["body"]
     if not is_token(method):
-        raise OrgrestError(f"the script made of the method what is none: {method[:60]!r}")
+        raise OrgrestError(
+            f"the script set the method to something that is not one: {method[:60]!r}"
+        )
     if isinstance(body, dict):
         data: bytes | None = base64.b64decode(body["base64"])
     else:

@@ -384,7 +384,7 @@ class Novelty:
 
 
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
-    """Return kinds of outcomes with those of messages; a program's own messages share one kind."""
+    """Return each run's kind of outcome with its kind of message; a program's own are one kind."""
     found = set()
     for run in runs:
         said = run.outcome.error

@@ -172,7 +172,7 @@ def has_constants(parameter: Parameter) -> bool:
 
 
 def _values(parameter: Parameter) -> tuple[str, ...]:
-    """Return the classes of the values that a parameter can get."""
+    """Return the classes of values that a parameter can take."""
     if parameter.kind in SIZED:
         return (ORDINARY, *_SIZES)
     if not parameter.is_number:
@@ -190,7 +190,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether a class has a value for a parameter that does not make a call fail."""
+    """Return whether a class has a value that can be passed without making the call fail."""
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True

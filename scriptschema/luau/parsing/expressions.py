@@ -253,7 +253,7 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
 
 
 def _read_instantiation(r: Reader, function: Any) -> Reading:
-    """Read the `<<types>>` that are here; return the instantiation of `function`."""
+    """Read the `<<types>>` at the current token; return the instantiation of `function`."""
     what = "types given to a generic function"
     if not r.extended:
         r.lose(r.index, what, "left out")

@@ -42,7 +42,7 @@ class Near:
 
 
 def string(choices: Near, value: str) -> str:
-    """Return a string constant: in either quotes, with escape sequences, or in long brackets.
+    """Return a string constant: in single or double quotes, with escapes, or in long brackets.
 
     Long brackets are preceded by a space, so that a bracket before them does not become part of it.
     """

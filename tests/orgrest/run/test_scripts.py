@@ -216,7 +216,7 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
     [
         ("", "request.timeout = 5", "request.timeout is not known here"),
         ("", "request.body = {a: 1}", "request.body is a text or a Buffer, not object"),
-        ("", "request.method = 'A B'", "made of the method what is none: 'A B'"),
+        ("", "request.method = 'A B'", "set the method to something that is not one: 'A B'"),
         ("@request", "request.url = 'file:///etc/passwd'", "made of the URL what is none"),
         ("@request", "request.headers['a b'] = 1", "made a header that cannot be sent: 'a b'"),
         ("@request", "request.headers.a = 'b\\r\\nc: d'", "made a header that cannot be sent"),

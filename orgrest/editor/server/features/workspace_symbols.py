@@ -27,7 +27,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class WorkspaceSymbols:
-    """The requests of all files of a workspace, each file read once as long as it is unchanged."""
+    """The requests of all files of a workspace; a file is read again only when it has changed."""
 
     def __init__(self) -> None:
         """Read nothing yet."""
