@@ -246,7 +246,7 @@ class Scope:
         return True
 
     def pick_local(self, index: int) -> Binding | None:
-        """Return a local that can be used here, selected by `index`; None if there is none."""
+        """Return a local that can be used here, selected by `index`; None if no local can."""
         visible = self.locals.visible
         for step in range(len(visible)):
             binding: Binding = self.locals.bindings[visible[(index + step) % len(visible)]][-1]

@@ -78,7 +78,7 @@ ${sections.join("\n")}
 </html>`;
 }
 
-/** The summary; without a response only that there is none, because the first tab says why. */
+/** The summary, or just that no response came: the first tab gives the reason. */
 function headline(answer: Answer): string {
   if (answered(answer)) return summary(answer);
   return answer.record.outcome === "skipped" ? "Not sent" : "No response";

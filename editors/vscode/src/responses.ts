@@ -97,7 +97,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.workspace.fs.writeFile(uri, bytes);
   }
 
-  /** Return a text as VS Code's own formatter for its language prints it; as it is if there is none. */
+  /** Return a text as VS Code's formatter for its language prints it, or unchanged without a formatter. */
   async formatted(text: string, suffix: string): Promise<string> {
     if (!FORMATTED.includes(suffix)) return text;
     const document = await this.newDocument(text, `text${suffix}`);
@@ -123,7 +123,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     return this.newDocument(await this.formatted(text, suffix), name + suffix);
   }
 
-  /** Make a read-only document; VS Code finds its language by its name if none is given. */
+  /** Make a read-only document; without a `language`, VS Code detects it from the name. */
   private async newDocument(text: string, name: string, language?: string): Promise<vscode.TextDocument> {
     const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${encodeURIComponent(name)}`);
     this.texts.set(uri.toString(), text);

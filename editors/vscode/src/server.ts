@@ -38,7 +38,7 @@ export class Server implements vscode.Disposable {
   readonly onPrompts = this.prompts.event;
   prompting = 0;
   private starting: Promise<LanguageClient | undefined> | undefined;
-  /** When the server has ended without being told to, in milliseconds, within the last minute. */
+  /** The times of the server's unexpected ends within the last minute, in milliseconds. */
   private ends: number[] = [];
 
   private readonly folder: string;

@@ -220,7 +220,7 @@ def _place(proxy: str) -> str:
 def proxy_for(url: Url, given: str | None) -> str | None:
     """Return the proxy for a URL: `given`, or else the one of the environment.
 
-    Returns None if there is none, or if `no_proxy` lists the host. Raises TransportError.
+    Returns None if neither has a proxy, or if `no_proxy` lists the host. Raises TransportError.
     """
     proxy = given
     if not proxy and any(name.lower().endswith("_proxy") for name in os.environ):

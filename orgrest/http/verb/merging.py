@@ -27,7 +27,7 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method for the last of `levels`, outermost first; "" if there is none."""
+    """Return the method for the last of `levels`, outermost first; "" if none has one."""
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
             return level.method

@@ -56,7 +56,7 @@ LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
 """The idioms of hundreds of nodes; some programs begin with one of them."""
 
 COMPILED: Final = frozenset(name for name, *_ in _idioms("compiled"))
-"""The idioms that stand only in programs that are compiled and not run."""
+"""The idioms used only in programs that are compiled, not run."""
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""
