@@ -3,14 +3,15 @@
 Tags, field names, rules and types are defined only here. The codec, the `.proto` file, the
 generator and the paths in errors are all derived from them, so a change here changes the format.
 
-These 57 are the seed's, and so is each field without a `Since`: only they are read and written
-unless a version of Luau is requested. A field with a `Since` is an extension; `Since` is the first
-version of Luau that accepts what the field describes. Extensions follow the seed's fields, and the
-messages that only extensions refer to follow the seed's messages. Extensions have the tags of
-upstream's schema if it has the same field. What upstream's schema lacks or represents differently
-has tags from 1000 on, two bytes each; upstream's largest tag is 20.
+The first 57 messages and their fields without a `Since` are the original schema (the seed). Only
+these are read and written unless a version of Luau is requested. A field with a `Since` is an
+extension: `Since` is the first version of Luau that accepts the field's syntax. Within a message,
+extensions follow the other fields, and messages that only extensions refer to are declared last.
+Extensions have the tags of upstream's schema if it has the same field. Fields that upstream's
+schema lacks or represents differently have tags from 1000 on, which take two bytes each. Upstream's
+largest tag is 20.
 
-Each message is a class, in the specification's order and with its names; a field whose name is a
+Each message is a class, in the specification's order and with its names. A field whose name is a
 Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field is
 
 - required:  `left: Annotated[Expr, Field(2)]`
@@ -18,10 +19,10 @@ Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field 
 - repeated:  `args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)`
 - one of several: `nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None`
 
-An int is an int32 unless it is annotated with Int64, a float is a double.
+An `int` is an int32 unless it is annotated with Int64. A `float` is a double.
 
-Names of variables, types and globals are int32 indexes, which the consumer maps to real names.
-The methods of the classes are in `base.py`. The possible values of `which` are repeated in `Which`,
+Names of variables, types and globals are int32 indexes, which the consumer maps to real names. The
+methods of the classes are in `base.py`. The possible values of `which` are repeated in `Which`,
 since type checkers cannot derive them; a test compares them with the fields.
 """
 
@@ -129,7 +130,7 @@ class ExprPrefix(Message):
 
 @message
 class Local(Message):
-    """A local variable, by index: equal indexes are the same name.
+    """A local variable, by index: equal indexes have the same name.
 
     Source: specification 2.1.
     """
@@ -139,13 +140,13 @@ class Local(Message):
 
 @message
 class Typename(Message):
-    """The name of a type, a generic or a generic pack, by index; `kind` says which.
+    """The name of a type, a generic or a generic pack, by index; `kind` says which of these.
 
     Source: specification 2.1.
     """
 
     class Kind(IntEnum):
-        """The kinds of names: of a type, a generic, or a type function that Luau defines."""
+        """The kinds of type names: a type, a generic, or a type function that Luau defines."""
 
         Regular = 0
         Generic = 1
@@ -157,10 +158,10 @@ class Typename(Message):
 
 @message
 class Name(Message):
-    """A global, a field or a method name.
+    """The name of a global, a field or a method.
 
-    `builtin` is an index into the names that the language and its library define, `custom` an index
-    into the program's own names.
+    `builtin` is an index into the names that the language and its library define. `custom` is an
+    index into the program's own names.
 
     Source: specification 2.1.
     """
@@ -201,9 +202,10 @@ class ExprConstantBool(Message):
 
 @message
 class ExprConstantNumber(Message):
-    """A number constant; the seed's schema has whole numbers of 32 bits only.
+    """A number constant; the original schema has whole numbers of 32 bits only.
 
-    `double`, if set, is the number; `val` is then the nearest int32, for old readers.
+    `double`, if set, is the number. `val` is then the nearest int32, for readers without
+    extensions.
 
     Source: specification 2.1.
     """
@@ -257,7 +259,7 @@ class ExprVarargs(Message):
 class ExprCall(Message):
     """A call: `func(args)`.
 
-    With `self` true and `func` a name index (which may be instantiated), a method call:
+    If `self` is true and `func` indexes by name (perhaps with explicit types), it is a method call:
     `expr:index(args)`. `parenless` says that the only argument, a string or a table, is written
     without parentheses: `func "x"`.
 
@@ -272,7 +274,7 @@ class ExprCall(Message):
 
 @message
 class ExprIndexName(Message):
-    """A field by name: `expr.index`.
+    """A field selected by name: `expr.index`.
 
     Source: specification 2.1.
     """
@@ -283,7 +285,7 @@ class ExprIndexName(Message):
 
 @message
 class ExprIndexExpr(Message):
-    """A field by value: `expr[index]`.
+    """A field selected by a value: `expr[index]`.
 
     Source: specification 2.1.
     """
@@ -296,9 +298,10 @@ class ExprIndexExpr(Message):
 class ExprFunction(Message):
     """A function: `function<generics, genericpacks...>(args, ...) body end`.
 
-    `types` are the types of the parameters and `rettypes` those of the results, both by position;
-    `vararg` says whether `...` ends the parameters. Its type is the next of `types` or, written
-    `...: T...`, the generic pack `vararg_pack`. `rettail` is the pack that ends the results.
+    `types` are the types of the parameters and `rettypes` those of the results, both by position.
+    `vararg` says whether `...` ends the parameters. The type of `...` is the next item of `types`.
+    If it is written `...: T...`, its type is the generic pack `vararg_pack` instead. `rettail` is
+    the pack that ends the results.
 
     Source: specification 2.1.
     """
@@ -317,7 +320,7 @@ class ExprFunction(Message):
 
 @message
 class TableItem(Message):
-    """An item of a table: `key_name = value`, `[key_expr] = value`, or without a key `value`.
+    """An item of a table: `key_name = value`, `[key_expr] = value`, or just `value` without a key.
 
     Source: specification 2.1.
     """
@@ -341,7 +344,7 @@ class ExprTable(Message):
 
 @message
 class ExprUnary(Message):
-    """A unary operation: `op expr`.
+    """A unary operation: the operator `op` before `expr`.
 
     Source: specification 2.1.
     """
@@ -408,7 +411,7 @@ class ExprIfElse(Message):
 
 @message
 class ExprInterpString(Message):
-    """An interpolated string, `` `a{b}` ``: string constants are text, other parts are in braces.
+    """An interpolated string, `` `a{b}` ``: constants are its text, other parts are in braces.
 
     Source: specification 2.1.
     """
@@ -492,7 +495,7 @@ class Stat(Message):
 
 @message
 class StatBlock(Message):
-    """Statements in order; as a statement, `do body end`.
+    """Statements in order. A block that is itself a statement is `do body end`.
 
     Source: specification 2.2.
     """
@@ -557,7 +560,7 @@ class StatContinue(Message):
 
 @message
 class StatReturn(Message):
-    """`return list`.
+    """`return list`: leaves the function with the values in `list`.
 
     Source: specification 2.2.
     """
@@ -577,9 +580,10 @@ class StatCall(Message):
 
 @message
 class StatLocal(Message):
-    """`local vars: types = values`; `types` go with `vars` by position.
+    """`local vars: types = values`; `types` belong to `vars` by position.
 
-    `const vars = values` if `is_const`; preceded by `export` if `is_exported`.
+    If `is_const` is true, the statement is `const vars = values`. If `is_exported` is true, it
+    begins with `export`.
 
     Source: specification 2.2.
     """
@@ -608,7 +612,7 @@ class StatFor(Message):
 
 @message
 class StatForIn(Message):
-    """`for vars: types in values do body end`; `types` go with `vars` by position.
+    """`for vars: types in values do body end`; `types` belong to `vars` by position.
 
     Source: specification 2.2.
     """
@@ -658,7 +662,8 @@ class StatCompoundAssign(Message):
 class StatFunction(Message):
     """`function var(args) body end`.
 
-    With `self` true and `var` a name index, a method: `function expr:index(args) body end`.
+    If `self` is true and `var` indexes by name, it is a method: `function expr:index(args) body
+    end`.
 
     Source: specification 2.2.
     """
@@ -670,9 +675,10 @@ class StatFunction(Message):
 
 @message
 class StatLocalFunction(Message):
-    """`local function var(args) body end`; `body` sees `var`.
+    """`local function var(args) body end`; `body` can refer to `var`.
 
-    `const function` if `is_const`, and `export function`, which is constant, if `is_exported`.
+    If `is_const` is true, the statement begins with `const function`. If `is_exported` is true, it
+    begins with `export function`, and the function is also constant.
 
     Source: specification 2.2.
     """
@@ -702,7 +708,7 @@ class StatTypeAlias(Message):
 class StatRequireIntoLocalHelper(Message):
     """`local var = require(module)`; `modulenum` selects the module.
 
-    Such a reference can only target the module of a ModuleSet.
+    Such a statement can only require the module of a ModuleSet.
 
     Source: specification 2.2.
     """
@@ -779,13 +785,13 @@ class TypeLiteral(Message):
 class TypeTableItem(Message):
     """A property of a table type: `key: type`.
 
-    `key_string` replaces `key` if that is not a name: `["key_string"]: type`.
+    If the key is not a name, `key_string` replaces `key`: `["key_string"]: type`.
 
     Source: specification 2.3.
     """
 
     class Access(IntEnum):
-        """Whether a property or an indexer is read-only or write-only."""
+        """The access to a property or an indexer: read-only, write-only or both."""
 
         Read = 1
         Write = 2
@@ -824,9 +830,10 @@ class TypeTable(Message):
 class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
-    The seed's schema has no field for a variadic marker: an open item of the specification.
-    `argtail` and `rettail` are the packs that end the parameters and the results; `argnames`
-    correspond to `args` by position, and an unset Name means no name.
+    The original schema has no field for a variadic marker, which is an open item of the
+    specification. `argtail` and `rettail` are the packs that end the parameters and the results.
+    `argnames` are the names of `args` by position. An unset Name means that the parameter has no
+    name.
 
     Source: specification 2.3.
     """
@@ -884,7 +891,7 @@ class TypeClass(Message):
 
 @message
 class TypeRef(Message):
-    """A type exported by a module that a local holds: `prefix.index<arguments>`.
+    """A type exported by a module that is the value of a local: `prefix.index<arguments>`.
 
     `prefix_global` replaces `prefix` if there is no such local.
 
@@ -909,7 +916,7 @@ class TypeBoolean(Message):
 
 @message
 class TypeString(Message):
-    """A string singleton type; `val` as in ExprConstantString.
+    """A string singleton type; `val` holds any bytes, as in ExprConstantString.
 
     Source: specification 2.3.
     """
@@ -922,7 +929,7 @@ class TypeString(Message):
 
 @message
 class ModuleSet(Message):
-    """A program and, if set, the module that it can require.
+    """A program and, if `module` is set, the module that it can require.
 
     Source: specification 2.4.
     """
@@ -936,7 +943,7 @@ class ModuleSet(Message):
 
 @message
 class ExprConstantInteger(Message):
-    """An integer constant: `val` with the suffix `i`; if negative, its bits in hexadecimal.
+    """An integer constant: `val` with the suffix `i`. A negative value is written in hexadecimal.
 
     Source: https://rfcs.luau.org/type-integer.html
     """
@@ -973,15 +980,15 @@ class ExprInstantiate(Message):
 class ExprAttr(Message):
     """An attribute of a function: `@native`, or `@[deprecated(args)]` if `braced`.
 
-    `name` is the name of an attribute whose kind is Unknown. `joined` says that the attribute is in
-    the brackets of the previous attribute; `parenthesised`, that the arguments are in parentheses
-    without need: a single string or table, or no argument at all.
+    `name` is the name of an attribute whose kind is Unknown. `joined` says that the attribute
+    shares the brackets of the previous attribute. `parenthesised` says that the arguments are in
+    optional parentheses: those around a single string or table, or around no argument at all.
 
     Source: https://luau.org/grammar
     """
 
     class Kind(IntEnum):
-        """The known attributes."""
+        """The attributes that Luau defines."""
 
         Checked = 1
         Native = 2
@@ -1090,7 +1097,7 @@ class ClassProp(Message):
 
 @message
 class ClassMethod(Message):
-    """A method of a class: `function name(args) body end`, preceded by `public` if that is set.
+    """A method of a class: `function name(args) body end`, with `public` before it if that is set.
 
     Source: Luau's parser, `parseClassStat`
     """
@@ -1110,7 +1117,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """An omitted type, for names without a type before a name with one.
+    """A type that is left out, for a name without a type that precedes a name with one.
 
     Source: https://luau.org/grammar
     """
@@ -1118,9 +1125,10 @@ class TypeOmitted(Message):
 
 @message
 class TypePack(Message):
-    """Any number of types: `...variadic`, `generic...` or, in parentheses, a list.
+    """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    At the end of a list that would be written anyway, a list only says that `()` is written.
+    If a function has no results, an empty list at their end only says that `()` is written, as in
+    `(): ()`.
 
     Source: https://luau.org/grammar
     """
@@ -1134,7 +1142,7 @@ class TypePack(Message):
 
 @message
 class TypeList(Message):
-    """Types and the pack that ends them: `types, tail`.
+    """A list of types, and the pack that ends it: `types, tail`.
 
     Source: https://luau.org/grammar
     """
@@ -1181,15 +1189,17 @@ _EVERY: Final = complete(sys.modules[__name__], ModuleSet)
 _VERSIONS: Final = sorted(
     {field.since for cls in _EVERY.values() for field in cls.ALL_FIELDS.values() if field.since}
 )
-"""The versions that added something to the schema."""
+"""The versions of Luau that added something to the schema."""
 
 
 @attrs.frozen(eq=False)
 class Schema:
-    """What trees may hold: the seed's schema, or that schema with the extensions of a Luau version.
+    """The messages, fields and enums that trees may contain.
 
-    `messages` maps names to messages: the seed's 57, then those that extension fields refer to.
-    `fields` are each message's, by attribute name, in tag order; `enums` by their schema names.
+    This is the original schema, or that schema with the extensions up to the Luau version `since`.
+    `messages` maps names to messages: first the original 57, then the messages that extension
+    fields refer to. `fields` maps each message to its fields by attribute name, in tag order.
+    `enums` maps the schema's enum names to enums.
     """
 
     since: Version | None
@@ -1198,44 +1208,44 @@ class Schema:
     enums: Mapping[str, type[IntEnum]]
 
     def __contains__(self, field: FieldInfo) -> builtins.bool:
-        """Return whether the field is in the schema, provided that its message is."""
+        """Return whether the field is in the schema, provided that its message is in the schema."""
         return field.since is None or (self.since is not None and field.since <= self.since)
 
     def lacks(self, cls: type) -> str:
         """Return the error message for a message class that is not in the schema."""
-        what = "the seed's schema" if self.since is None else f"the schema of Luau {self.since}"
-        return f"{cls.__qualname__} is no message of {what}"
+        what = "the original schema" if self.since is None else f"the schema of Luau {self.since}"
+        return f"{cls.__qualname__} is not a message of {what}"
 
 
 @cache
 def schema(luau: str | Version | None = None) -> Schema:
-    """Return the schema of a version of Luau; None is the seed's schema, which has no version.
+    """Return the schema of a version of Luau. None is the original schema, which has no version.
 
-    Raises ValueError for a text that is not a version: see `Version.parse`.
+    Raises ValueError for a string that is not a version: see `Version.parse`.
     """
     if luau is None:
         return _schema(None)
-    asked = Version.parse(luau)
-    return _schema(max(version for version in _VERSIONS if version <= asked))
+    requested = Version.parse(luau)
+    return _schema(max(version for version in _VERSIONS if version <= requested))
 
 
 @cache
 def _schema(since: Version | None) -> Schema:
-    known: dict[type[Message], Mapping[str, FieldInfo]] = {}
+    reachable: dict[type[Message], Mapping[str, FieldInfo]] = {}
     waiting: list[type[Message]] = [ModuleSet]
     for cls in waiting:
-        if cls in known:
+        if cls in reachable:
             continue
-        known[cls] = MappingProxyType(
+        reachable[cls] = MappingProxyType(
             {
                 name: field
                 for name, field in cls.ALL_FIELDS.items()
                 if field.since is None or (since is not None and field.since <= since)
             }
         )
-        waiting += [field.type for field in known[cls].values() if field.is_message]
-    messages = {name: cls for name, cls in _EVERY.items() if cls in known}
-    fields = {cls: known[cls] for cls in messages.values()}
+        waiting += [field.type for field in reachable[cls].values() if field.is_message]
+    messages = {name: cls for name, cls in _EVERY.items() if cls in reachable}
+    fields = {cls: reachable[cls] for cls in messages.values()}
     enums = {
         field.type_name: field.type
         for cls in messages.values()
@@ -1248,12 +1258,12 @@ def _schema(since: Version | None) -> Schema:
 
 
 SEED: Final = schema()
-"""The seed's schema."""
+"""The original schema, without extensions."""
 
 MESSAGES: Final[Mapping[str, type[Message]]] = SEED.messages
-"""The seed's messages by name, in schema order."""
+"""The original schema's messages by name, in schema order."""
 
 ENUMS: Final[Mapping[str, type[IntEnum]]] = SEED.enums
-"""The seed's enums by their schema names, `ExprUnary.Op` for example, in schema order."""
+"""The original schema's enums by their schema names, such as `ExprUnary.Op`, in schema order."""
 
 scriptschema.announce(MESSAGES)

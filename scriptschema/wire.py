@@ -1,15 +1,15 @@
-"""proto2 binary: `encode` a message to bytes, `decode` bytes to a message, `scan` them without one.
+"""proto2 binary: `encode` a message, `decode` one, or `scan` its bytes without creating it.
 
-Two readers and two writers, all derived from the messages' fields:
+There are two readers and two writers, all derived from the messages' fields:
 
 - The fast pair (`codec.compiled`) supports only the canonical form that every protobuf runtime
-  writes, and fails for anything else: damage, unknown fields, a field given twice, too deep a tree.
+  writes. It fails for anything else: damage, unknown fields, a field given twice, too deep a tree.
 - The careful pair (`codec.careful`) then starts over. It accepts any input and any depth, and
   reports what is wrong and where.
 
-So time and memory are linear in the input: at most one fast pass and one careful one. Measured on
-1 kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory a byte of input; the worst case,
-empty statements of two bytes each with damage at the end, 12 microseconds and 190 bytes.
+So time and memory are linear in the input: at most one fast pass and one careful one. Measured on 1
+kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory per byte of input. The worst case
+(empty statements of two bytes each with damage at the end) takes 12 microseconds and 190 bytes.
 
 pure-protobuf's interface of the messages (`bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)`,
 `M.read_from(io)`) uses this module too, by the two functions that are set in `Message` at the end.
@@ -24,7 +24,7 @@ from typing import Final, Literal, TypeVar
 
 from scriptschema.base import Message
 from scriptschema.codec.careful import decode_carefully, encode_carefully
-from scriptschema.codec.compiled import decoders, encoders
+from scriptschema.codec.compiled import NO_PREFIX, decoders, encoders
 from scriptschema.codec.compiling import Unusual
 from scriptschema.codec.errors import DecodeError, EncodeError, WireError
 from scriptschema.codec.scanning import Scan, scan_canonical
@@ -57,23 +57,23 @@ def encode(
     Fields come in tag order, varints are minimal, a negative int32 takes ten bytes, and a string's
     lone surrogates (from bytes that were not UTF-8) become those bytes again.
 
-    With `luau`, a version such as `0.711` or `today`, the extension fields for what Luau accepts in
-    that version are written too; without, only the seed's fields.
+    If `luau` is a version such as `0.711` or `today`, the extension fields for that version are
+    written too. Without it, only the fields of the original schema are.
 
     Raises EncodeError if messages nest more than `max_depth` deep below `message`, a field is set
-    that is not among those, a list holds something that does not belong there, or a string holds a
-    surrogate that does not represent a byte. Raises ValueError for an unknown version.
+    that is not in that schema, a list holds something that does not belong there, or a string holds
+    a surrogate that does not represent a byte. Raises ValueError for an unknown version.
 
     >>> from scriptschema import messages, wire
     >>> wire.encode(messages.Local(name=300)).hex()
     '08ac02'
     """
     parts: list[bytes] = []
-    known = schema(luau) if luau else SEED
+    allowed = schema(luau) if luau else SEED
     try:
-        encoders(known)[message.__class__](message, parts.append, max_depth)
+        encoders(allowed)[message.__class__](message, parts.append, max_depth, NO_PREFIX)
     except (Unusual, RecursionError, UnicodeEncodeError, AttributeError, KeyError):
-        parts = encode_carefully(message, max_depth, known)
+        parts = encode_carefully(message, max_depth, allowed)
     parts.reverse()
     return b"".join(parts)
 
@@ -88,28 +88,28 @@ def decode(
 ) -> MessageT:
     """Return the message of class `cls` that `data` encodes.
 
-    Fields that the schema does not know, and unknown values of enums, are dropped, or refused with
-    `unknown="error"`. Strings that are not UTF-8 keep their bytes as lone surrogates. With `luau`,
-    as in `encode`, the schema has the extension fields of that version.
+    Unknown fields and unknown values of enums are dropped, or rejected with `unknown="error"`.
+    Strings that are not UTF-8 keep their bytes as lone surrogates. If `luau` is a version, as in
+    `encode`, the schema has the extension fields of that version.
 
-    Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime refuses: damage of
-    any kind, a required field that is missing anywhere, messages that nest more than `max_depth`
-    deep below the outermost one.
+    Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: damage of
+    any kind, a missing required field anywhere, and messages that nest more than `max_depth` deep
+    below the outermost message.
 
     >>> from scriptschema import messages, wire
     >>> wire.decode(messages.Local, bytes.fromhex("08ac02"))
     Local(name=300)
     >>> wire.decode(messages.Local, bytes.fromhex("08"))
     Traceback (most recent call last):
-    scriptschema.wire.DecodeError: byte 1, name: the value is cut off
+    scriptschema.wire.DecodeError: byte 1, name: the value is truncated
     """
     if unknown not in ("drop", "error"):
-        raise ValueError(f"unknown must be 'drop' or 'error', not {unknown!r}")
-    known = schema(luau) if luau else SEED
-    read = decoders(known).get(cls)
+        raise ValueError(f"unknown must be 'drop' or 'error', found {unknown!r}")
+    allowed = schema(luau) if luau else SEED
+    read = decoders(allowed).get(cls)
     if read is None:
         if cls in schema(TODAY).fields:
-            raise TypeError(known.lacks(cls))
+            raise TypeError(allowed.lacks(cls))
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     if data.__class__ is not bytes:
         data = bytes(memoryview(data))  # `bytes` alone would also accept a number or a list
@@ -117,7 +117,7 @@ def decode(
         message: MessageT = read(data, 0, len(data), max_depth)
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
         # TypeError: near the recursion limit, Python cannot compare classes when one is assigned.
-        return decode_carefully(cls, data, max_depth, known, refuse_unknown=unknown == "error")
+        return decode_carefully(cls, data, max_depth, allowed, refuse_unknown=unknown == "error")
     return message
 
 
@@ -129,10 +129,10 @@ def scan(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> Scan:
-    """Return the contents of the message of class `cls` in `data`, without creating it.
+    """Return the scan of the message of class `cls` in `data`, without creating the message.
 
-    Accepts the same input as `decode`, and raises the same errors. Takes a quarter of the time of
-    decoding the message and walking over it.
+    `scan` accepts the same input as `decode`, and raises the same errors. It takes a quarter of the
+    time that it takes to decode the message and walk over it.
     """
     return canonical(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)[1]
 
@@ -145,20 +145,21 @@ def canonical(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> tuple[bytes, Scan]:
-    """Return the canonical encoding of the message that `data` encodes, and what it holds.
+    """Return the canonical encoding of the message that `data` encodes, and its scan.
 
-    Like `scan`; takes no longer than `scan` if `data` is canonical.
+    `canonical` accepts the same input as `scan`. It takes no longer than `scan` if `data` is
+    canonical.
     """
-    known = schema(luau) if luau else SEED
+    allowed = schema(luau) if luau else SEED
     try:
-        return data, scan_canonical(cls, data, max_depth, known)
+        return data, scan_canonical(cls, data, max_depth, allowed)
     except (Unusual, RecursionError, IndexError, KeyError, struct.error):
         message = decode(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)
         data = encode(message, max_depth=max_depth, luau=luau)
-        return data, scan_canonical(cls, data, max_depth + 2, known)  # it gives up a little early
+        return data, scan_canonical(cls, data, max_depth + 2, allowed)  # it stops a little early
 
 
 for _error in (WireError, EncodeError, DecodeError):
-    _error.__module__ = __name__  # their public name
+    _error.__module__ = __name__  # the module that users import them from
 Message._encode = encode
 Message._decode = decode

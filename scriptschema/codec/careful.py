@@ -1,7 +1,7 @@
-"""The careful reader and writer: any input, any depth, and errors with the place and the reason.
+"""The careful reader and writer: they handle any input at any depth and locate each error.
 
-They are plain loops with an explicit stack, and behave exactly like protobuf's upb runtime: they
-accept what it accepts, with the same result, and refuse what it refuses.
+Both are plain loops with an explicit stack. They behave exactly like protobuf's upb runtime: they
+accept and reject the same input, with the same result. Each error has the place and the reason.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -60,13 +60,14 @@ _NO_GROUP: Final = -1
 
 
 _Frame = tuple[Message, Path, int, int]
-"""A message that is being read, its path and end; or an unknown group in it, then its number."""
+"""A message being read, its path, its end offset, and the number of the unknown group being
+skipped."""
 
 
 def decode_carefully(
     cls: type[MessageT], data: bytes, max_depth: int, schema: Schema, *, refuse_unknown: bool
 ) -> MessageT:
-    """Return what `wire.decode` returns; raises DecodeError."""
+    """Return the decoded message, exactly like `wire.decode`. Raises DecodeError."""
     root: MessageT = _empty(cls)
     reader = _Reader(root, data, max_depth, schema, refuse_unknown)
     reader.read()
@@ -79,7 +80,7 @@ def decode_carefully(
 
 
 class _Reader:
-    """Fills a message, field by field; required ones may be missing at the end."""
+    """Fills a message field by field. Required fields may be missing until the end."""
 
     def __init__(
         self, root: Message, data: bytes, max_depth: int, schema: Schema, refuse_unknown: bool
@@ -92,7 +93,7 @@ class _Reader:
         self.position = 0
         self.frames: list[_Frame] = [(root, Path(), len(data), _NO_GROUP)]
         self.starts = {id(root): 0}
-        """The offset of each message by its `id`, for errors that are detected later."""
+        """The start offset of each message, by `id(message)`, for errors detected later."""
 
     def read(self) -> None:
         data, frames = self.data, self.frames
@@ -102,7 +103,7 @@ class _Reader:
             start = self.position
             if start == end:
                 if group != _NO_GROUP:
-                    raise DecodeError(start, str(path), f"group {group} has no end")
+                    raise DecodeError(start, str(path), f"group {group} is never closed")
                 frames.pop()
                 continue
             tag, self.position = read_tag(data, start, end, path)
@@ -110,7 +111,7 @@ class _Reader:
             if group == _NO_GROUP:
                 if tag < 8 and self.fields[message.__class__]:
                     # upb checks the number only where it looks fields up.
-                    raise DecodeError(start, str(path), "there is no field 0")
+                    raise DecodeError(start, str(path), "field number 0 is invalid")
                 field = self.fields_by_tag[message.__class__].get(tag)
             if field is None:
                 self.skip_unknown(frame, tag, start)
@@ -124,19 +125,19 @@ class _Reader:
         number, wire_type = tag >> 3, tag & 7
         if self.refuse_unknown and group == _NO_GROUP and wire_type != END_GROUP:
             fields = self.fields[message.__class__].values()
-            known = next((f for f in fields if f.tag == number), None)
-            what = f"field {number} is unknown"
+            same_number = next((f for f in fields if f.tag == number), None)
+            what = f"unknown field {number}"
             newer = next((f for f in message.ALL_FIELDS.values() if f.tag == number), None)
-            if known is None and newer is not None:
-                what += f": luau='{newer.since}' or newer knows it, as {newer.schema_name}"
-            if known:
-                what = f"field {number} ({known.name}) has the wrong wire type {wire_type}"
+            if same_number is None and newer is not None:
+                what += f": it exists for luau='{newer.since}' or newer, as {newer.schema_name}"
+            if same_number:
+                what = f"field {number} ({same_number.name}) has the wrong wire type {wire_type}"
             raise DecodeError(start, str(path), f"{type(message).__name__}: {what}")
         if wire_type == GROUP:
             self.push((message, path, end, number), start)
         elif wire_type == END_GROUP:
             if number != group:
-                raise DecodeError(start, str(path), f"end of group {number} that is not open")
+                raise DecodeError(start, str(path), f"end of group {number}, which is not open")
             self.frames.pop()
         else:
             self.position = skip(self.data, self.position, end, wire_type, path)
@@ -161,7 +162,7 @@ class _Reader:
 
     def push(self, frame: _Frame, start: int) -> None:
         if len(self.frames) > self.max_depth:
-            reason = f"messages nest more than {self.max_depth} deep"
+            reason = f"messages are nested more than {self.max_depth} deep"
             raise DecodeError(start, str(frame[1]), reason)
         self.frames.append(frame)
 
@@ -205,7 +206,7 @@ def _empty(cls: type[Any]) -> Any:
 
 
 def _fill(message: Message, field: FieldInfo, value: Any) -> None:
-    """Assign a value that is known to be valid, while other fields may be missing."""
+    """Assign a value that is known to be valid, although other required fields may be missing."""
     if field.oneof:
         object.__setattr__(message, "which", field.name)
         object.__setattr__(message, "alternative", value)
@@ -217,7 +218,7 @@ def _fill(message: Message, field: FieldInfo, value: Any) -> None:
 
 
 def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[bytes]:
-    """Return the parts of the encoding, last part first; raises EncodeError."""
+    """Return the parts of the encoding in reverse order. Raises EncodeError."""
     if not isinstance(root, Message):
         raise EncodeError("", f"not a message: {root.__class__.__qualname__}")
     if root.__class__ not in schema.fields:
@@ -242,7 +243,7 @@ def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[byte
                 raise EncodeError(str(path), str(error)) from None
             if field.is_message:
                 if len(frames) > max_depth:
-                    raise EncodeError(str(here), f"messages nest more than {max_depth} deep")
+                    raise EncodeError(str(here), f"messages are nested more than {max_depth} deep")
                 frames.append((here, _set_fields(value, here), field, [0]))
                 break
             parts.append(encoded)
@@ -259,12 +260,18 @@ def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[byte
 def _newer(field: FieldInfo, schema: Schema) -> str:
     wanted = f"{field.message}.{field.schema_name} is an extension for Luau {field.since}"
     if schema.since is None:
-        return f"{wanted}, and not in the seed's schema: encode with luau='{field.since}' or newer"
-    return f"{wanted}, which is newer than what is asked for"
+        return (
+            f"{wanted}, which is not in the original schema: encode with "
+            f"luau='{field.since}' or newer"
+        )
+    return f"{wanted}, which is newer than the requested version"
 
 
 def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, Path]]:
-    """Yield the fields that are set, last tag first, with values (list items singly) and paths."""
+    """Yield (field, value, path) for each field that is set or required, last tag first.
+
+    For a repeated field, yield each item of its list, last item first.
+    """
     for field in reversed(list(message.ALL_FIELDS.values())):
         value = getattr(message, field.name, None)
         if field.rule == "repeated":
@@ -286,7 +293,7 @@ def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
         text: bytes = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise ValidationError(
-            f"{field.message}.{field.name} holds a surrogate that stands for no byte "
+            f"{field.message}.{field.name} contains a surrogate that stands for no byte "
             f"(U+{ord(value[error.start]):04X} at index {error.start})"
         ) from None
     return tag_bytes(field) + varint_bytes(len(text)) + text

@@ -1,8 +1,8 @@
-"""The fast reader and writer: functions compiled from the schema, one pair a message.
+"""The fast reader and writer: functions compiled from the schema, one pair for each message.
 
 They support only the canonical form that every protobuf runtime writes (fields in tag order, each
-in its canonical encoding). For anything else they raise `Unusual`, or the error that the shortest
-code happens to raise there (see `wire`), and the careful functions start over.
+in its canonical encoding). For any other input they raise `Unusual`, or whatever error the shortest
+code happens to raise there (see `wire`). The careful functions then start over.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from scriptschema.base import INTEGERS, FieldInfo, Int64, Message
 from scriptschema.codec.compiling import (
@@ -30,7 +30,7 @@ from scriptschema.messages import Schema
 
 
 class _Decoder(Reader):
-    """Generates the source of `decode_X(b, p, e, depth)`, which returns an X."""
+    """Generates the source of `decode_X(b, p, e, depth)`, which returns a message X."""
 
     def body(self, cls: type[Message]) -> list[str]:
         name = cls.__name__
@@ -94,67 +94,79 @@ def _variable(enum: type) -> str:
 
 
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
-    """Return the body of `encode_X(m, put, depth)`, which puts the parts of X, last part first.
+    """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
 
-    The function returns their total size, for the caller, which puts the tag and the length before
-    them; so no part is copied until all are joined.
+    The generated function puts the parts of X in reverse order. It writes the prefix (tag and
+    length) last, and returns the total size. So no part is copied until all parts are joined.
     """
-    name = cls.__name__
     fields = schema.fields[cls]
     body = []
     for slot, repeated in cls._newer_slots:
         if slot not in fields:
             is_set = "" if repeated else " is not None"
             body += [f"if m.{slot}{is_set}:", "    raise Unusual"]
-    if any(field.is_message for field in fields.values()):
-        body += ["if depth <= 0:", "    raise Unusual"]
+    holds = any(field.is_message for field in fields.values())
+    body += [f"if depth {'<=' if holds else '<'} 0:", "    raise Unusual"]
     if is_choice(cls):
         body += [
-            "v = m.alternative",
-            "if v is None:",
-            "    return 0",
-            f"write, prefixes, k = choices_{name}[m.which]",
-            "n = write(v, put, depth - 1)",
-            "if n < 128:",
-            "    put(prefixes[n])",
-            "    return n + k",
-            "v = put_prefix(prefixes, n, put)",
-            "return n + v",
+            f"write, inner = choices_{cls.__name__}[m.which]",
+            "size = write(m.alternative, put, depth - 1, inner)",
         ]
     else:
         body.append("size = 0")
         word = "if"
         for field in reversed([*fields.values()]):
+            lines = _write_value_lines(field, schema)
             if field.rule == "repeated":
                 body.append(f"for v in reversed(m.{field.name}):")
                 body += [
                     f"    if v.__class__ is not {field.type.__name__}:",
                     "        raise Unusual",
                 ]
-                body += indented(_write_value_lines(field))
+                body += indented(lines)
             elif field.oneof:
                 body += [f"{word} m.which == {field.name!r}:", "    v = m.alternative"]
-                body += indented(_write_value_lines(field))
+                body += indented(lines)
                 word = "elif"
             elif field.rule == "optional":
-                body += [f"v = m.{field.name}", "if v is not None:"]
-                body += indented(_write_value_lines(field))
+                body += [f"v = m.{field.name}", "if v is not None:", *indented(lines)]
             else:
-                body += [f"v = m.{field.name}", *_write_value_lines(field)]
-        body.append("return size")
-    return body
+                body += [f"v = m.{field.name}", *lines]
+    return [
+        *body,
+        "if size < 128:",
+        "    put(prefixes[size])",
+        f"    return size + prefixes[{_LENGTH}]",
+        "return size + put_prefix(prefixes, size, put)",
+    ]
 
 
-def _write_value_lines(field: FieldInfo) -> list[str]:
-    """Return lines that put the field's value `v` with its tag and length, and add to `size`."""
+def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
+    """Return lines that put the value `v` with its tag and length, and add to `size`."""
     variable = f"{field.message}_{field.name}"
     length = len(tag_bytes(field)) + 1
-    if field.is_message or field.type is str:
-        write = f"n = encode_{field.type.__name__}(v, put, depth - 1)"
-        if field.type is str:
-            write = "v = v.encode('utf-8', 'surrogateescape'); n = len(v); put(v)"
+    if field.is_message and not is_choice(field.type):
+        call = f"size += encode_{field.type.__name__}(v, put, depth - 1, {variable})"
+        number = _only_number(field.type, schema)
+        if number is None:
+            return [call]
         return [
-            write,
+            f"n = v.{number.name}",
+            "if 0 <= n < 128:",
+            f"    put({variable}_whole[n])",
+            f"    size += {length + 2}",
+            "else:",
+            f"    {call}",
+        ]
+    if field.is_message or field.type is str:
+        write = [
+            f"write, inner = choices_{field.type.__name__}[v.which]",
+            "n = write(v.alternative, put, depth - 2, inner)",
+        ]
+        if field.type is str:
+            write = ["v = v.encode('utf-8', 'surrogateescape')", "n = len(v)", "put(v)"]
+        return [
+            *write,
             "if n < 128:",
             f"    put({variable}[n])",
             f"    size += n + {length}",
@@ -177,19 +189,59 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
     return [f"put({variable}[v])", f"size += {length}"]
 
 
-def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None]) -> int:
-    """Write the tag in `prefixes` and the length `n`; return the number of bytes written."""
+def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
+    """Return the field of a message that has only one field, a required int32, else None.
+
+    The tag of the field must be one byte long.
+    """
+    fields = [*schema.fields[cls].values()]
+    if len(fields) != 1 or cls._newer_slots:
+        return None
+    [field] = fields
+    is_number = field.type is int and field.rule == "required"
+    return field if is_number and len(tag_bytes(field)) == 1 else None
+
+
+_BYTES: Final = tuple(bytes((value,)) for value in range(128))
+_LENGTH: Final = len(_BYTES)
+"""The index of a `Prefixes` tuple's last item, which is the length of each prefix in the tuple."""
+
+Prefixes: TypeAlias = tuple[Any, ...]
+"""The prefixes of one field: its tag followed by each length or value below 128. The last item of
+the tuple is the length of each of these prefixes."""
+
+NO_PREFIX: Final[Prefixes] = (*[b""] * _LENGTH, 0)
+"""The prefixes of the outermost message, which has no tag and no length."""
+
+
+def _prefixes(field: FieldInfo) -> Prefixes:
+    tag = tag_bytes(field)
+    return (*map(tag.__add__, _BYTES), len(tag) + 1)
+
+
+def _put_prefix(prefixes: Prefixes, n: int, put: Callable[[bytes], None]) -> int:
+    """Write a field's tag and the length `n` (128 or more). Return the number of bytes written."""
+    if prefixes is NO_PREFIX:
+        return 0
     if n < 16384:
-        prefix = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
+        prefix: bytes = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
     else:
         prefix = prefixes[0][:-1] + varint_bytes(n)
     put(prefix)
     return len(prefix)
 
 
+def _put_nothing(*_: object) -> int:
+    """Write nothing: the encoder for a choice without an alternative."""
+    return 0
+
+
 @cache
 def decoders(schema: Schema) -> dict[type[Message], Callable[[bytes, int, int, int], Any]]:
-    """Compile the decoders of all messages; on first use, since it takes a while."""
+    """Return the decoder of each message.
+
+    The first call for a schema compiles its decoders, which takes a while.
+    """
     scope: dict[str, Any] = {
         **HELPERS,
         **{
@@ -208,8 +260,11 @@ def decoders(schema: Schema) -> dict[type[Message], Callable[[bytes, int, int, i
 @cache
 def encoders(
     schema: Schema,
-) -> dict[type[Message], Callable[[Message, Callable[[bytes], None], int], int]]:
-    """Compile the encoders of all messages; on first use, since it takes a while."""
+) -> dict[type[Message], Callable[[Message, Callable[[bytes], None], int, Prefixes], int]]:
+    """Return the encoder of each message.
+
+    The first call for a schema compiles its encoders, which takes a while.
+    """
     scope: dict[str, Any] = {
         **HELPERS,
         "double_bytes": double_bytes,
@@ -218,19 +273,18 @@ def encoders(
     }
     for cls, fields in schema.fields.items():
         for field in fields.values():
-            # The prefix of a value: the tag, then a length or value below 128.
-            scope[f"{cls.__name__}_{field.name}"] = tuple(
-                tag_bytes(field) + bytes([value]) for value in range(128)
-            )
+            variable = f"{cls.__name__}_{field.name}"
+            scope[variable] = prefixes = _prefixes(field)
+            number = _only_number(field.type, schema) if field.is_message else None
+            if number is not None:
+                start = prefixes[2] + tag_bytes(number)
+                scope[f"{variable}_whole"] = (*map(start.__add__, _BYTES),)
     lines = partial(_encoder_lines, schema=schema)
-    functions = compile_each("encode", "m, put, depth", lines, scope, schema)
+    functions = compile_each("encode", "m, put, depth, prefixes", lines, scope, schema)
     for cls, fields in schema.fields.items():
-        scope[f"choices_{cls.__name__}"] = is_choice(cls) and {
-            field.name: (
-                functions[field.type],
-                scope[f"{cls.__name__}_{field.name}"],
-                len(tag_bytes(field)) + 1,
-            )
-            for field in fields.values()
-        }
+        if is_choice(cls):
+            scope[f"choices_{cls.__name__}"] = {None: (_put_nothing, NO_PREFIX)} | {
+                field.name: (functions[field.type], scope[f"{cls.__name__}_{field.name}"])
+                for field in fields.values()
+            }
     return functions

@@ -1,8 +1,8 @@
-"""What all functions compiled from the schema, one for each message, have in common.
+"""The common parts of functions that are compiled from the schema, one for each message.
 
-Those that read support only the canonical form that every protobuf runtime writes (fields in tag
-order, each number in as few bytes as possible). For anything else they raise `Unusual`, or the
-error that the shortest code happens to raise there (see `wire`).
+The functions that read support only the canonical form that every protobuf runtime writes (fields
+in tag order, each number in as few bytes as possible). For any other input they raise `Unusual`, or
+whatever error the shortest code happens to raise there (see `wire`).
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -19,7 +19,7 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """The input is not canonical: use the careful functions."""
+    """The input is not canonical, so the careful functions must read it."""
 
 
 def compile_each(
@@ -29,10 +29,11 @@ def compile_each(
     scope: dict[str, Any],
     schema: Schema,
 ) -> dict[type[Message], Any]:
-    """Compile a function for each message of `schema`, such as `copy_Expr`; return them by class.
+    """Compile a function for each message of `schema`. Return the functions by message class.
 
-    `body` returns the lines of one function. They can use the names in `scope`, to which the
-    functions are added, the messages by name, and `make_Expr` etc., which return an empty message.
+    The functions have names such as `copy_Expr`. `body` returns the lines of one function. They can
+    use the names in `scope`, the messages by name, and functions such as `make_Expr`, which return
+    an empty message. The compiled functions are added to `scope`.
     """
     messages = schema.messages
     scope |= messages
@@ -56,29 +57,29 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 READ_SIZE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n, p = read_size(b, p)")
-"""Lines that read a length into `n`."""
+"""Generated lines that read a length into `n`."""
 
 READ_CHOICE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n |= b[p] << 8", "    p += 1")
-"""Lines that read the tag of a choice into `n`, in the form of `choice_tag`."""
+"""Generated lines that read the tag of an alternative into `n`, in the form of `choice_tag`."""
 
 
 def choice_tag(field: FieldInfo) -> int:
-    """Return the tag, of one or two bytes, as a little-endian number."""
+    """Return the field's tag, of one or two bytes, as a little-endian number."""
     return int.from_bytes(tag_bytes(field), "little")
 
 
 class Reader:
-    """Generates the lines that read a message from `b[p:e]`, all but those of choices.
+    """Generates the lines that read a message from `b[p:e]`, unless the message is a choice.
 
-    They read the fields in tag order only, without a loop over tags. They may read beyond `e`; then
-    `p` ends up beyond `e` as well, never at it, and so the input is unusual.
+    The lines read the fields in tag order only, without a loop over tags. They may read beyond `e`.
+    In that case `p` also ends up beyond `e`, never at it, and so the input counts as unusual.
     """
 
     def __init__(self, schema: Schema) -> None:
         self.fields = schema.fields
 
     def lines(self, cls: type[Message]) -> list[str]:
-        """Return lines that read the fields of a message to its end."""
+        """Return lines that read all fields of a message up to its end."""
         lines: list[str] = []
         fields = self.fields[cls].values()
         alternatives = [field for field in fields if field.oneof]
@@ -103,16 +104,16 @@ class Reader:
         raise NotImplementedError
 
     def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
-        """Return the loop over a field's items with the lines to run before and after it."""
+        """Return `loop`, which reads a field's items, with the lines to run before and after it."""
         raise NotImplementedError
 
     def absent(self, field: FieldInfo) -> list[str]:
-        """Return lines that record that an optional field or the whole oneof is not set."""
+        """Return lines that record that an optional field, or the whole oneof, is not set."""
         raise NotImplementedError
 
 
 def read_number(field: FieldInfo) -> list[str]:
-    """Return lines that read the value of a number, a bool or an enum into `n`."""
+    """Return lines that read the value of an integer, a bool or an enum into `n`."""
     if field.type is float:
         return ["n = double(b, p)", "p += 8"]
     lines = ["n = b[p]", "p += 1"]
@@ -126,7 +127,7 @@ def read_number(field: FieldInfo) -> list[str]:
 
 
 def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Read the rest of a length whose first byte, at `p - 1`, has the continuation bit set."""
+    """Return the length whose first byte, at `p - 1`, is above 127, and the position after it."""
     byte = b[p]
     n = b[p - 1] & 127 | (byte & 127) << 7
     shift = 7
@@ -143,7 +144,7 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Read the rest of an int32 whose first byte, at `p - 1`, has the continuation bit set."""
+    """Return the int32 whose first byte, at `p - 1`, is above 127, and the position after it."""
     if b[p] > 127 and b[p + 4 : p + 9] == _SIGN:
         if b[p + 1] & b[p + 2] < 128 or b[p + 3] < 248:
             raise Unusual
@@ -153,7 +154,7 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int64(b: bytes, p: int) -> tuple[int, int]:
-    """Read the rest of an int64 whose first byte, at `p - 1`, has the continuation bit set."""
+    """Return the int64 whose first byte, at `p - 1`, is above 127, and the position after it."""
     n = b[p - 1] & 127
     shift = 7
     while b[p] > 127:
@@ -166,7 +167,7 @@ def _read_int64(b: bytes, p: int) -> tuple[int, int]:
 
 
 _SIGN: Final = b"\xff\xff\xff\xff\x01"
-"""The last five of the ten bytes of a negative int32."""
+"""The last five of the ten bytes of every negative int32."""
 
 HELPERS: Final = {
     "Unusual": Unusual,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from scriptschema import copying
 from scriptschema.base import Message
@@ -21,36 +21,37 @@ def copy(tree: MessageT) -> MessageT:
     Time and memory are linear in the number of messages, at any depth.
     """
     try:
-        copied: MessageT = _COPIERS[tree.__class__](tree)
-    except (RecursionError, AttributeError):  # a deep tree, or a list with something else in it
+        copied: MessageT = _copiers()[tree.__class__](tree)
+    except (RecursionError, AttributeError):  # a deep tree, or a list with other items
         return copying.unshared(tree)
     return copied
 
 
-def twin(message: MessageT) -> MessageT:
+def shallow_copy(message: MessageT) -> MessageT:
     """Return a shallow copy: it holds the same messages, but in new lists."""
-    made: MessageT = _twins()[message.__class__](message)
-    return made
+    copied: MessageT = _shallow_copiers()[message.__class__](message)
+    return copied
 
 
 @cache
-def _twins() -> dict[type[Message], Callable[[Any], Any]]:
-    """Compile the shallow copy function of each message."""
-    return compile_each("twin", "old", _lines_of_twin, {}, schema(TODAY))
+def _shallow_copiers() -> dict[type[Message], Callable[[Any], Any]]:
+    """Return the compiled shallow-copy function of each message."""
+    return compile_each("shallow_copy", "old", _lines_of_shallow_copy, {}, schema(TODAY))
 
 
-def _lines_of_twin(cls: type[Message]) -> list[str]:
+def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
     lists = {slot for slot, repeated in cls._child_slots if repeated}
     slots = [f"new.{slot} = old.{slot}{'.copy()' * (slot in lists)}" for slot in cls._slots]
     return [f"new = make_{cls.__name__}()", *slots, f"new.__class__ = {cls.__name__}", "return new"]
 
 
+@cache
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Compile the deep copy function of each message, which calls those of its children."""
+    """Return the deep-copy function of each message, which calls the functions of its children."""
     scope: dict[str, Any] = {}
-    every = schema(TODAY)
-    functions = compile_each("copy", "old", _lines, scope, every)
-    for name, cls in every.messages.items():
+    newest = schema(TODAY)
+    functions = compile_each("copy", "old", _lines, scope, newest)
+    for name, cls in newest.messages.items():
         fields = cls.ALL_FIELDS.values()
         alternatives = (field for field in fields if field.oneof and field.is_message)
         scope[f"choices_{name}"] = {field.name: functions[field.type] for field in alternatives}
@@ -74,6 +75,3 @@ def _lines(cls: type[Message]) -> list[str]:
                 value = f"None if old.{slot} is None else {copy}({value})"
         lines.append(f"new.{slot} = {value}")
     return [*lines, f"new.__class__ = {name}", "return new"]
-
-
-_COPIERS: Final = _copiers()

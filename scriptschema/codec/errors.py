@@ -1,12 +1,12 @@
-"""The errors of reading and writing trees, in binary and in the formats above it."""
+"""The errors of reading and writing trees, in binary, text format and JSON."""
 
 from __future__ import annotations
 
 
 class WireError(ValueError):
-    """A message that cannot be encoded or bytes that cannot be decoded.
+    """A message that cannot be encoded, or bytes that cannot be decoded.
 
-    `path` is the path of the fields to the error (empty for the outermost message), `reason` what
+    `path` is the path of fields to the error (empty for the outermost message). `reason` says what
     is wrong there.
     """
 
@@ -15,7 +15,7 @@ class WireError(ValueError):
 
 
 class EncodeError(WireError):
-    """A tree that has no encoding: see `path` and `reason`."""
+    """A tree that cannot be encoded: see `path` and `reason`."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -41,9 +41,9 @@ class DecodeError(WireError):
 
 
 def clipped(text: str) -> str:
-    """Return the text, a path or a reason, without its middle if it is very long."""
+    """Return `text`, a path or a reason, with its middle cut out if it is very long."""
     return text if len(text) <= 200 else f"{text[:95]} ... {text[-95:]}"
 
 
 class FormatError(ValueError):
-    """Text or JSON that is not a message, or a message that the format cannot represent."""
+    """Text or JSON that does not describe a message, or a message that it cannot represent."""

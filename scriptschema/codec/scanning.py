@@ -1,11 +1,12 @@
-"""The scanner: lists what a tree holds, from its encoding, without creating messages.
+"""The scanner: lists the contents of an encoded tree without creating messages.
 
 Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
-and raise the same errors for anything else. Each element is recorded as the number of a `Part` in
-`parts()`: a message with the field that holds it, and with the alternative if it consists only of
-a oneof of messages; an alternative, an optional field, the end of a list, an enum's value.
+and raise the same errors for any other input. They record each element of the tree as the number of
+a `Part` in `parts()`. An element is a message in a field, an alternative, an optional field, the
+end of a list, or an enum value. A message that consists only of a oneof of messages is one element
+together with its alternative.
 
-The numbers in their order are the shape of the tree: all of it but names and constants.
+The sequence of these numbers is the shape of the tree: everything but names and constants.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -35,14 +36,15 @@ from scriptschema.messages import SEED, Schema
 from scriptschema.versions import Version
 
 _CONSTANT: Final = "val"
-"""The name of a constant's field, whose value is not part of the shape."""
+"""The name of the field that holds the value of a constant. This value is not part of the shape."""
 
 
 @attrs.frozen
 class Part:
-    """An element that a tree may hold, and what it counts as, by the schema's names.
+    """An element that a tree may contain, with the schema names that statistics count for it.
 
-    `feature` is its name for people; None if it describes only the shape of a tree.
+    `feature` is the name that people see. It is None if the element only describes the shape of a
+    tree.
     """
 
     feature: str | None = None
@@ -56,9 +58,10 @@ class Part:
 class Scan:
     """The result of scanning a tree.
 
-    `parts` are indices into `parts()`, in the order of the bytes; `builtins` the values of
-    `Name.builtin`, one for each part that is one; `depth` the number of levels below the outermost
-    message; `size` the bytes of the canonical encoding. `luau` is the version of the schema.
+    `parts` are indices into `parts()`, in the order of the bytes. `builtins` are the values of
+    `Name.builtin`, in the order of their parts. `depth` is the number of levels below the outermost
+    message. `size` is the number of bytes of the canonical encoding. `luau` is the version of the
+    schema.
     """
 
     parts: list[int]
@@ -69,21 +72,21 @@ class Scan:
 
 
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
-    """Scan a canonical encoding, as `wire.encode` writes it.
+    """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError for anything else, and where messages nest about
+    Raises Unusual, IndexError or KeyError if the data is not canonical or messages nest about
     `max_depth` deep.
     """
     scan, root = _compiled(schema)[0][cls]
-    found = [] if root is None else [root]
+    part_numbers = [] if root is None else [root]
     builtins: list[int] = []
     depths = {max_depth}
-    scan(data, 0, len(data), max_depth, found.append, builtins.append, depths.add)
-    return Scan(found, builtins, max_depth - min(depths), len(data), schema.since)
+    scan(data, 0, len(data), max_depth, part_numbers.append, builtins.append, depths.add)
+    return Scan(part_numbers, builtins, max_depth - min(depths), len(data), schema.since)
 
 
 class _Parts:
-    """Numbers the parts while the scanners are compiled, in the order in which they are needed."""
+    """Numbers the parts in the order of their first use, while the scanners are compiled."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
@@ -98,15 +101,15 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """Return the number of a message in a field, or of the outermost message.
+        """Return the number of a message in the field `owner`, or of the outermost message.
 
-        A choice is one part together with the message that it holds.
+        A choice and the message that it holds are one part.
         """
         messages = [cls.__name__]
         alternatives = []
         held = cls.__name__
         if choice is not None:
-            if not is_choice(choice.type):  # which is recorded where it is scanned
+            if not is_choice(choice.type):  # a nested choice is recorded where it is scanned
                 messages.append(choice.type.__name__)
             alternatives.append(_label(choice))
             held = choice.type.__name__
@@ -132,10 +135,10 @@ def _label(field: FieldInfo) -> str:
 
 
 class _Scanner(Reader):
-    """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X.
+    """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans a message X.
 
-    `d` is the number of levels left; `deep` is called with it at each point where a tree may end.
-    `choices` and `values` are the lookup tables of alternatives and of values of enums.
+    `d` is the number of levels left. The generated code calls `deep(d)` at each point where a tree
+    may end. `choices` and `values` are the lookup tables for alternatives and for enum values.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -170,7 +173,7 @@ class _Scanner(Reader):
         return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
-        """Return lines that scan a choice in `b[p:q]` and record it with the message it holds."""
+        """Return lines that scan a choice in `b[p:q]` and record it together with its message."""
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)
@@ -235,9 +238,10 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
 def _compiled(
     schema: Schema,
 ) -> tuple[dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]]:
-    """Compile the scanners of all messages; on first use, since it takes a while.
+    """Return the scanner of each message, and all parts. The first call compiles the scanners.
 
-    Each comes with the part to record first, if the scanner does not do so itself.
+    Each scanner is paired with the number of the part to record before the scan. The number is None
+    if the scanner itself records that part.
     """
     scanner = _Scanner(schema)
     scope: dict[str, Any] = {**HELPERS}
@@ -254,5 +258,5 @@ def _compiled(
 
 
 def parts(schema: Schema = SEED) -> tuple[Part, ...]:
-    """Return the parts that the numbers in `Scan.parts` of a scan by this schema refer to."""
+    """Return the parts that the numbers in `Scan.parts` refer to, for scans by this schema."""
     return _compiled(schema)[1]

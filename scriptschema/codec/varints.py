@@ -1,6 +1,6 @@
 """The elements of an encoding: wire types, tags, varints and lengths.
 
-The readers check every step and report what is wrong, and where.
+The reading functions check every step, and raise DecodeError with the place and the reason.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -22,19 +22,19 @@ FIXED32: Final = 5
 
 
 def tag(field: FieldInfo) -> int:
-    """Return the field's number and wire type as an integer."""
+    """Return the field's tag: its number and wire type as one integer."""
     if field.type is float:
         return field.tag << 3 | FIXED64
     return field.tag << 3 | (LENGTH if field.is_message or field.type is str else VARINT)
 
 
 def tag_bytes(field: FieldInfo) -> bytes:
-    """Return the field's number and wire type as encoded before its value."""
+    """Return the field's tag (number and wire type) as the bytes before its value."""
     return varint_bytes(tag(field))
 
 
 def varint_bytes(value: int) -> bytes:
-    """Return the integer as a varint; a negative integer takes ten bytes."""
+    """Return the integer as a varint. A negative integer takes ten bytes."""
     if 0 <= value < 16384:
         return bytes((value & 127 | 128, value >> 7) if value > 127 else (value,))
     value &= 0xFFFFFFFFFFFFFFFF
@@ -47,76 +47,82 @@ def varint_bytes(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
-    """Read up to ten bytes; the value is cut to 64 bits."""
+    """Return the value of a varint, cut to 64 bits, and the position after the varint.
+
+    A varint has at most ten bytes.
+    """
     value = 0
     for index in range(10):
         if position + index >= end:
-            raise DecodeError(position, str(path), "the value is cut off")
+            raise DecodeError(position, str(path), "the value is truncated")
         byte = data[position + index]
         value |= (byte & 127) << (7 * index)
         if byte < 128:
             return value & 0xFFFFFFFFFFFFFFFF, position + index + 1
-    raise DecodeError(position, str(path), "a varint of more than 10 bytes")
+    raise DecodeError(position, str(path), "varint longer than 10 bytes")
 
 
 def read_tag(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
-    """Read a field's number and wire type, up to five bytes."""
+    """Return a field's tag and the position after it. A tag has at most five bytes."""
     value = 0
     for index in range(5):
         if position + index >= end:
-            raise DecodeError(position, str(path), "the tag is cut off")
+            raise DecodeError(position, str(path), "the tag is truncated")
         byte = data[position + index]
         value |= (byte & 127) << (7 * index)
         if byte < 128:
             if value >> 32:
                 break
             return value, position + index + 1
-    raise DecodeError(position, str(path), "a tag of more than 32 bits")
+    raise DecodeError(position, str(path), "tag longer than 32 bits")
 
 
 def read_length(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
-    """Read the length of a field and check that as many bytes follow before `end`."""
+    """Return a field's length and the position after it.
+
+    Raises DecodeError if fewer bytes than that follow before `end`.
+    """
     size, after = read_varint(data, position, end, path)
     if after - position > 5 or size > INT32_MAX:
-        raise DecodeError(position, str(path), "a length of more than 31 bits")
+        raise DecodeError(position, str(path), "length longer than 31 bits")
     if size > end - after:
-        reason = f"length {size} runs past the end ({end - after} bytes left)"
+        reason = f"length {size} exceeds the remaining {end - after} bytes"
         raise DecodeError(position, str(path), reason)
     return size, after
 
 
 def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> int:
-    """Return the position after an unknown field's value."""
+    """Return the position after the value of an unknown field."""
     if wire_type == VARINT:
         return read_varint(data, position, end, path)[1]
     if wire_type == LENGTH:
         size, position = read_length(data, position, end, path)
         return position + size
     if wire_type not in (FIXED32, FIXED64):
-        raise DecodeError(position - 1, str(path), f"there is no wire type {wire_type}")
+        raise DecodeError(position - 1, str(path), f"invalid wire type {wire_type}")
     return after_fixed(position, end, 4 if wire_type == FIXED32 else 8, path)
 
 
 def after_fixed(position: int, end: int, size: int, path: Path) -> int:
-    """Return the position after a value of a fixed size, which must not exceed `end`."""
+    """Return the position after a value of `size` bytes, which must not extend beyond `end`."""
     if size > end - position:
-        reason = f"a value of {size} bytes runs past the end ({end - position} bytes left)"
+        reason = f"a value of {size} bytes exceeds the remaining {end - position} bytes"
         raise DecodeError(position, str(path), reason)
     return position + size
 
 
 def int32(value: int) -> int:
-    """Return the low 32 bits as a signed number."""
+    """Return the low 32 bits of `value` as a signed number."""
     return ((value & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
 
 
 def int64(value: int) -> int:
-    """Return a varint's 64-bit value as a signed number."""
+    """Return the low 64 bits of `value` as a signed number."""
     return (value ^ 1 << 63) - (1 << 63)
 
 
 def double_bytes(value: float) -> bytes:
-    """Return the number as the eight bytes of a double."""
+    """Return the eight bytes that encode the number as a double."""
     return struct.pack("<d", value)
 
 

@@ -1,1 +1,1 @@
-"""The draws from Hypothesis for `strategies`: choices, programs, faults in bytes."""
+"""Draws from Hypothesis for `strategies`: choices, programs, and faults in encoded trees."""

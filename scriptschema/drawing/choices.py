@@ -1,10 +1,10 @@
 """Choices that Hypothesis draws, in chunks of bytes.
 
-The cost of a draw hardly depends on its size, so there is one draw for each expression, statement
-and type: a chunk of bytes for the choices in it. That is many times faster than a strategy for each
-message, and shrinks equally well: each byte shrinks towards 0, and 0 is always the simplest choice.
-A chunk is drawn before what it decides, so that deleting chunks deletes items, or replaces an outer
-tree by an inner tree.
+A draw costs about the same for any number of bytes. So each expression, statement and type makes
+only one draw: a chunk of bytes for all choices in it. That is many times faster than a strategy for
+each message. It shrinks equally well, since each byte shrinks towards 0, and 0 is always the
+simplest choice. A chunk is drawn before the parts of the tree that it decides. So Hypothesis can
+delete items, or replace an outer tree by an inner tree, by deleting chunks.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _SIMPLEST_FIRST: Final = bytes(
 class DrawnChoices(BytesChoices):
     """Choices from chunks of bytes that Hypothesis draws; see `choices.Choices`.
 
-    A chunk is read from both ends; `end` is where the unread bytes end. The back decides whether
-    lists continue, so that the other choices stay the same when a list gets shorter.
+    A chunk is read from both ends, and `end` is where its unread bytes end. The bytes at the back
+    decide whether lists continue. So the other choices stay the same when a list gets shorter.
     """
 
     def __init__(self, draw: DrawFn) -> None:
@@ -56,7 +56,7 @@ class DrawnChoices(BytesChoices):
         return self.data[self.position - 1]
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index, like `Choices.pick`."""
+        """Return an index into a list of weights, like `Choices.pick`."""
         # Hypothesis tries 0 and 1 for every byte: so both simplest choices are tried at any weight.
         value = self._byte()
         if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:
@@ -70,10 +70,10 @@ class DrawnChoices(BytesChoices):
         return self.data[self.end]
 
     def apart(self, strategy: SearchStrategy[Any], make: Callable[[], Any]) -> Any:
-        """Return the result of `make`, drawn as a unit with separate chunks.
+        """Return the result of `make`, drawn as a unit with its own chunks.
 
-        Hypothesis then knows where it starts and ends, and can replace an outer unit by an inner
-        unit when it shrinks. `strategy` comes from `span`.
+        Hypothesis then knows where the unit starts and ends, and can replace an outer unit by an
+        inner unit when it shrinks. `strategy` must come from `span`.
         """
         _waiting.last = self, make
         return self.draw(strategy)
@@ -83,7 +83,7 @@ class DrawnChoices(BytesChoices):
             self.data, self.position, self.end = self.draw(_CHUNK), 0, CHUNK_SIZE
 
     def int32(self) -> int:
-        """Return an integer; small integers need no further draw."""
+        """Return an integer. A small integer does not need another draw."""
         value = self._byte()
         large = value - 256 + len(_LIMITS)
         if large < 0:
@@ -93,7 +93,7 @@ class DrawnChoices(BytesChoices):
         return magnitude if limit > 0 else -magnitude
 
     def string(self) -> str:
-        """Return a string, most often one of the words."""
+        """Return a string, most often a word from `WORDS`."""
         value = self._byte()
         if value < 128:  # Avoids a draw, which costs as much as the rest of an expression.
             return WORDS[value % len(WORDS)] if value else ""
@@ -111,19 +111,23 @@ _waiting = threading.local()
 
 
 def span(name: str) -> SearchStrategy[Any]:
-    """Return a strategy for `DrawnChoices.apart`; Hypothesis identifies it by `name`.
+    """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
 
-    The function to call is passed in a thread-local variable, since a new strategy for each draw,
-    which could hold it, costs more than the draw.
+    `apart` passes the function to call in a thread-local variable. A new strategy for each draw
+    could hold the function, but would cost more than the draw.
     """
 
-    def build(draw: DrawFn) -> Any:
-        choices, make = _waiting.last
-        outer = choices.draw, choices.data, choices.position, choices.end
-        choices.draw, choices.position = draw, choices.end  # Empty: the next choice draws a chunk.
-        made = make()
-        choices.draw, choices.data, choices.position, choices.end = outer
-        return made
+    def build(draw: DrawFn) -> Any:  # Hypothesis parses this function, so it is short
+        return _apart(draw)
 
     build.__name__ = build.__qualname__ = name
     return st.composite(build)()
+
+
+def _apart(draw: DrawFn) -> Any:
+    choices, make = _waiting.last
+    outer = choices.draw, choices.data, choices.position, choices.end
+    choices.draw, choices.position = draw, choices.end  # Empty: the next choice draws a chunk.
+    result = make()
+    choices.draw, choices.data, choices.position, choices.end = outer
+    return result

@@ -1,4 +1,7 @@
-"""Faults in encoded trees: functions that draw a place, and return the bytes and a description."""
+"""Faults in encoded trees.
+
+Each function draws a place, and returns the damaged bytes and a description of the damage.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ _FOREIGN: Final = (
 
 
 def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Nest the data as field 1 of field 1 of ...: as deep as runtimes allow, and deeper."""
+    """Return `data` nested as field 1 of field 1 and so on, up to or beyond the runtimes' limit."""
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
         data = b"\x0a" + varints.varint_bytes(len(data)) + data
@@ -86,7 +89,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Extend a byte below 128, which may be a varint, by continuation bytes that add nothing."""
+    """Return `data` with redundant bytes added to one byte, which may be a varint."""
     if not data:
         return data, "nothing to lengthen"
     at = draw(st.integers(0, len(data) - 1))

@@ -1,4 +1,4 @@
-"""Programs that run, generated from the choices that Hypothesis draws."""
+"""Programs that run, generated from choices that Hypothesis draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MADE: Final = span("Made")
 
 
 class _DrawnMaker(Maker):
-    """Generates programs from draws; statements and larger expressions are separate draws."""
+    """Generates programs from draws. Each statement or larger expression is a separate draw."""
 
     choices: DrawnChoices
 
@@ -46,7 +46,7 @@ def drawn_programs(
     max_depth: int,
     with_module: bool,
 ) -> ModuleSet:
-    """Draw a program; the options are those of `strategies.programs`."""
+    """Return a drawn program. The options are those of `strategies.programs`."""
     choices = DrawnChoices(draw)
     if swarm:
         grammar = grammar.swarm(choices)

@@ -23,20 +23,20 @@ PACKAGE: Final = "script"
 def proto_source(luau: str | Version | None = None) -> str:
     """Return the schema as a `.proto` file that protoc compiles.
 
-    `luau` is a version such as `0.711` or `today`, whose extension fields are included. Raises
-    ValueError for an unknown version.
+    `luau` is a version such as `0.711` or `today`: the extension fields for that version are
+    included. Raises ValueError for an unknown version.
     """
-    known = schema(luau)
+    version_schema = schema(luau)
     lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
-    for name, cls in known.messages.items():
+    for name, cls in version_schema.messages.items():
         summary = (cls.__doc__ or "").partition("\n")[0]
         lines += ["", f"// {summary}", f"message {name} {{"]
-        for enum in _enums(known, cls):
+        for enum in _enums(version_schema, cls):
             lines.append(f"  enum {enum.__name__} {{")
             lines += [f"    {member.name} = {member.value};" for member in enum]
             lines.append("  }")
         in_oneof = False
-        for info in known.fields[cls].values():
+        for info in version_schema.fields[cls].values():
             if info.oneof and not in_oneof:
                 lines.append(f"  oneof {info.oneof} {{")
             elif in_oneof and not info.oneof:
@@ -113,7 +113,7 @@ _TYPE_ENUM: Final = 14
 
 
 def file_descriptor_set(luau: str | Version | None = None) -> bytes:
-    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file.
+    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` that contains one file.
 
     `luau` is as in `proto_source`.
     """
@@ -121,7 +121,10 @@ def file_descriptor_set(luau: str | Version | None = None) -> bytes:
 
 
 def file_descriptor(known: Schema, type_numbers: dict[type, int]) -> _File:
-    """Return the descriptor of the `.proto` file, with these types for scalars."""
+    """Return the descriptor of the `.proto` file.
+
+    `type_numbers` maps each scalar type to its number in descriptors.
+    """
     descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
     for name, cls in known.messages.items():
         fields = known.fields[cls].values()

@@ -1,10 +1,10 @@
 """Reads and writes JSON in protobuf's mapping, strictly, by the messages' fields.
 
-A message is an object, a repeated field an array, an enum its value's name, an int64 a string;
-unset fields are left out. The reader also accepts what the mapping lets a writer choose: names in
-lowerCamelCase, `null` for unset fields, an int32 as `1.0` or `"1"`, an enum as a number. Anything
-else is an error with the path of fields; protobuf's Python library accepts `[]` as an empty
-message, `true` as a double, and truncates 1.5 to an enum's value.
+A message becomes an object, a repeated field an array, an enum value its name, and an int64 a
+string. Unset fields are left out. The reader also accepts the other forms that the mapping allows:
+names in lowerCamelCase, `null` for unset fields, an int32 as `1.0` or `"1"`, an enum value as a
+number. Anything else is an error with the path of fields. Protobuf's Python library is less strict:
+it accepts `[]` as an empty message and `true` as a double, and truncates 1.5 to an enum value.
 
 Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 """
@@ -34,8 +34,8 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def to_json(message: Message, *, luau: str | Version | None = None) -> str:
     """Return the message as JSON in protobuf's mapping, with the schema's field names.
 
-    `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, which JSON
-    cannot hold; wire.EncodeError for a tree that cannot be encoded.
+    `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, because JSON
+    cannot represent it, and wire.EncodeError for a tree that cannot be encoded.
     """
     # Raises errors about the tree, and ensures that it is not too deep for the code below.
     wire.encode(message, luau=luau)
@@ -43,21 +43,21 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
         for name, field in node.ALL_FIELDS.items():
             if field.type is str and _SURROGATE.search(getattr(node, name) or ""):
                 raise FormatError(
-                    f"{Path(path, name)}: the string is not UTF-8, which JSON cannot hold: "
-                    "use text or binary"
+                    f"{Path(path, name)}: the string is not UTF-8, which JSON cannot "
+                    "represent: use text or binary"
                 )
     return json.dumps(_plain(message), indent=2, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
-    """Return the value in a form that `json` can write."""
+    """Return `value` as an object that the module `json` can write."""
     if isinstance(value, Message):
-        found = {}
+        result = {}
         for name, field in value.ALL_FIELDS.items():
             part = getattr(value, name)
             if part is not None and part != []:
-                found[field.schema_name] = str(part) if field.type is Int64 else _plain(part)
-        return found
+                result[field.schema_name] = str(part) if field.type is Int64 else _plain(part)
+        return result
     if isinstance(value, float) and not math.isfinite(value):
         return next(name for name, number in _NO_DIGITS.items() if repr(number) == repr(value))
     if isinstance(value, list):
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 _NO_DIGITS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The spellings of the doubles that are not JSON numbers."""
+"""The spellings of the doubles that JSON numbers cannot represent."""
 
 
 def from_json(
@@ -78,13 +78,14 @@ def from_json(
 ) -> MessageT:
     """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
 
-    Fields and enum values that the schema does not know are an error, or dropped with
-    `unknown="drop"`; `luau` is as in `wire.decode`.
+    Fields and enum values that are not in the schema are an error, or are dropped with
+    `unknown="drop"`. `luau` is as in `wire.decode`.
 
-    Raises FormatError for anything but a complete message that nests at most 100 deep: with the
-    line if the text is not JSON, with the path of fields if it is not such a message.
+    Raises FormatError for anything but a complete message that nests at most 100 deep. If the text
+    is not JSON, the error has the line. If the JSON does not describe such a message, the error has
+    the path of fields.
     """
-    too_deep = FormatError(f"messages nest more than {wire.MAX_DEPTH} deep")
+    too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} deep")
     try:
         data = json.loads(
             text.decode("utf-8") if isinstance(text, bytes) else text,
@@ -99,22 +100,22 @@ def from_json(
     except json.JSONDecodeError as error:
         raise FormatError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except UnicodeDecodeError as error:
-        raise FormatError(f"byte {error.start}: not UTF-8") from None
+        raise FormatError(f"byte {error.start}: not valid UTF-8") from None
     except RecursionError:
         raise too_deep from None
     return message
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """An error of the reader, with the path of fields."""
+    """A value that the reader rejects, with the path of fields."""
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object as a list of its pairs, so that a duplicate name is detected."""
+    """A JSON object as a list of its pairs, so that duplicate names are detected."""
 
 
 def _no_number(text: str) -> NoReturn:
-    raise _Refused(f"{text} is no number of JSON")
+    raise _Refused(f"{text} is not a JSON number")
 
 
 def _integer(text: str) -> int | float:
@@ -124,7 +125,7 @@ def _integer(text: str) -> int | float:
 
 @cache
 def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
-    """Return the fields by the names that JSON may use for them."""
+    """Return the fields by all names that JSON may use for them."""
     names = {}
     for field in known.fields[cls].values():
         name = field.schema_name
@@ -134,7 +135,10 @@ def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Converts the values that `json` has read to messages; with `drop`, skips unknown fields."""
+    """Converts values that `json` has read to messages.
+
+    `drop` says that unknown fields are skipped.
+    """
 
     def __init__(self, known: Schema, *, drop: bool) -> None:
         self.known = known
@@ -143,9 +147,9 @@ class _Reader:
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
         """Return the message that a JSON object describes."""
         if depth > wire.MAX_DEPTH:
-            _refuse(path, f"messages nest more than {wire.MAX_DEPTH} deep")
+            _refuse(path, f"messages are nested more than {wire.MAX_DEPTH} deep")
         if not isinstance(data, _Object):
-            _refuse(path, f"{cls.__name__} must be an object, not {_shown(data)}")
+            _refuse(path, f"{cls.__name__} must be an object, found {_shown(data)}")
         names = _names(self.known, cls)
         arguments: dict[str, Any] = {}
         seen = set()
@@ -154,11 +158,13 @@ class _Reader:
             if field is None:
                 if not self.drop:
                     fields = self.known.fields[cls].values()
-                    known = ", ".join(field.schema_name for field in fields)
-                    _refuse(path, f"{cls.__name__} has no field {short.repr(key)}; it has {known}")
+                    listed = ", ".join(field.schema_name for field in fields)
+                    _refuse(
+                        path, f"{cls.__name__} has no field {short.repr(key)}; available: {listed}"
+                    )
                 continue
             if field.name in seen:
-                _refuse(path, f"{cls.__name__}.{field.schema_name} stands twice")
+                _refuse(path, f"duplicate field {cls.__name__}.{field.schema_name}")
             seen.add(field.name)
             if value is None:
                 continue
@@ -171,13 +177,13 @@ class _Reader:
             _refuse(path, str(error))
 
     def field(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """Return the field's value; None for an unknown value of an enum that is dropped."""
+        """Return the field's value, or None for an unknown enum value that is dropped."""
         if field.rule != "repeated":
             return self.value(field, data, Path(path, field.schema_name), depth)
         if data.__class__ is not list:
             _refuse(
                 Path(path, field.schema_name),
-                f"{field.message}.{field.schema_name} must be an array, not {_shown(data)}",
+                f"{field.message}.{field.schema_name} must be an array, found {_shown(data)}",
             )
         values = [
             self.value(field, item, Path(path, field.schema_name, index), depth)
@@ -186,7 +192,7 @@ class _Reader:
         return [value for value in values if value is not None]
 
     def value(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """Return the value of the field, or of one of its items, that `data` describes."""
+        """Return the value that `data` describes for the field or for one of its items."""
         if field.is_message:
             return self.message(field.type, data, path, depth + 1)
         if issubclass(field.type, IntEnum):
@@ -194,16 +200,16 @@ class _Reader:
         return _SCALARS[field.type](field, data, path)
 
     def enum(self, field: FieldInfo, data: Any, path: Path) -> IntEnum | None:
-        """Return the value of an enum, by name or number; None if it is unknown and dropped."""
+        """Return the enum value with this name or number, or None if it is unknown and dropped."""
         enum: type[IntEnum] = field.type
         if isinstance(data, str):
-            found = enum.__members__.get(data)
+            member_found = enum.__members__.get(data)
         else:
             number = _whole(field, data, path)
-            found = next((member for member in enum if member == number), None)
-        if found is None and not self.drop:
+            member_found = next((member for member in enum if member == number), None)
+        if member_found is None and not self.drop:
             _refuse(path, f"{field.type_name} has no value {_shown(data)}")
-        return found
+        return member_found
 
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -216,11 +222,11 @@ def _whole(field: FieldInfo, data: Any, path: Path) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        _refuse(path, f"must be {field.type_name}, not {_shown(data)}")
+        _refuse(path, f"must be {field.type_name}, found {_shown(data)}")
     least, most = INTEGERS.get(field.type, INTEGERS[int])  # an enum's value is an int32
     if not least <= value <= most:
         name = field.type_name if field.type in INTEGERS else "int32"
-        _refuse(path, f"must be in {name}'s range {least}..{most}, not {_shown(data)}")
+        _refuse(path, f"must be in {name}'s range {least}..{most}, found {_shown(data)}")
     return value
 
 
@@ -228,26 +234,26 @@ def _double(_field: FieldInfo, data: Any, path: Path) -> float:
     if isinstance(data, str) and data in _NO_DIGITS:
         return _NO_DIGITS[data]
     if isinstance(data, str) and not _NUMBER.fullmatch(data):
-        _refuse(path, f"must be double, not {_shown(data)}")
+        _refuse(path, f"must be a double, found {_shown(data)}")
     if isinstance(data, bool) or not isinstance(data, int | float | str):
-        _refuse(path, f"must be double, not {_shown(data)}")
+        _refuse(path, f"must be a double, found {_shown(data)}")
     value = float(data)
     if math.isinf(value):
-        _refuse(path, f"must be in double's range, not {_shown(data)}")
+        _refuse(path, f"must be in double's range, found {_shown(data)}")
     return value
 
 
 def _bool(_field: FieldInfo, data: Any, path: Path) -> bool:
     if not isinstance(data, bool):
-        _refuse(path, f"must be true or false, not {_shown(data)}")
+        _refuse(path, f"must be true or false, found {_shown(data)}")
     return data
 
 
 def _string(_field: FieldInfo, data: Any, path: Path) -> str:
     if not isinstance(data, str):
-        _refuse(path, f"must be a string, not {_shown(data)}")
+        _refuse(path, f"must be a string, found {_shown(data)}")
     if _SURROGATE.search(data):
-        _refuse(path, "half a surrogate pair, which stands for no character")
+        _refuse(path, "unpaired surrogate, which stands for no character")
     return data
 
 

@@ -1,9 +1,9 @@
-"""Text format, by protobuf's Python runtime with descriptors created here.
+"""Reads and writes text format with protobuf's Python runtime and descriptors created here.
 
 Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
-text parser refuses those. Text format and binary encode string and bytes fields alike, so the
-descriptors for the parser declare strings as bytes. String literals are read here, like the C++
-parser reads them, since the Python parser treats raw bytes and some escapes differently.
+text parser rejects such strings. Text format and binary encode string and bytes fields alike, so
+the descriptors for the parser declare strings as bytes. String literals are parsed here in the same
+way as the C++ parser, since the Python parser treats raw bytes and some escapes differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
@@ -27,7 +27,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @cache
 def _runtime_classes(known: Schema) -> dict[type[Message], Any]:
-    """The messages as classes of protobuf's runtime, with strings as bytes."""
+    """Return the messages as classes of protobuf's runtime, with strings declared as bytes."""
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
@@ -39,7 +39,7 @@ def _runtime_classes(known: Schema) -> dict[type[Message], Any]:
 
 
 def to_text(message: Message, *, luau: str | Version | None = None) -> str:
-    """Return the message in protobuf's text format, as ASCII: other bytes are octal escapes.
+    """Return the message in protobuf's text format, as ASCII with octal escapes for other bytes.
 
     `luau` is as in `wire.encode`. Raises wire.EncodeError for a tree that cannot be encoded.
     """
@@ -60,23 +60,23 @@ def from_text(
 ) -> MessageT:
     """Return the message of class `cls` that `text` describes in protobuf's text format.
 
-    String literals may contain bytes that are not UTF-8. Fields that the schema does not know are
-    an error, or dropped with `unknown="drop"`; `luau` is as in `wire.decode`.
+    String literals may contain bytes that are not UTF-8. Fields that are not in the schema are an
+    error, or are dropped with `unknown="drop"`. `luau` is as in `wire.decode`.
 
-    Raises FormatError: with the line for text that the C++ parser refuses, with the path of fields
-    for a message that is not complete or nests more than 100 deep.
+    Raises FormatError. If the C++ parser rejects the text, the error has the line. If the message
+    is incomplete or nests more than 100 deep, the error has the path of fields.
     """
-    known = schema(luau)
-    runtime = _runtime_classes(known)[cls]
+    version_schema = schema(luau)
+    runtime = _runtime_classes(version_schema)[cls]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
-    return _complete(cls, parse_text(runtime, text, unknown), known)
+    return _complete(cls, parse_text(runtime, text, unknown), version_schema)
 
 
 def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
-    """Read text format with protobuf's parser, as a message of its runtime with strings as bytes.
+    """Return the message that protobuf's parser reads from text format, with strings as bytes.
 
-    Raises FormatError.
+    The result is an instance of `runtime`, a class of protobuf's runtime. Raises FormatError.
     """
     from google.protobuf import text_format
 
@@ -88,10 +88,10 @@ def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
         where = f"line {error.GetLine()}: " if error.GetLine() else ""
         raise FormatError(f"{where}{clipped(reason)}") from None
     except RecursionError:
-        raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
+        raise FormatError(f"messages are nested more than {wire.MAX_DEPTH} deep") from None
 
 
-# The closing quote is optional: else each quote in an unclosed literal would be tried in turn.
+# The closing quote is optional. Otherwise each quote in an unclosed literal would be tried.
 _LITERAL: Final = re.compile(
     rb"#[^\n]*|\"(?:[^\"\\\n]++|\\.)*+(?P<closing>\")?|'(?:[^'\\\n]++|\\.)*+(?P<single>')?"
 )
@@ -103,12 +103,12 @@ _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Return a string literal with octal escapes only; raise FormatError if it is not valid."""
+    """Return a string literal rewritten with octal escapes only. Raises FormatError."""
     literal = match.group()
     if literal.startswith(b"#"):
         return b""
     if not match.lastgroup:
-        raise FormatError(f"line {_line(match)}: a string literal is not closed")
+        raise FormatError(f"line {_line(match)}: unterminated string literal")
     try:
         plain = _unescaped(literal[1:-1])
     except ValueError as error:
@@ -117,7 +117,7 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
 
 
 def _unescaped(text: bytes) -> bytes:
-    """Return the bytes of a string literal whose inside is `text`; raises ValueError."""
+    """Return the value of the text inside a string literal, as bytes. Raises ValueError."""
     out = bytearray()
     position = 0
     for escape in _ESCAPE.finditer(text):
@@ -125,7 +125,7 @@ def _unescaped(text: bytes) -> bytes:
         octal, hexadecimal, short, long, simple, other = escape.groups()
         if other is not None:
             shown = escape.group().decode("ascii", "backslashreplace")
-            raise ValueError(f"{shown} is not an escape of a string literal")
+            raise ValueError(f"invalid escape {shown} in a string literal")
         if octal:
             out.append(int(octal, 8) & 255)
         elif hexadecimal:
@@ -142,12 +142,15 @@ def _unescaped(text: bytes) -> bytes:
 
 
 def _line(match: re.Match[bytes]) -> int:
-    """Return the line at which a match starts."""
+    """Return the number of the line where the match starts."""
     return match.string.count(b"\n", 0, match.start()) + 1
 
 
 def _complete(cls: type[MessageT], message: Any, known: Schema) -> MessageT:
-    """Convert a message of protobuf's runtime, which may lack required fields, to ours."""
+    """Return the message of our schema for one of protobuf's runtime.
+
+    Raises FormatError if the message is incomplete.
+    """
     try:
         return wire.decode(cls, message.SerializePartialToString(), luau=known.since)
     except wire.DecodeError as error:

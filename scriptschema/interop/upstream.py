@@ -1,10 +1,11 @@
-"""Exchange with upstream's schema of today: Luau's own `luau.proto`, as of release 0.735.
+"""Converts trees to and from upstream's schema: Luau's own `luau.proto`, as of release 0.735.
 
-Upstream's schema evolved from the seed's and is no longer compatible: a call became one of two
-messages, a type's name one of three, properties of table types got other tags. So trees are
-converted, message by message, by protobuf's Python runtime. Both schemas use mostly the same names,
-and fields of the same name are copied; the tables here list what they represent differently. What
-the other schema cannot represent is left out and reported.
+Upstream's schema evolved from the original schema and is no longer compatible. For example, a call
+became one of two messages, a type name became one of three, and the properties of table types got
+other tags. So trees are converted, message by message, by protobuf's Python runtime. Both schemas
+use mostly the same names, and fields of the same name are copied. The tables here list what the
+schemas represent differently. Anything that the other schema cannot represent is left out and
+reported.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -27,7 +28,7 @@ from scriptschema.versions import TODAY
 
 @attrs.frozen
 class Told:
-    """Something that the other schema cannot represent: its path, and what was left out."""
+    """A part of a tree that the other schema cannot represent: its path, and what was left out."""
 
     path: str
     what: str
@@ -40,10 +41,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]:
-    """Return a tree in upstream's schema (`form`: binary, text or json), and what was left out.
+    """Return a tree encoded in upstream's schema, and what the conversion left out.
 
-    Raises wire.EncodeError for a tree that cannot be encoded; FormatError for a tree whose message
-    upstream does not have, that nests too deep there, or has a string that JSON cannot represent.
+    `form` is `binary`, `text` or `json`. Raises wire.EncodeError for a tree that cannot be encoded.
+    Raises FormatError if upstream's schema does not have the tree's message, or if the tree nests
+    too deep there or has a string that JSON cannot represent.
     """
     wire.encode(tree, luau=TODAY)  # says what is wrong with the tree
     cls = _class_of(type(tree), form)
@@ -52,7 +54,7 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]
     try:
         converter.write(tree, theirs, Path())
     except UnicodeEncodeError:
-        raise FormatError("a string is not UTF-8, which JSON cannot hold") from None
+        raise FormatError("a string is not UTF-8, which JSON cannot represent") from None
     data: bytes = theirs.SerializeToString(deterministic=True)
     _parsed(cls, data)
     if form == "text":
@@ -70,9 +72,10 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]
 def from_upstream(
     cls: type[MessageT], data: bytes, form: str = "binary"
 ) -> tuple[MessageT, list[Told]]:
-    """Return the tree of class `cls` that `data` holds in upstream's schema, and what was left out.
+    """Return the tree in `data`, which has upstream's schema, and what the conversion left out.
 
-    Raises FormatError if `data` is not such a message, or nests more than 100 deep.
+    The tree has the class `cls`. Raises FormatError if `data` does not hold such a message, or
+    nests more than 100 deep.
     """
     theirs = _class_of(cls, form)
     if form == "text":
@@ -88,12 +91,12 @@ def from_upstream(
         message = _parsed(theirs, data)
     if not message.IsInitialized():
         missing = ", ".join(message.FindInitializationErrors()[:3])
-        raise FormatError(f"required fields are missing: {clipped(missing)}")
-    known = theirs()
-    known.CopyFrom(message)
-    known.DiscardUnknownFields()
-    if known.ByteSize() != message.ByteSize():
-        raise FormatError(f"there are fields that upstream's schema of {RELEASE} does not have")
+        raise FormatError(f"missing required fields: {clipped(missing)}")
+    without_unknown = theirs()
+    without_unknown.CopyFrom(message)
+    without_unknown.DiscardUnknownFields()
+    if without_unknown.ByteSize() != message.ByteSize():
+        raise FormatError(f"the tree has fields that upstream's schema of {RELEASE} lacks")
     converter = _FromUpstream()
     tree: MessageT = converter.read(cls, message, Path())
     return tree, converter.told
@@ -113,7 +116,7 @@ def _parsed(cls: Any, data: bytes) -> Any:
         return cls.FromString(data)
     except DecodeError:
         raise FormatError(
-            "this is no message of upstream's schema, or nests more than 100 deep there"
+            "not a message of upstream's schema, or nested more than 100 deep"
         ) from None
 
 
@@ -128,7 +131,7 @@ class _ToUpstream:
         self.told.append(Told(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write a message; the fields of `into` have the same names, except those in the tables."""
+        """Write `node` into `into` with its function in `_TO`, or field by field if it has none."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)
@@ -137,15 +140,15 @@ class _ToUpstream:
 
     def fields(self, node: Any, into: Any, path: Path, *, but: tuple[str, ...] = ()) -> None:
         """Write the fields that are set, except those in `but`."""
-        known = into.DESCRIPTOR.fields_by_name
+        their_fields = into.DESCRIPTOR.fields_by_name
         for name, field in node.ALL_FIELDS.items():
             value = getattr(node, name)
             if value is None or value == [] or name in but:
                 continue
             theirs = field.schema_name
-            theirs = theirs if theirs in known else _RENAMED.get(theirs, theirs)
-            if theirs not in known:
-                self.tell(path, f"{field.message}.{field.schema_name}: left out")
+            theirs = theirs if theirs in their_fields else _RENAMED.get(theirs, theirs)
+            if theirs not in their_fields:
+                self.tell(path, f"{field.message}.{field.schema_name}: dropped")
             elif field.rule == "repeated":
                 for index, item in enumerate(value):
                     self.write(item, getattr(into, theirs).add(), Path(path, name, index))
@@ -164,10 +167,10 @@ _RENAMED: Final = {"class": "extern"}
 
 def _write_expression(to: _ToUpstream, node: Any, into: Any, path: Path) -> None:
     if node.which == "cast":
-        to.tell(path, "Expr.cast: left out, its operand stays")
+        to.tell(path, "Expr.cast: dropped; its operand was kept")
         to.write(node.alternative.expr, into, Path(Path(path, "cast"), "expr"))
     elif node.which == "instantiate":
-        to.tell(path, f"{type(node).__name__}.instantiate: left out, the function stays")
+        to.tell(path, f"{type(node).__name__}.instantiate: dropped; the function was kept")
         to.write(node.alternative.expr, into, Path(Path(path, "instantiate"), "expr"))
     else:
         to.fields(node, into, path)
@@ -184,7 +187,7 @@ def _write_call(to: _ToUpstream, node: m.ExprCall, into: Any, path: Path) -> Non
         to.write(alone.alternative, argument, Path(path, "args", 0))
         return
     if node.parenless:
-        to.tell(path, "ExprCall.parenless: left out")
+        to.tell(path, "ExprCall.parenless: dropped")
     into.paren.SetInParent()
     to.fields(node, into.paren, path, but=("parenless",))
 
@@ -196,14 +199,14 @@ def _write_typename(to: _ToUpstream, node: m.Typename, into: Any, path: Path) ->
         return
     into.index = node.index
     if node.kind is not None and not into.DESCRIPTOR.name.startswith(kind.name):
-        to.tell(path, "Typename.kind: left out")
+        to.tell(path, "Typename.kind: dropped")
 
 
 def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
-    """Write a class; upstream separates properties and methods, and has an instance: here `nil`."""
+    """Write a class. Upstream separates properties from methods, and needs an instance: `nil`."""
     to.fields(node, into, path, but=("members", "is_open", "extends"))
     if node.extends is not None:
-        to.tell(path, "StatClass.extends: left out")
+        to.tell(path, "StatClass.extends: dropped")
     into.is_open = bool(node.is_open)
     into.local.name = 0
     into.inst.index = 0
@@ -211,12 +214,12 @@ def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> N
     for index, member in enumerate(node.members):
         here = Path(path, "members", index)
         if member.which is None:
-            to.tell(here, "a member that is nothing: left out")
+            to.tell(here, "an empty class member: dropped")
         elif member.which == "method":
             to.write(member.alternative, into.methods.add(), here)
         else:
             if into.methods:
-                to.tell(here, "a property behind a method: moved before it")
+                to.tell(here, "a property after a method: moved before it")
             to.write(member.alternative, into.props.add(), here)
 
 
@@ -227,7 +230,7 @@ _TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] =
     m.Typename: _write_typename,
     m.StatClass: _write_class,
 }
-"""The writers of messages that are not written field by field of the same name."""
+"""The functions that write messages whose fields differ from upstream's."""
 
 
 class _FromUpstream:
@@ -240,7 +243,7 @@ class _FromUpstream:
         self.told.append(Told(str(path), what))
 
     def read(self, cls: type[Message], message: Any, path: Path) -> Any:
-        """Read a message of class `cls`."""
+        """Return `message` converted to a message of class `cls`."""
         special = _FROM.get(cls)
         values = special(self, message, path) if special else self.fields(cls, message, path)
         return cls(**values)
@@ -248,7 +251,7 @@ class _FromUpstream:
     def fields(
         self, cls: type[Message], message: Any, path: Path, *, but: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the fields that are set, except those in `but`, as the arguments of `cls`."""
+        """Return the fields that are set, except those in `but`, as keyword arguments for `cls`."""
         ours = {field.schema_name: field for field in cls.ALL_FIELDS.values()}
         renamed = {theirs: our for our, theirs in _RENAMED.items()}
         values: dict[str, Any] = {}
@@ -257,7 +260,7 @@ class _FromUpstream:
             if descriptor.name in but:
                 continue
             if field is None:
-                self.tell(path, f"{message.DESCRIPTOR.name}.{descriptor.name}: left out")
+                self.tell(path, f"{message.DESCRIPTOR.name}.{descriptor.name}: dropped")
             elif field.rule == "repeated":
                 values[field.name] = [
                     self.read(field.type, item, Path(path, field.name, index))
@@ -278,7 +281,7 @@ _ENUM_TYPES: Final = frozenset(m.schema(TODAY).enums.values())
 def _read_call(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     which = message.WhichOneof("call_oneof")
     if which is None:
-        of.tell(path, "a call that is nothing: a call of nothing")
+        of.tell(path, "an empty call: replaced by a call of an empty expression")
         return {"func": m.ExprPrefix(), "self_": False}
     if which == "paren":
         return of.fields(m.ExprCall, message.paren, path)
@@ -290,7 +293,7 @@ def _read_call(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     }
     argument = call.WhichOneof("arg_oneof")
     if argument is None:
-        of.tell(path, "a call without parentheses and argument: without an argument")
+        of.tell(path, "a call without parentheses or argument: read without an argument")
     else:
         field = m.Expr.ALL_FIELDS[argument]
         inner = of.read(field.type, getattr(call, argument), Path(path, "args", 0))
@@ -303,7 +306,7 @@ def _read_typename(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any
         return {"index": message.index}
     which = message.WhichOneof("expr_oneof")
     if which is None:
-        of.tell(path, "a type's name that is nothing: the first one")
+        of.tell(path, "an empty type name: replaced by the first one")
         return {"index": 0}
     kind = None if which == "regular" else m.Typename.Kind[which.capitalize()]
     return {"index": getattr(message, which).index, "kind": kind}
@@ -314,7 +317,7 @@ def _read_class(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     values = of.fields(m.StatClass, message, path, but=apart)
     values["is_open"] = message.is_open or None
     if message.HasField("extends"):
-        of.tell(path, "StatClass.extends: left out")
+        of.tell(path, "StatClass.extends: dropped")
     here = Path(path, "members")
     values["members"] = [
         *(m.ClassMember(prop=of.read(m.ClassProp, prop, here)) for prop in message.props),
@@ -327,7 +330,7 @@ def _read_method(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     values = of.fields(m.ClassMethod, message, path)
     values.setdefault("name", m.Name())
     if message.WhichOneof("name_oneof") is None:
-        of.tell(path, "a method without a name: the first one")
+        of.tell(path, "a method without a name: given the first name")
     return values
 
 
@@ -337,4 +340,4 @@ _FROM: Final[dict[type[Message], Callable[[_FromUpstream, Any, Path], dict[str, 
     m.StatClass: _read_class,
     m.ClassMethod: _read_method,
 }
-"""The readers of messages that are not read field by field of the same name."""
+"""The functions that read messages whose fields differ from upstream's."""

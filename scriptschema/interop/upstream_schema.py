@@ -1,7 +1,7 @@
-"""Upstream's schema of today, Luau's own `luau.proto` as of release 0.735: ours with differences.
+"""Upstream's schema, Luau's own `luau.proto` as of release 0.735: our schema with differences.
 
-Both schemas use mostly the same names. The tables here list what upstream represents differently,
-and what only upstream has; `upstream` converts trees.
+Both schemas use mostly the same names. The tables here list what upstream represents differently
+and what exists only in upstream's schema. `upstream` converts trees.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from google.protobuf import descriptor_pb2
 
 RELEASE: Final = "0.735"
-"""The release of Luau that this schema is from."""
+"""The release of Luau that the schema comes from."""
 
 _OUR_OWN: Final = 1000
-"""Fields from this tag on exist only in our schema: see `messages`."""
+"""The first tag of the fields that exist only in our schema: see `messages`."""
 
 _REMOVED: Final = ["ExprCall.func", "ExprCall.self", "ExprCall.args", "Type.class"]
 _FIELDS: Final = """
@@ -76,13 +76,14 @@ _FIELDS: Final = """
     ExprLiteral integer 6 expr_oneof ExprConstantInteger
     ExprAttr type 1 required AttrType
 """
-"""Fields that our schema lacks, or has differently: message, name, tag, rule or oneof, type."""
+"""Fields that our schema lacks or declares differently. Each line has the message, name, tag, rule
+or oneof, and type."""
 _ENUMS: Final = {
     "Modifier": m.ClassMethod.Access,
     "TableFieldAccess": m.TypeTableItem.Access,
     "AttrType": m.ExprAttr.Kind,
 }
-"""The enums that are nested in a message in our schema, and top-level in upstream's."""
+"""Enums that are nested in a message in our schema but top-level in upstream's."""
 _LIBRARIES: Final = (
     *("Math", "Bit32", "String", "Table", "Buffer"),
     *("Coroutine", "Os", "Utf8", "Vector", "Integer"),
@@ -94,21 +95,22 @@ _NUMBERS: Final = {"int32": 5, "bool": 8}
 
 
 def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
-    """Return upstream's schema: ours, changed by the tables here.
+    """Return upstream's schema: ours, changed according to the tables here.
 
-    Without `strings`, string fields are declared as bytes: they need not be UTF-8.
+    If `strings` is false, string fields are declared as bytes, since their values need not be
+    UTF-8.
     """
     from google.protobuf import descriptor_pb2
 
     types = TYPE_NUMBERS if strings else {**TYPE_NUMBERS, str: TYPE_BYTES}
     ours = bytes(file_descriptor(m.schema(TODAY), types))
-    made: Any = descriptor_pb2.FileDescriptorProto.FromString(ours)
-    made.name = "luau.proto"
+    descriptor: Any = descriptor_pb2.FileDescriptorProto.FromString(ours)
+    descriptor.name = "luau.proto"
     changed = [line.split() for line in _FIELDS.split("\n") if line.strip()]
     gone = {*_REMOVED, *(f"{message}.{name}" for message, name, *_ in changed)}
     enums = {enum.__qualname__ for enum in _ENUMS.values()}
     by_name: dict[str, Any] = {}
-    for message in made.message_type:
+    for message in descriptor.message_type:
         by_name[message.name] = message
         kept = [
             field
@@ -127,21 +129,21 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
         )
     for name, *row in changed:
         if name not in by_name:
-            by_name[name] = made.message_type.add(name=name)
+            by_name[name] = descriptor.message_type.add(name=name)
         _add_field(by_name[name], *row)
     library = by_name["ExprBuiltinRef"].enum_type.add(name="Library")
     for number, name in enumerate(_LIBRARIES):
         library.value.add(name=name, number=number)
     for name, values in _ENUMS.items():
-        enum = made.enum_type.add(name=name)
+        enum = descriptor.enum_type.add(name=name)
         for member in values:
             enum.value.add(name=member.name, number=member.value)
-    _replace(made.message_type, _reached(by_name))
-    return made  # type: ignore[no-any-return]  # protobuf makes its class at run time
+    _replace(descriptor.message_type, _reached(by_name))
+    return descriptor  # type: ignore[no-any-return]  # protobuf makes its class at run time
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
-    """Return the messages that upstream has: all but two of the seed's, and those they refer to."""
+    """Return upstream's messages: all but two of the original messages, and those they refer to."""
     waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
     reached = dict.fromkeys(waiting)
     for name in waiting:
@@ -182,11 +184,11 @@ def classes(*, strings: bool) -> dict[str, Any]:
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
-    made = file(strings=strings)
-    pool.Add(made)
+    descriptor = file(strings=strings)
+    pool.Add(descriptor)
     return {
         message.name: message_factory.GetMessageClass(
             pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}")
         )
-        for message in made.message_type
+        for message in descriptor.message_type
     }
