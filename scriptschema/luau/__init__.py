@@ -1,1 +1,1 @@
-"""Luau: trees to source (`render`), any tree to a program (`repair`), source to trees (`parse`)."""
+"""Luau: renders trees as source, repairs any tree into a program, parses source into trees."""

@@ -1,7 +1,7 @@
-"""Sources that are not Luau, to test the error handling of parsers: slightly changed programs.
+"""Sources that are not Luau, for tests of the error handling of parsers.
 
-Tokens are deleted, doubled, swapped, replaced and inserted, the source is cut off, and constructs
-are opened but not closed. `luau.parse` refuses the results.
+They are programs with small changes: tokens are deleted, doubled, swapped, replaced and inserted,
+the source is cut off, and constructs are opened but not closed. `luau.parse` rejects the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ODD: Final = (
     *("local a: {[number]: }", "local a: (number", "local a: T<", "local a: typeof", "local a: |"),
     *("local a: {read x", "local a: () -> ...T | U", "local a: (...number)", "local a: string?&T"),
 )
-"""Texts that are never valid, or not where they are inserted."""
+"""Strings that are never valid Luau, or not valid at the place where they are inserted."""
 
 _SYMBOLS: Final = (
     *("+", "-", "*", "/", "//", "%", "^", "#", "==", "~=", "<=", ";", ",", ".", "="),
@@ -43,22 +43,23 @@ _NESTED: Final = (
     *("function() ", "while a do ", "repeat ", "local a: (", "local a: {", "a = function() "),
     *("if a then b else ", "type T = (", "local a: () -> ", "a .. ", "2 ^ ", "f{", "a and "),
 )
-"""Texts that open something: repeated `_DEPTH` times, they exceed Luau's depth limit."""
+"""Strings that open a construct. Repeated `_DEPTH` times, they exceed Luau's depth limit."""
 
 _MOST: Final = 8
-"""The number of changes after which the source is certainly broken."""
+"""The maximum number of changes. If the source is still Luau after them, a `)` is appended."""
 
 
 def broken(source: str, choices: int | bytes | Choices) -> str:
     """Return a source that is not Luau, derived from a valid source according to the choices.
 
-    Luau refuses what our parser refuses, unless it is a newer version than our parser supports.
+    Luau also rejects every source that our parser rejects, unless the source has syntax that is
+    newer than our parser supports.
     """
-    asked = choices_of(choices)
+    source_of_choices = choices_of(choices)
     text = source
     for _ in range(_MOST):
-        text = _changed(text, asked)
-        if asked.below(3) < 2 and not is_luau(text):
+        text = _changed(text, source_of_choices)
+        if source_of_choices.below(3) < 2 and not is_luau(text):
             return text
     return text + "\n)" if is_luau(text) else text
 
@@ -73,7 +74,7 @@ def is_luau(text: str) -> bool:
 
 
 def _changed(text: str, choices: Choices) -> str:
-    """Return the source with one change at some token."""
+    """Return the source with one change at a token that the choices select."""
     below = choices.below
     tokens = tokenize(text)
     at = _below(choices, max(1, tokens.kinds.index("eof")))

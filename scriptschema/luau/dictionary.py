@@ -1,4 +1,4 @@
-"""Luau's tokens for engines that change bytes: libFuzzer's `-dict`, AFL++'s `-x`."""
+"""Luau's tokens as a dictionary for byte-based fuzzers: libFuzzer's `-dict`, AFL++'s `-x`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scriptschema.versions import Version
 
 _SYMBOLS: Final = ("(", ")", "{", "}", "[", "]", ";", ":", ",", ".", "...", "=", "->", "::", "?")
 _WORDS: Final = ("continue", "type", "export", "typeof", "self")
-"""Names that are keywords only in some places."""
+"""Names that are keywords only in certain places."""
 
 _NEWER: Final = {
     "read": "0.677",
@@ -30,12 +30,13 @@ _NEWER: Final = {
 
 
 def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
-    """Return the dictionary: keywords, operators, symbols, globals, libraries' members, types.
+    """Return the dictionary: keywords, operators, symbols, globals, library members and types.
 
-    With `luau`, the tokens of that version beyond the schema are included.
+    If `luau` is a version, the dictionary also has the tokens of that version that the schema
+    lacks.
 
-    Each line is a token in quotation marks; libFuzzer and AFL++ read the same format. No token has
-    a character that would have to be escaped.
+    Each line is a token in quotation marks. libFuzzer and AFL++ read the same format. No token
+    contains a character that would have to be escaped.
     """
     binary = [text for text, *_ in BINARY.values()]
     operators = [text.strip() for text in (*UNARY.values(), *binary, *COMPOUND.values())]
@@ -51,7 +52,7 @@ def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
     if luau is not None:
         newer = [text for text, since in _NEWER.items() if Version.parse(since) <= luau]
         newer += [
-            ".".join(filter(None, found)) for found, span in NEWER_MEMBERS.items() if luau in span
+            ".".join(filter(None, member)) for member, span in NEWER_MEMBERS.items() if luau in span
         ]
         parts[f"newer than the schema, in Luau {luau}"] = newer
     lines: list[str] = []

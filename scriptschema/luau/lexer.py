@@ -1,11 +1,11 @@
-"""Luau source to tokens.
+"""Splits Luau source into tokens.
 
-One regular expression reads a token and the white space before it; only interpolated strings need
+One regular expression reads a token and the white space before it. Only interpolated strings need
 state: the text after a `}` belongs to a string if the matching `{` was in a string. A token that is
-not Luau ends the list, so it is reported when the parser reaches it, and not before an earlier
-error. Time and memory are linear in the source.
+not Luau ends the list, so that the parser reports it only if there is no earlier error. Time and
+memory are linear in the source.
 
-Comments are not tokens; they are listed separately, since the schema cannot represent them.
+Comments are not tokens. They are listed separately, since the schema cannot represent them.
 
 Source: Luau's manual, https://luau.org/lexical-conventions, and what the real lexer accepts.
 """
@@ -50,28 +50,28 @@ _TOKEN: Final = re.compile(
 _INTERPOLATED: Final = re.compile(rf"(?:[^`{{\\\n\r\0]++|\\u\{{|{_ESCAPE})*+([`{{])")
 
 _ERRORS: Final = {
-    '"': "the string is not finished on its line",
-    "'": "the string is not finished on its line",
-    "`": "the string is not finished on its line",
-    "!=": "Luau writes `~=`",
-    "!": "Luau writes `not`",
-    "&&": "Luau writes `and`",
-    "||": "Luau writes `or`",
-    "~": "Luau writes `not`, and `~=` for unequal",
-    "@": "an attribute's name must follow at once",
-    "{{": "`{{` must not stand in an interpolated string: write `\\{` or put a space between",
+    '"': "unterminated string",
+    "'": "unterminated string",
+    "`": "unterminated string",
+    "!=": "Luau uses `~=`",
+    "!": "Luau uses `not`",
+    "&&": "Luau uses `and`",
+    "||": "Luau uses `or`",
+    "~": "Luau uses `not`, and `~=` for inequality",
+    "@": "the name of an attribute must follow immediately",
+    "{{": "`{{` is not allowed in an interpolated string: write `\\{` or insert a space",
 }
 
 
 class Source:
-    """A source text, which converts offsets to lines and columns."""
+    """A Luau source that converts offsets to lines and columns."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column of an offset, both from 1; columns are in characters."""
+        """Return the line and column of an offset. Both count from 1, columns in characters."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -80,11 +80,12 @@ class Source:
 class Tokens:
     """The tokens of a source, and its comments.
 
-    The three lists are parallel. A kind is the text itself for a keyword or a symbol, and otherwise
-    `name`, `number`, `string`, `whole` (an interpolated string without expressions), `first`,
-    `middle` or `last` (the pieces of an interpolated string with expressions), `error` and `eof`.
-    The list ends with three `eof` tokens, so that the parser may look two tokens ahead.
-    `comments` are start and text; `problem` says what is wrong with the `error` token, if anything.
+    The three lists are parallel: one entry per token. The kind of a keyword or a symbol is its
+    text. The other kinds are `name`, `number`, `string`, `whole` (an interpolated string without
+    expressions), `first`, `middle` or `last` (the pieces of an interpolated string with
+    expressions), `error` and `eof`. The list ends with three `eof` tokens, so that the parser can
+    look two tokens ahead. `comments` has the start and text of each comment. `problem` says what is
+    wrong with the `error` token, if there is one.
     """
 
     kinds: list[str]
@@ -95,9 +96,9 @@ class Tokens:
 
 
 def tokenize(source: str) -> Tokens:
-    """Split `source` into tokens.
+    """Return the tokens of `source`.
 
-    A first line that starts with `#!` counts as a comment, like in the `luau` program.
+    A first line that starts with `#!` counts as a comment, as in the `luau` program.
     """
     kinds: list[str] = []
     texts: list[str] = []
@@ -113,9 +114,9 @@ def tokenize(source: str) -> Tokens:
         offset = len(line)
     while True:
         # There is always a match: the last alternative matches any character.
-        found = cast("re.Match[str]", read(source, offset))
-        kind = found.lastgroup or ""
-        start, offset = found.span(kind)
+        match = cast("re.Match[str]", read(source, offset))
+        kind = match.lastgroup or ""
+        start, offset = match.span(kind)
         text = source[start:offset]
         if kind == "name":
             if text in keywords:
@@ -139,7 +140,7 @@ def tokenize(source: str) -> Tokens:
         elif kind == "error":
             problem = _ERRORS.get(text)
             if problem is None and text.startswith(("[", "--")):
-                problem = "the long bracket is not closed"
+                problem = "unclosed long bracket"
         kinds.append(kind)
         texts.append(text)
         starts.append(start)
@@ -158,10 +159,11 @@ def tokenize(source: str) -> Tokens:
 def _interpolated(
     source: str, kind: str, start: int, offset: int
 ) -> tuple[str, int, int, str | None]:
-    """Continue an interpolated string whose piece began at `start`; `kind` is first or middle.
+    """Return the kind, start and end of the next token of an interpolated string, and its error.
 
-    Returns the kind of the token, its start and end, and what is wrong with it. The kind is still
-    first or middle if an expression follows.
+    The piece of the string that is read began at `start`. `kind` is `first` or `middle`. The token
+    also has that kind if an expression follows. The error says what is wrong with the token, or is
+    None.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

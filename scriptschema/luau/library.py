@@ -1,6 +1,6 @@
-"""Signatures: the parameters and results of each global and library member of Luau, as data.
+"""Signatures: the parameters and results of each of Luau's globals and library members, as data.
 
-`SIGNATURES` is read from the table in `members.py`; `KINDS` describes each kind in it.
+`SIGNATURES` is read from the table in `members.py`. `KINDS` describes each kind in that table.
 """
 
 from __future__ import annotations
@@ -62,21 +62,23 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "order": "whether the first number comes before the second",
     }
 )
-"""A description of each kind: those of all values, then those of only arguments or results."""
+"""A description of each kind: first the general kinds, then the kinds that only arguments or only
+results have."""
 
 Limits = Callable[[int, int], tuple[int, ...]]
-"""Returns the values at which the behaviour changes, from the length of the first argument and the
-preceding number: `at` for `end`, `bit` for `width`."""
+"""A function that returns the values at which the behaviour changes. Its arguments are the
+length of the first argument of the call, and the preceding number: `at` for `end`, and `bit` for
+`width`."""
 
 
 @attrs.frozen
 class Role:
-    """The meaning of a number: a description, and its limits; values next to these matter, too.
+    """The meaning of a number: a description, and its limits. Values next to a limit matter, too.
 
-    `is_float` says that its bits are kept; those of not-a-number vary. `is_looped` says that every
-    number up to it is visited, so that it must not be huge. `is_added` says that it must not be
-    huge because Luau adds it to another number as a C `int`: the result is undefined, and differs
-    when a builtin is called directly.
+    `is_float` says that the bits of the number are kept, so not-a-number is not used: its bits
+    vary. `is_looped` says that every number up to it is visited, so it must not be huge. `is_added`
+    says that Luau adds it to another number as a C `int`, so it must not be huge. Otherwise the
+    result is undefined, and differs when a builtin is called directly.
     """
 
     what: str
@@ -121,8 +123,8 @@ ODD_NUMBERS: Final = (
     *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
     *('"3"', "nil"),
 )
-"""Expressions: numbers at which any function may change its behaviour; a string that converts to a
-number; nil."""
+"""Expressions that may change the behaviour of any function: numbers, a string that converts to a
+number, and nil."""
 
 _HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
 _NOT_A_NUMBER: Final = "0 / 0"
@@ -131,11 +133,11 @@ _NO_NUMBERS: Final = frozenset(['"3"', "nil"])
 
 @attrs.frozen
 class Parameter:
-    """A parameter: its kind, and whether it is optional or variadic.
+    """A parameter: its kind, and whether it is optional or repeated.
 
-    `bounds` are the smallest and the largest value of a range, of numbers if the kind is `range`
-    and of integers if it is `range64`. `role` is a key of `ROLES`, or empty; `function` says how a
-    function is called.
+    `bounds` are the smallest and the largest value of a range. The values are numbers if the kind
+    is `range`, and 64-bit integers if it is `range64`. `role` is a key of `ROLES`, or empty.
+    `function` is the signature of a parameter that is a function.
     """
 
     kind: str
@@ -147,7 +149,7 @@ class Parameter:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a number."""
+        """Return whether the parameter is a number."""
         return self.kind in ("range", "number", "integer")
 
     def limits(self, length: int, before: int) -> tuple[int, ...]:
@@ -157,13 +159,16 @@ class Parameter:
         return self.bounds or (0,)
 
     def boundary_values(self, length: int, before: int) -> list[str]:
-        """Return expressions: integers at, below and above each limit, and fractions between."""
+        """Return expressions: integers at, just below and just above each limit, and fractions."""
         limits = self.limits(length, before)
         whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
 
     def odd_values(self, *, typed: bool = False) -> list[str]:
-        """Return those of `ODD_NUMBERS` that may be given; with `typed`, only actual numbers."""
+        """Return the `ODD_NUMBERS` that may be used.
+
+        If `typed` is true, return only those that are numbers.
+        """
         role = ROLES.get(self.role)
         return [
             text
@@ -181,10 +186,10 @@ class Parameter:
 
 @attrs.frozen
 class Signature:
-    """A way to call `library.name`, which is a global if `library` is empty.
+    """One way to call `library.name`, which is a global if `library` is empty.
 
-    `parameters` is None for a field. `marks` are those of `members.py`, except versions, which are
-    in `span`; None: every version has it.
+    `parameters` is None for a field. `marks` are the marks in `members.py`, except versions. `span`
+    is the range of versions that have the member. None means that every version has it.
     """
 
     library: str
@@ -210,33 +215,33 @@ _PARAMETER: Final = re.compile(
 def _parameters(text: str) -> Iterator[Parameter]:
     position = 0
     while position < len(text):
-        found = _PARAMETER.match(text, position)
-        if found is None:
+        match = _PARAMETER.match(text, position)
+        if match is None:
             raise ValueError(f"not a parameter: {text[position:]}")
         bounds = function = None
-        kind = found["kind"]
-        if found["low"]:
-            kind = "range64" if found["long"] else "range"
-            bounds = int(found["low"]), int(found["high"])
-        elif found["given"]:
-            taken = tuple(Parameter(part) for part in found["taken"].split(", "))
-            kind, function = "function", Signature("", "", taken, (found["given"],))
-        role = found["role"] or ""
-        yield Parameter(kind, bool(found["optional"]), bool(found["rest"]), bounds, function, role)
-        position = found.end() + len(", ")
+        kind = match["kind"]
+        if match["low"]:
+            kind = "range64" if match["long"] else "range"
+            bounds = int(match["low"]), int(match["high"])
+        elif match["given"]:
+            accepted = tuple(Parameter(part) for part in match["taken"].split(", "))
+            kind, function = "function", Signature("", "", accepted, (match["given"],))
+        role = match["role"] or ""
+        yield Parameter(kind, bool(match["optional"]), bool(match["rest"]), bounds, function, role)
+        position = match.end() + len(", ")
 
 
 def _signatures() -> Iterator[Signature]:
     for library, lines in LINES.items():
         for line in lines:
-            found = _LINE.fullmatch(line)
-            if found is None:
+            match = _LINE.fullmatch(line)
+            if match is None:
                 raise ValueError(f"not a signature: {line}")
-            name, parameters, results, marks = found.groups(default="")
+            name, parameters, results, marks = match.groups(default="")
             yield Signature(
                 library,
                 name,
-                None if found[2] is None else tuple(_parameters(parameters)),
+                None if match[2] is None else tuple(_parameters(parameters)),
                 tuple(results.split(", ")) if results else (),
                 frozenset(mark for mark in marks.split() if mark.isalpha()),
                 span_of(line),

@@ -1,4 +1,4 @@
-"""The values of literals in Luau source: strings with their escapes, and numbers.
+"""The values of literals in Luau source: strings with their escape sequences, and numbers.
 
 Source: https://luau.org/syntax#string-literals, and what the real Luau accepts.
 """
@@ -33,7 +33,7 @@ def string_value(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the value of the inside of a quoted or interpolated string.
+    """Return the value of the text inside a quoted or interpolated string.
 
     Raises ValueError like `string_value`.
     """
@@ -44,7 +44,7 @@ def unescape(text: str) -> str:
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
-    """Return the bytes of an escape sequence."""
+    """Return the bytes that an escape sequence represents."""
     newline, byte, codepoint, decimal, other = found.groups()
     if newline:
         return b"\n"
@@ -62,7 +62,7 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 
 def join(texts: list[str]) -> str:
-    """Return the joined string; bytes that are UTF-8 only when joined become a character."""
+    """Return the joined string. Bytes of two strings that together are UTF-8 become a character."""
     text = "".join(texts)
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
@@ -92,7 +92,7 @@ def integer_value(text: str) -> int:
         return int(digits)
     if _PREFIXED.fullmatch(digits) and len(digits) < 100 and int(digits, 0) < 2**64:
         return (int(digits, 0) ^ 1 << 63) - (1 << 63)
-    raise ValueError(f"`{text}` is not an integer of 64 bits")
+    raise ValueError(f"`{text}` is not a 64-bit integer")
 
 
 def nearest_int32(value: float) -> int:
@@ -101,9 +101,9 @@ def nearest_int32(value: float) -> int:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that Luau reads as this number: a constant, or a minus and one.
+    """Return the shortest constant that Luau reads as this number, after a minus if necessary.
 
-    Not-a-number has no constant; it is written as a quotient.
+    Not-a-number does not have a constant, so it is written as a quotient.
     """
     if math.isnan(value):
         return "(0 / 0)"

@@ -1,27 +1,28 @@
-"""The table of Luau's globals and the members of its libraries, and how each is called.
+"""The table of Luau's globals and library members, and how each is called.
 
-Each line is a signature; a member that can be called in several ways has several lines:
+Each line is a signature. A member that can be called in several ways has several lines:
 
     clamp(number, -8..0, 1..20@end) -> number
 
-`kind?` is optional, `...kind` may be given any number of times, and marks follow `!`: `varies` (the
-result is not the same in every run, or not to its last digit in every engine), `fails` (it may not
-return), `yields` (it may yield), `untyped` (it runs, but Luau's type checker refuses it), and the
-version that introduced a member, `0.701`, if that is newer than the schema; a member that was
-removed again has both, `0.701..0.720`. A line without parentheses is a field. `library.KINDS`
-describes each kind; a range `0..8` is a whole number in it, `0..8i` a 64-bit integer, `"!*t"`
-exactly that string, `vector.zero` exactly that field, and `function(number) -> boolean` a function
-with that signature.
+The parameter `kind?` is optional, and `...kind` may be given any number of times. A line without
+parentheses is a field. `library.KINDS` describes each kind. The range `0..8` means a whole
+number in that range, `0..8i` for a 64-bit integer, `"!*t"` for exactly that string, `vector.zero`
+for exactly that field, and `function(number) -> boolean` for a function with that signature.
 
-The role of a number, which determines at which values the behaviour may change, follows after `@`:
-an index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
+Marks follow `!`: `varies` (the result differs between runs, or in its last digit between engines),
+`fails` (the call may not return), `yields` (the call may yield), `untyped` (the call runs, but
+Luau's type checker rejects it). If a member is newer than the schema, its mark is the version that
+introduced it, such as `0.701`. A member that was removed again has both versions, `0.701..0.720`.
 
-The kinds are as narrow as necessary for a call with valid arguments to return. The order of globals
-and members in `_TABLE` is that of their indexes in trees, and must not change; new members go to
-the end of `_NEWER`, whose names have separate indexes (`names.NEWER`).
+The role of a number follows `@`, and determines the values at which the behaviour may change: `at`
+is the index of something, and `end` is the end of a range that begins at `at`. See `library.ROLES`.
+
+The kinds are so narrow that a call with valid arguments returns. The order of globals and members
+in `_TABLE` is the order of their indexes in trees, and must not change. New members go to the end
+of `_NEWER`, whose names have separate indexes (`names.NEWER`).
 
 Source: https://luau.org/library, https://github.com/luau-lang/luau/releases, and the real Luau,
-against which the tests check it.
+against which the tests check this table.
 """
 
 from __future__ import annotations
@@ -331,7 +332,7 @@ LINES: Final[dict[str, list[str]]] = {
     library: [line.strip() for line in text.strip().splitlines()]
     for library, text in _TABLE.items()
 }
-"""The signatures, by library; those of globals by ""."""
+"""The signature lines of each library. The key "" holds the lines of the globals."""
 
 _SPAN: Final = re.compile(r"! .*?\b(0\.\d+)(?:\.\.(0\.\d+))?")
 _NAME: Final = re.compile(r"\w+")
@@ -340,27 +341,28 @@ MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
     library: tuple(dict.fromkeys(_NAME.findall(line)[0] for line in lines))
     for library, lines in LINES.items()
 }
-"""The names that the schema's indexes refer to, each once, by library; those of globals by ""."""
+"""The names that the schema's indexes refer to, by library. The key "" holds the globals."""
 
 
 def span_of(line: str) -> Span | None:
-    """Return the versions that have a line's member; None if all have it."""
-    found = _SPAN.search(line)
-    return Span(*map(Version.parse, filter(None, found.groups()))) if found else None
+    """Return the versions that have the member in a line, or None if every version has it."""
+    match = _SPAN.search(line)
+    return Span(*map(Version.parse, filter(None, match.groups()))) if match else None
 
 
 def _read_newer() -> dict[tuple[str, str], Span]:
-    """Add the lines of `_NEWER` to `LINES`; return their members."""
-    found: dict[tuple[str, str], Span] = {}
+    """Add the lines of `_NEWER` to `LINES`. Return their members with their versions."""
+    spans: dict[tuple[str, str], Span] = {}
     for text in _NEWER.strip().splitlines():
         library, line = text.strip().split(".", 1)
         span = span_of(line) or Span()
         if library not in MEMBERS:
-            found.setdefault(("", library), span)
-        found.setdefault((library, _NAME.findall(line)[0]), span)
+            spans.setdefault(("", library), span)
+        spans.setdefault((library, _NAME.findall(line)[0]), span)
         LINES.setdefault(library, []).append(line)
-    return found
+    return spans
 
 
 NEWER_MEMBERS: Final[Mapping[tuple[str, str], Span]] = _read_newer()
-"""The members in `_NEWER`, by library and name, with their versions; includes new libraries."""
+"""The versions of each member in `_NEWER`, by library and name. Some of the libraries are new,
+too."""

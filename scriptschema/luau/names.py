@@ -1,16 +1,17 @@
 """Names: maps the schema's indexes to identifiers, and back.
 
-A tree holds no identifiers, only int32 indexes. A `Names` value holds a table for each kind of
-index; indexes are modulo the table's length, so that every int32, even if negative, is a name, and
-random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local names differ
-from its globals, so that no local hides a global by accident.
+A tree does not hold identifiers, only int32 indexes. A `Names` object holds a table for each kind
+of index. Indexes are taken modulo the table's length. So every int32, even if negative, selects
+a name, and random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local
+names differ from its globals, so that no local hides a global by accident.
 
-Names that Luau has added since have separate indexes, from `NEWER` on, which are the same for
-globals, fields and primitive types: so all other indexes of all trees keep their names.
+Names that were added to Luau later have separate indexes, from `NEWER` on. These indexes are the
+same for globals, fields and primitive types. So all other indexes of all trees keep their names.
 
-`Name.builtin` is looked up by its context: as a global among the language's globals, as a field of
-a library among that library's members (`math.floor`, never `math.upper`), and as any other field or
-method among the members of all libraries and the metamethods. So a random index calls what exists.
+The meaning of `Name.builtin` depends on its context. As a global it selects a global of the
+language. As a field of a library it selects a member of that library (`math.floor`, never
+`math.upper`). As any other field or method it selects a member of any library or a metamethod. So a
+random index refers to a name that exists.
 
 `NameReader` maps identifiers to indexes, and adds the identifiers that a source defines.
 """
@@ -46,7 +47,7 @@ _TYPE_FUNCTIONS: Final = (
     "setmetatable getmetatable"
 )
 TYPE_FUNCTIONS: Final = tuple(_TYPE_FUNCTIONS.split())
-"""The type functions that Luau defines: the names of a Typename whose kind is Builtin."""
+"""The type functions that Luau defines: the names of Typename messages whose kind is Builtin."""
 
 _LIBRARIES: Final = {library: names for library, names in MEMBERS.items() if library}
 _METAMETHODS: Final = (
@@ -55,17 +56,17 @@ _METAMETHODS: Final = (
 )
 
 NEWER: Final = 0x4C756175
-"""The first index of names that Luau has added since; trees have not used it so far."""
+"""The first index of names that were added to Luau later. Older trees do not use these indexes."""
 
 _DEPRECATED: Final = {"use": Span(Version(687)), "reason": Span(Version(687))}
-"""The arguments of `@deprecated`."""
+"""The arguments of `@deprecated`, with the versions that have them."""
 
 _NEWER: Final = tuple(dict.fromkeys((*_DEPRECATED, *(name for _, name in NEWER_MEMBERS))))
 _NEWER_INDEX: Final = {name: NEWER + index for index, name in enumerate(_NEWER)}
 
 
 def look_up(table: Sequence[str], index: int) -> str:
-    """Return the name of an index in a table of names."""
+    """Return the name that an index selects in a table of names."""
     newer = index - NEWER
     return _NEWER[newer] if 0 <= newer < len(_NEWER) else table[index % len(table)]
 
@@ -73,7 +74,7 @@ def look_up(table: Sequence[str], index: int) -> str:
 def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
     if not isinstance(text, str) or not _IDENTIFIER.fullmatch(text):
         return "is not an identifier"
-    return "is a word that Luau reserves" if text in keywords else None
+    return "is a reserved word of Luau" if text in keywords else None
 
 
 def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]) -> None:
@@ -86,12 +87,12 @@ def _check(where: str, table: Iterable[str], keywords: frozenset[str]) -> None:
     for text in table:
         problem = _identifier_problem(text, keywords)
         if problem is None and text in seen:
-            problem = "stands there twice"
+            problem = "is listed twice"
         if problem is not None:
             raise ValueError(f"names.{where}: {text!r} {problem}")
         seen.add(text)
     if not seen:
-        raise ValueError(f"names.{where} must hold at least one name")
+        raise ValueError(f"names.{where} must contain at least one name")
 
 
 def _freeze(libraries: Mapping[str, Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
@@ -111,9 +112,9 @@ def _table(names: str, *, keywords: frozenset[str] = KEYWORDS) -> Any:
 class Names:
     """The tables that map each index of a tree to its name.
 
-    `locals`, `types`, `customs`, `primitives` and `classes` are the tables of Local, Typename,
+    `locals`, `types`, `customs`, `primitives` and `classes` are the tables for Local, Typename,
     `Name.custom`, TypePrimitive and TypeClass. `globals`, `libraries` (by the library's name) and
-    `metamethods` are those of `Name.builtin`; see the module's docstring.
+    `metamethods` are the tables for `Name.builtin`; see the module's docstring.
 
     Raises ValueError if a table is empty, or holds a duplicate name or a name that Luau would not
     accept.
@@ -136,7 +137,8 @@ class Names:
     )
     metamethods: tuple[str, ...] = _table(_METAMETHODS)
     members: tuple[str, ...] = attrs.field(init=False, repr=False, eq=False)
-    """Every library's members, then the metamethods, each once: the possible names of a field."""
+    """The possible names of a field, each once: the members of all libraries, then the
+    metamethods."""
 
     @libraries.validator
     def _check_libraries(self, _: object, libraries: Mapping[str, tuple[str, ...]]) -> None:
@@ -151,16 +153,18 @@ class Names:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any]) -> Names:
-        """Create a `Names` from tables by name; a missing table is Luau's.
+        """Return a `Names` with the given tables. A missing table has Luau's names.
 
-        Raises ValueError if `tables` are not such tables.
+        Raises ValueError if `tables` is not a valid mapping of tables.
         """
         if not isinstance(tables, Mapping):
-            raise ValueError(f"names must be tables by name, not {type(tables).__name__}")
-        known = [field.name for field in attrs.fields(cls) if field.init]
+            raise ValueError(f"names must be tables by name, found {type(tables).__name__}")
+        table_names = [field.name for field in attrs.fields(cls) if field.init]
         for name, table in tables.items():
-            if name not in known:
-                raise ValueError(f"names has no table {name!r}; it has {', '.join(known)}")
+            if name not in table_names:
+                raise ValueError(
+                    f"names has no table {name!r}; available: {', '.join(table_names)}"
+                )
             wanted = Mapping if name == "libraries" else list
             inner = table.values() if isinstance(table, Mapping) else ()
             if not isinstance(table, wanted) or not all(isinstance(item, list) for item in inner):
@@ -172,9 +176,9 @@ class Names:
 
     @classmethod
     def load(cls, path: Path) -> Names:
-        """Read the tables from a TOML file, or from a JSON file if its name ends in `.json`.
+        """Return the tables in a TOML file, or in a JSON file if its name ends in `.json`.
 
-        Raises ValueError, which names the file, if it is not such a file.
+        Raises ValueError with the file's name if the file is not valid.
         """
         try:
             data = path.read_bytes().decode()
@@ -185,7 +189,7 @@ class Names:
             raise ValueError(f"{path}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables in the form that `from_dict` accepts, which JSON can represent."""
+        """Return the tables in the form that `from_dict` accepts, and that JSON can represent."""
         tables = {field.name: getattr(self, field.name) for field in attrs.fields(Names)}
         del tables["members"]
         tables["libraries"] = {owner: list(table) for owner, table in self.libraries.items()}
@@ -195,33 +199,37 @@ class Names:
         }
 
     def local(self, index: int) -> str:
-        """Return the name of a Local."""
+        """Return the name of the Local with this index."""
         return self.locals[index % len(self.locals)]
 
     def type(self, index: int) -> str:
-        """Return the name of a Typename."""
+        """Return the name of the Typename with this index."""
         return self.types[index % len(self.types)]
 
     def primitive(self, kind: int) -> str:
-        """Return the name of a TypePrimitive."""
+        """Return the name of the TypePrimitive with this kind."""
         return look_up(self.primitives, kind)
 
     def class_(self, kind: int) -> str:
-        """Return the name of a TypeClass."""
+        """Return the name of the TypeClass with this kind."""
         return self.classes[kind % len(self.classes)]
 
     def global_(self, name: Name) -> str:
-        """Return a Name's name as a global; an unset Name has the first custom name."""
+        """Return the identifier of a Name that is a global.
+
+        An unset Name has the first custom name.
+        """
         return self._name(name, self.globals)
 
     def owner(self, prefix: ExprPrefix) -> str | None:
-        """Return the name of the global that `prefix` is; None if it is something else."""
+        """Return the name of the global that `prefix` refers to, or None if it is not a global."""
         return self.global_(prefix.alternative.name) if prefix.which == "global_" else None
 
     def field(self, name: Name, owner: str | None = None) -> str:
-        """Return a Name's name as a key, a field or a method.
+        """Return the identifier of a Name that is a key, a field or a method.
 
-        `owner` is the name of the global whose field it is; None: the field of something else.
+        `owner` is the name of the global that has the field, or None if something else has the
+        field.
         """
         return self._name(name, self.libraries.get(owner or "", self.members))
 
@@ -236,7 +244,7 @@ DEFAULT: Final = Names()
 
 
 class _Reader:
-    """Indexes by name, for a table; a name that neither it nor `newer` has is appended to it."""
+    """Maps names to indexes for one table. Adds names that are neither in it nor in `newer`."""
 
     def __init__(
         self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})
@@ -255,9 +263,9 @@ class _Reader:
 class NameReader:
     """Maps identifiers to indexes, for one source or for several that share their tables.
 
-    `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names` has
-    the tables with all added names. A name that the version `luau` (None: the seed) does not have
-    is one of the program's own names.
+    `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names` is
+    the tables with all added names. `luau` is a version, or None for the original schema. A builtin
+    name that this version does not have becomes one of the program's own names.
     """
 
     def __init__(self, names: Names = DEFAULT, luau: Version | None = None) -> None:
@@ -274,7 +282,7 @@ class NameReader:
         self._members = _Reader(names.members).index
         self._libraries = {owner: _Reader(table).index for owner, table in names.libraries.items()}
         if luau is None:
-            return  # the seed, for which each of many small sources has a reader
+            return  # the original schema: there may be a reader for each of many small sources
         for (owner, name), span in NEWER_MEMBERS.items():
             if luau in span:
                 table = self._libraries.setdefault(owner, {}) if owner else self._globals
@@ -285,11 +293,11 @@ class NameReader:
                 self._members.setdefault(name, _NEWER_INDEX[name])
 
     def global_(self, text: str) -> Name:
-        """Return the Name that is called `text` as a global."""
+        """Return the Name for the identifier `text` as a global."""
         return self._name(text, self._globals)
 
     def field(self, text: str, owner: str | None = None) -> Name:
-        """Return the Name that is called `text` as a key, a field or a method of `owner`.
+        """Return the Name for the identifier `text` as a key, a field or a method of `owner`.
 
         `owner` is as in `Names.field`.
         """
@@ -301,7 +309,7 @@ class NameReader:
 
     @property
     def names(self) -> Names:
-        """The tables in their current state."""
+        """Return the tables in their current state."""
         return attrs.evolve(
             self._base,
             locals=tuple(self.local.index),

@@ -1,4 +1,4 @@
-"""Luau's operators: their texts, their priorities, and the parentheses that these require."""
+"""Luau's operators: how they are written, their priorities, and the parentheses these require."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 
 UNARY: Final = {m.ExprUnary.Op.Not: "not ", m.ExprUnary.Op.Minus: "-", m.ExprUnary.Op.Len: "#"}
-"""The unary operators' texts."""
+"""The unary operators as they are written in Luau."""
 
 UNARY_PRIORITY: Final = 8
 
@@ -31,9 +31,9 @@ BINARY: Final = {
     m.ExprBinary.Op.And: ("and", 2, 2),
     m.ExprBinary.Op.Or: ("or", 1, 1),
 }
-"""The binary operators' texts, and their left and right priorities.
+"""The binary operators as they are written in Luau, with their left and right priorities.
 
-Source: Luau's grammar, https://luau.org/grammar; the right priority is lower where the operator
+Source: Luau's grammar, https://luau.org/grammar. The right priority is lower if the operator
 associates to the right.
 """
 
@@ -46,10 +46,10 @@ COMPOUND: Final = {
     m.StatCompoundAssign.Op.Pow: "^=",
     m.StatCompoundAssign.Op.Concat: "..=",
 }
-"""The texts of the compound assignments."""
+"""The compound assignment operators as they are written in Luau."""
 
 CAST_PRIORITY: Final = 11
-"""The priority of a cast, which applies to nothing but the operand before it."""
+"""The priority of a cast, which applies only to the operand before it."""
 
 
 def is_negative(expression: Message | None) -> bool:
@@ -64,9 +64,10 @@ def is_negative(expression: Message | None) -> bool:
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
     """Return whether an expression needs parentheses between its neighbouring operators.
 
-    `expression` is what an Expr holds. `limit` is the right priority of the operator before it,
-    `after` the left priority of the operator after it; 0 without an operator. An operand belongs to
-    the operator with the higher priority; an if-else expression extends over all that follows.
+    `expression` is the alternative of an Expr. `limit` is the right priority of the operator before
+    it, and `after` the left priority of the operator after it. A priority of 0 means that there is
+    no operator. An operand belongs to the operator with the higher priority. An if-else expression
+    extends as far to the right as possible.
     """
     if type(expression) is m.ExprBinary:  # not `match`, which is slow for an abstract class
         _, left, right = BINARY[expression.op]
@@ -81,7 +82,7 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
 
 
 def takes_less(expression: m.Expr) -> bool:
-    """Return whether `<` after an operand would begin the arguments of a type that ends it."""
+    """Return whether the operand ends in a type after which `<` would begin type arguments."""
     node: Any = expression.alternative
     limit = 0
     while not needs_parentheses(node, limit, _LESS):
@@ -97,7 +98,7 @@ def takes_less(expression: m.Expr) -> bool:
 
 
 def _ends_in_name(node: m.Type) -> bool:
-    """Return whether a type ends in a name that a following `<` would continue."""
+    """Return whether the type ends in a name after which `<` would begin type arguments."""
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right

@@ -1,18 +1,18 @@
-"""Luau source to a tree: `parse`.
+"""Parses Luau source into a tree: `parse`.
 
-The parser is written by hand, after the real one: Luau's grammar depends on line ends (a call's `(`
-on a new line), on names that are keywords only in places (`type`, `export`, `continue`, `const`),
-and on priorities that differ on an operator's two sides. The ready-made grammar, tree-sitter-luau,
-has no generic functions, attributes, type functions or `typeof` types, accepts an if-expression
-without `else`, and cannot say what it expected.
+The parser is written by hand and follows the real one. Luau's grammar depends on line ends (a
+call's `(` on a new line), on names that are keywords only in certain places (`type`, `export`,
+`continue`, `const`), and on priorities that differ on the two sides of an operator. The existing
+grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
+It accepts an if-expression without `else`, and cannot say what it expected.
 
-It is implemented in `luau.parsing`: `reader` describes the method; the modules above it read types,
-functions, expressions and statements.
+The parser is implemented in `luau.parsing`. The module `reader` there describes the method. The
+other modules read types, functions, expressions and statements.
 
-What the schema cannot represent is rewritten if something else has the same meaning at run time
-(`x //= y`, fractional numbers), and otherwise left out (comments, attributes, what only the type
-checker sees); both are listed in `ParseResult.losses`. With a version of Luau, `parse` returns a
-tree with the extension fields of that version instead, and refuses newer syntax.
+Syntax that the schema cannot represent is rewritten if other syntax has the same meaning at run
+time (`x //= y`, fractional numbers). Otherwise it is left out (comments, attributes, parts that
+only the type checker uses). Both cases are listed in `ParseResult.losses`. With a version of Luau,
+`parse` instead returns a tree with the extension fields of that version, and rejects newer syntax.
 
 Differences of spelling are not listed: white space, `;`, the notation of a string or a number,
 `f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, redundant
@@ -44,9 +44,9 @@ __all__ = ["COMMENTS", "Loss", "ParseError", "ParseResult", "parse"]
 
 @attrs.frozen
 class ParseResult:
-    """The result of `parse`: the tree, the names of its indexes, and its losses.
+    """The result of `parse`: the tree, the names that its indexes refer to, and its losses.
 
-    If several sources share a NameReader, `names` has all the names read so far.
+    If several sources share a NameReader, `names` includes the names of all sources read so far.
     """
 
     tree: ModuleSet
@@ -56,24 +56,25 @@ class ParseResult:
 
     @property
     def names(self) -> Names:
-        """The tables of the tree's indexes."""
+        """Return the tables of names that the tree's indexes refer to."""
         return self._reader.names
 
     def place_of(self, path: Path) -> tuple[str, int, int]:
         """Return the source, line and column of the part of the tree at `path`.
 
-        The source is `program` or `module`; lines and columns count from 1. Messages without a
-        recorded position have that of the message around them. Requires `parse` with `places`.
+        The source is `program` or `module`. Line and column count from 1. A message without a
+        recorded position has the position of the message around it. `parse` must have been called
+        with `places=True`.
         """
         node: Any = self.tree
-        found = ("program", 1, 1)
+        position = ("program", 1, 1)
         for name, index in path.steps():
             node = getattr(node, name, None)
             if index is not None:
                 node = node[index] if node and index < len(node) else None
             if id(node) in self._places:
-                found = self._places[id(node)][1:]
-        return found
+                position = self._places[id(node)][1:]
+        return position
 
 
 def parse(
@@ -84,31 +85,31 @@ def parse(
     luau: str | Version | None = None,
     places: bool = False,
 ) -> ParseResult:
-    """Read a Luau program, and the module that it requires, if any.
+    """Return the tree of a Luau program, and of the module that it requires, if any.
 
-    Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. Identifiers get the
-    indexes that they have in `names`; others get new indexes after those. `ParseResult.names` has
-    them all. With a NameReader, several sources share the new indexes.
+    Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. Identifiers get their
+    indexes in `names`. Identifiers that are not in `names` get new indexes. `ParseResult.names` has
+    all of them. If `names` is a NameReader, several sources can share the new indexes.
 
-    With `luau`, a version such as `0.711` or `today`, the tree has extension fields for what the
-    schema's 57 messages cannot represent; then only comments and a few names are lost.
+    If `luau` is a version such as `0.711` or `today`, the tree has extension fields for syntax that
+    the schema's 57 messages cannot represent. Then only comments and a few names are lost.
 
-    With `places`, `ParseResult.place_of` returns the position of a part of the tree.
+    If `places` is true, `ParseResult.place_of` returns the position of a part of the tree.
 
-    Raises ParseError for a source that is not Luau, or is newer than `luau`; ValueError for an
-    unknown version.
+    Raises ParseError for a source that is not Luau, or is newer than `luau`. Raises ValueError for
+    an unknown version.
     """
     version = None if luau is None else Version.parse(luau)
     reader = NameReader(names, version) if isinstance(names, Names) else names
     losses: list[Loss] = []
-    found: Places | None = {} if places else None
+    recorded: Places | None = {} if places else None
     module_block = None
     if module is not None:
-        module_block = _chunk("module", module, reader, losses, version, found)
-    program = _chunk("program", source, reader, losses, version, found)
+        module_block = _chunk("module", module, reader, losses, version, recorded)
+    program = _chunk("program", source, reader, losses, version, recorded)
     tree = ModuleSet(module=module_block, program=program)
     losses.sort(key=attrgetter("source", "line", "column"))
-    return ParseResult(tree, tuple(losses), reader, found or {})
+    return ParseResult(tree, tuple(losses), reader, recorded or {})
 
 
 def _chunk(
@@ -119,7 +120,7 @@ def _chunk(
     luau: Version | None,
     places: Places | None,
 ) -> StatBlock:
-    """Return the block of a whole source."""
+    """Return the block of a whole source. `label` is the name of the source."""
     reader = Reader(
         *(label, text, names, losses, luau),
         expression=read_expression,

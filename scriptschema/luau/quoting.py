@@ -1,4 +1,4 @@
-"""String constants in Luau's notation, and their bytes; `literals` has the inverse."""
+"""Writes string constants in Luau's notation, and returns their bytes. `literals` reads them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def escape(character: str) -> str:
 
 
 def string_bytes(value: str) -> bytes:
-    """Return the bytes of a string constant: UTF-8, and the original lone bytes."""
+    """Return the bytes of a string constant: UTF-8, with lone surrogates as the original bytes."""
     try:
         return value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # surrogates that represent no byte; nothing decodes to them
+    except UnicodeEncodeError:  # surrogates that represent no byte; decoding never yields these
         return b"".join(
             c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
             for c in value
@@ -44,5 +44,5 @@ def quote(value: str) -> str:
 
 
 def quote_in_interpolation(value: str) -> str:
-    """Return a text in Luau's notation for the text between expressions of interpolated strings."""
+    """Return `value` in Luau's notation for text between expressions of an interpolated string."""
     return _SPECIAL_IN_INTERPOLATION.sub(_escape, value)

@@ -1,6 +1,6 @@
-"""Register pressure: what Luau's compiler allows in one function, and how much of it is used.
+"""Limits of Luau's compiler for one function, such as registers, and how much the function uses.
 
-The limits are those of Luau's compiler (Compiler.cpp, BytecodeBuilder.h), or a little below.
+The limits are those of Luau's compiler (Compiler.cpp, BytecodeBuilder.h), or a little lower.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ MAX_LOCALS: Final = 200
 MAX_UPVALUES: Final = 200
 MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five temporarily
 MAX_CLOSURES: Final = 32767
-MAX_SIZE: Final = 2_000_000  # far below what the longest jump, and the constants, allow
+MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of constants
 
 
 class Usage:
-    """The number of locals, registers, upvalues, closures and messages of a function so far."""
+    """The number of locals, registers, upvalues, closures and messages that a function uses."""
 
     __slots__ = ("closures", "locals", "registers", "size", "upvalues")
 
@@ -27,14 +27,14 @@ class Usage:
         self.upvalues: set[Any] = set()
 
     def room_for_locals(self) -> int:
-        """Return how many more locals fit here; some registers are reserved for expressions."""
+        """Return how many more locals are possible. Some registers are kept for expressions."""
         return min(MAX_LOCALS - self.locals, MAX_REGISTERS - 25 - self.registers)
 
     def takes_another_closure(self) -> bool:
-        """Count one more closure that the function creates; return whether the limit allows it."""
+        """Count another closure that the function creates. Return whether the limit allows it."""
         self.closures += 1
         return self.closures <= MAX_CLOSURES
 
     def is_too_large(self) -> bool:
-        """Return whether the function holds more messages than Luau certainly compiles."""
+        """Return whether the function has so many messages that Luau may fail to compile it."""
         return self.size > MAX_SIZE

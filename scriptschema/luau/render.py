@@ -1,10 +1,10 @@
-"""Render: a tree to Luau source.
+"""Renders a tree as Luau source.
 
-Every schema-valid tree renders, and the text has the structure of the tree: operands get exactly
-the parentheses that the tree's structure needs, whether or not the tree has an ExprGroup there too.
-Nothing is repaired. Statements after a `return` are printed after the `return`, an empty list is
-printed empty, and an unset alternative is printed as `--[[unset]]`. To get a program, call
-`luau.repair.repair` first.
+Every schema-valid tree can be rendered, and the source has the structure of the tree. Operands get
+exactly the parentheses that this structure needs, whether or not the tree also has an ExprGroup
+there. Nothing is repaired. Statements after a `return` are printed after the `return`, an empty
+list is printed as empty, and an unset alternative is printed as `--[[unset]]`. To get a program,
+call `luau.repair.repair` first.
 
 The functions that print each kind of message are in `luau.printing`.
 """
@@ -39,12 +39,12 @@ _WRITE: Final[Mapping[type[Message], Write]] = {
 _WRITE_STYLED: Final[Mapping[type[Message], Write]] = {**_WRITE, **styles.WRITE}
 
 Style: TypeAlias = int | bytes | Choices
-"""Selects the spelling of a tree: a seed number, a fuzzer's bytes, or another source of choices."""
+"""The spelling of a tree, selected by a seed number, a fuzzer's bytes, or other choices."""
 
 
 @attrs.frozen
 class Sources:
-    """The sources of a ModuleSet: of its module, or None without a module, and of its program."""
+    """The sources of a ModuleSet: `module` (None if there is none) and `program`."""
 
     module: str | None
     program: str
@@ -69,12 +69,13 @@ def render(
 ) -> str:
     """Return the Luau source of a tree of any message.
 
-    With `types` false, type annotations and type aliases are left out. For a ModuleSet, both
-    sources are in one text, for reading; `render_module_set` returns them separately.
+    If `types` is false, type annotations and type aliases are left out. For a ModuleSet, the result
+    is one string with both sources, for people to read. `render_module_set` returns them
+    separately.
 
     A style chooses among spellings of the same tree: quotes, escape sequences, long brackets,
     numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. The simplest choices,
-    and exhausted bytes, result in the text without a style.
+    and exhausted bytes, result in the same source as no style.
     """
     if style is None:
         return Writer(_WRITE, names, types, indent).text(tree)
@@ -89,7 +90,7 @@ def render_module_set(
     indent: str = "  ",
     style: Style | None = None,
 ) -> Sources:
-    """Return the sources of the module and of the program; the arguments are as in `render`.
+    """Return the sources of the module and of the program. The arguments are as in `render`.
 
     The program refers to the module as `require("./module0")`.
     """

@@ -1,19 +1,20 @@
-"""Repair: what keeps a tree from being a valid program (`check`), and its conversion to a program.
+"""Lists the rules that a tree breaks (`check`), and turns it into a valid program (`repair`).
 
-One traversal does both. It goes through a copy of the tree in the order in which Luau's compiler
-reads a program, and tracks what is in scope. If a rule is broken, it records a `Problem` and
-repairs the copy immediately, so that the rest is checked in the repaired tree. `check` returns the
-problems, `repair` the copy. So a tree without problems is returned unchanged, a repaired tree has
-no problems, and nothing else is changed.
+One traversal does both. It visits a copy of the tree in the order in which Luau's compiler reads a
+program, and tracks what is in scope. If a rule is broken, it records a `Problem` and repairs the
+copy immediately, so that the rest is checked in the repaired tree. `check` returns the problems,
+and `repair` returns the copy. So a tree without problems is returned unchanged, a repaired tree
+does not have problems, and nothing else is changed.
 
-Repair keeps as much as it can: a `return` in the middle of a block becomes `do return end`, a
-variable that is not in scope becomes a variable that is, always the same for the same tree. If two
-trees have the same text, one form is canonical, and the other counts as a problem (rules `group`,
-`minus`, `interpolation`, `string`), so that the text of a repaired tree is parsed as that tree.
+Repair keeps as much as it can. A `return` in the middle of a block becomes `do return end`. A
+variable that is not in scope becomes a variable in scope, always the same for a given tree. If two
+trees are printed as the same source, one form is canonical. The other counts as a problem (rules
+`group`, `minus`, `interpolation`, `string`), so that the source of a repaired tree is parsed as
+that tree.
 
-The rules are in `luau.validation`, each next to the code that applies it; `luau.scope` tracks what
-is in scope. Depth costs memory, never a RecursionError, and time is linear. A tree no deeper than
-protobuf's limit stays within it (rule `depth`).
+The rules are in `luau.validation`, each next to the code that applies it. `luau.scope` tracks what
+is in scope. Depth costs memory, never a RecursionError, and time is linear. A tree within
+protobuf's depth limit stays within it (rule `depth`).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from scriptschema.luau.validation.traversal import (
     DEEPEST,
     MAX_DEPTH,
     IncompleteError,
+    InvalidError,
     Problem,
     Traversal,
 )
@@ -56,6 +58,7 @@ __all__ = [
     "RULES",
     "Problem",
     "check",
+    "is_valid",
     "repair",
     "repair_in_place",
     "repair_statements",
@@ -75,7 +78,7 @@ RULES: Final[Mapping[str, str]] = MappingProxyType(
     | constants.RULES
     | versions.RULES
 )
-"""The rules by name, and what each requires; the rule of each problem is one of these."""
+"""The description of each rule, by its name. `Problem.rule` is one of these names."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -83,20 +86,32 @@ MessageT = TypeVar("MessageT", bound=Message)
 def check(
     tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> list[Problem]:
-    """Return what keeps a tree from being a valid program, in the order of the program.
+    """Return the problems that keep a tree from being a valid program, in the order of the program.
 
-    `tree` may be a message of any kind: a ModuleSet is a program with its module, and anything else
-    is checked as if it were at the top of a program. `names` determines which indexes have the same
-    name. `luau` is the version of Luau for which the program must be valid, as in `Version.parse`;
-    by default the newest. Raises ValueError for an unknown version.
+    `tree` may be a message of any kind. A ModuleSet is a program with its module. Anything else is
+    checked as if it were at the top of a program. `names` determines which indexes have the same
+    name. `luau` is the version of Luau for which the program must be valid, as in `Version.parse`.
+    By default, it is the newest version. Raises ValueError for an unknown version.
     """
     return repair_in_place(copy(tree), names=names, luau=luau)
+
+
+def is_valid(tree: Message, *, names: Names = DEFAULT) -> bool:
+    """Return whether `check` would return an empty list.
+
+    This function stops at the first problem, and copies nothing.
+    """
+    try:
+        Traversal(tree, names, strict=True).run()
+    except InvalidError:
+        return False
+    return True
 
 
 def repair(
     tree: MessageT, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> MessageT:
-    """Return a copy of `tree` without the problems that `check` reports; `tree` is not changed.
+    """Return a copy of `tree` without the problems that `check` reports. `tree` is not changed.
 
     The arguments are as in `check`. A returned ModuleSet or StatBlock compiles.
     """
@@ -108,7 +123,7 @@ def repair(
 def repair_in_place(
     tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> list[Problem]:
-    """Repair a tree that is not shared; return the problems that `check` would have reported."""
+    """Repair a tree that is not shared. Return the problems that `check` would have reported."""
     run = Traversal(tree, names)
     if luau is not None:
         versions.leave_out_newer(run, Version.parse(luau))
@@ -119,14 +134,16 @@ def repair_in_place(
 def repair_statements(
     way: Sequence[Message], statements: range, before: Sequence[Stat]
 ) -> list[Problem] | None:
-    """Repair some statements of a block in place; return the problems `check` would have reported.
+    """Repair statements of a block in place. Return the problems that `check` would have reported.
 
-    The result is that of `repair_in_place` for the whole tree, but only the statements are visited,
-    and those after them if they declare something else. `way` has the messages from the tree to the
-    block, which are not shared. In the block, `statements` have replaced `before`; the tree was
-    valid before, has at most MAX_CLOSURES messages, and is at most MAX_DEPTH deep.
+    The result is the same as that of `repair_in_place` for the whole tree. But only these
+    statements are visited, or also the statements after them if the declared names have changed.
+    `way` is the list of messages from the root of the tree to the block. These messages must not be
+    shared. `statements` are the positions in the block of the statements that replaced `before`.
+    Before the replacement, the tree must have been valid, with at most MAX_CLOSURES messages and a
+    depth of at most MAX_DEPTH.
 
-    Returns None if the whole tree has to be repaired; parts of it may already be repaired then.
+    Returns None if the whole tree has to be repaired. Parts of it may then already be repaired.
     """
     run = Traversal(way[0], DEFAULT, partial=True)
     try:

@@ -1,6 +1,7 @@
-"""Scope analysis: which locals, types, loop, `...` and function are visible during a traversal.
+"""Scope analysis: the locals, types, loop, `...` and function that are visible in a traversal.
 
-`Scope` is given declarations in the order of the program, and tracks what is currently visible.
+The caller passes declarations to `Scope` in the order of the program, and `Scope` tracks what is
+currently visible.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
 
 class Loop:
-    """An enclosing loop; `continued` is set once a `continue` of it has been read."""
+    """A loop around the current position. `continued` is set after a `continue` of this loop."""
 
     __slots__ = ("continued", "outer")
 
@@ -25,10 +26,10 @@ class Loop:
 
 
 class Function(Usage):
-    """The function whose body is being read: the function around it, its innermost loop, limits.
+    """A function whose body is being read, with its outer function, innermost loop and limits.
 
-    `module` says whether it is the module's main function; a program's main function has no
-    `outer` either. `depth` is the number of functions around it.
+    `module` says whether it is the main function of the module. A main function does not have an
+    `outer`. `depth` is the number of functions around it.
     """
 
     __slots__ = ("depth", "loop", "module", "outer", "vararg")
@@ -45,8 +46,8 @@ class Function(Usage):
 class Binding:
     """A local variable: its name, the index it was declared with, and its function.
 
-    `jumped_over`: a `continue` skips its declaration, so that the loop's `until` cannot use it.
-    `constant` is its declaration if it is a constant.
+    `jumped_over` says that a `continue` skips the declaration, so that the condition of the repeat
+    cannot use the variable. `constant` is the declaration if the variable is a constant.
     """
 
     __slots__ = ("constant", "function", "index", "jumped_over", "name")
@@ -60,9 +61,10 @@ class Binding:
 
 
 class NameTable:
-    """The names of one kind that are in scope; `visible` has each once, in order of declaration.
+    """The names of one kind that are in scope.
 
-    A local is bound to its Binding, a type and a generic pack to the index of its Typename.
+    `visible` has each name once, in order of declaration. A local is bound to its Binding, a type
+    or a generic pack to the index of its Typename.
     """
 
     __slots__ = ("bindings", "visible")
@@ -72,36 +74,36 @@ class NameTable:
         self.visible: list[str] = []
 
     def declare(self, name: str, binding: Any) -> None:
-        """Bring a name into scope; it hides those of the same name."""
-        found = self.bindings.setdefault(name, [])
-        if not found:
+        """Bring a name into scope. It hides earlier declarations of the same name."""
+        hidden = self.bindings.setdefault(name, [])
+        if not hidden:
             self.visible.append(name)
-        found.append(binding)
+        hidden.append(binding)
 
     def forget(self, name: str) -> None:
         """End the scope of the name that was declared last."""
-        found = self.bindings[name]
-        found.pop()
-        if not found:
+        declarations = self.bindings[name]
+        declarations.pop()
+        if not declarations:
             self.visible.pop()  # names are forgotten in reverse order of declaration
 
     def get(self, name: str) -> Any:
-        """Return the binding of a name here, None if it is not in scope."""
-        found = self.bindings.get(name)
-        return found[-1] if found else None
+        """Return the binding that a name has here, or None if it is not in scope."""
+        declarations = self.bindings.get(name)
+        return declarations[-1] if declarations else None
 
     def pick(self, index: int) -> Any:
-        """Return a binding that is in scope, selected by `index`; None if there are no bindings."""
+        """Return a binding in scope, selected by `index`, or None if nothing is in scope."""
         if not self.visible:
             return None
         return self.bindings[self.visible[index % len(self.visible)]][-1]
 
 
 class _Frame:
-    """The declarations of a block, which are forgotten together at its end.
+    """The declarations of a block, which end together with the block.
 
-    `loop` is set for the body of a repeat, whose condition sees what the body declares; `late` are
-    the locals that are declared after a `continue` of that loop.
+    `loop` is set for the body of a repeat, because its condition can use the body's declarations.
+    `late` are the locals that are declared after a `continue` of that loop.
     """
 
     __slots__ = ("declared", "late", "loop", "registers")
@@ -116,7 +118,7 @@ class _Frame:
 class Scope:
     """The names that are visible at the current position of a traversal.
 
-    `locals`, `types` and `packs` are the names in scope, `function` is the enclosing function, with
+    `locals`, `types` and `packs` are the names in scope. `function` is the enclosing function, with
     its `vararg` and its innermost `loop`. `names` determines which indexes have the same name.
     """
 
@@ -127,7 +129,8 @@ class Scope:
         self.packs = NameTable()
         self.function = Function(None, vararg=True)
         self.type_function = 0
-        """The depth of functions up to and including the innermost type function; 0 without one."""
+        """The number of functions down to the innermost type function, or 0 outside of type
+        functions."""
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
@@ -135,11 +138,11 @@ class Scope:
     # Frames
 
     def open(self, loop: Loop | None = None) -> None:
-        """Begin a scope; `loop` is the repeat whose body it is."""
+        """Begin a scope. If the scope is the body of a repeat loop, `loop` is that loop."""
         self._frames.append(_Frame(loop))
 
     def close(self) -> None:
-        """End the innermost scope, and forget its declarations."""
+        """End the innermost scope and its declarations."""
         frame = self._frames.pop()
         for table, name in reversed(frame.declared):
             table.forget(name)
@@ -148,19 +151,19 @@ class Scope:
         self.function.registers -= frame.registers
 
     def take_registers(self, count: int) -> None:
-        """Reserve registers of the function until the end of the innermost scope."""
+        """Reserve `count` registers of the function until the end of the innermost scope."""
         self.function.registers += count
         self._frames[-1].registers += count
 
     @property
     def in_chunk(self) -> bool:
-        """Return whether this is a source's own block, not inside another block or a function."""
+        """Return whether the current block is the top level of a source."""
         return len(self._frames) <= 2 and self.function.outer is None
 
     # Declarations
 
     def declare_local(self, name: str, index: int) -> Binding:
-        """Bring a local into scope."""
+        """Bring a local into scope. Return its binding."""
         frame = self._frames[-1]
         binding = Binding(name, index, self.function)
         self.locals.declare(name, binding)
@@ -172,7 +175,7 @@ class Scope:
         return binding
 
     def declare_locals(self, variables: Iterable[m.Local]) -> None:
-        """Bring locals into scope, in this order."""
+        """Bring locals into scope, in order."""
         for variable in variables:
             self.declare_local(self.names.local(variable.name), variable.name)
 
@@ -185,7 +188,7 @@ class Scope:
         self._declare(self.packs, index)
 
     def declare_aliases(self, block: m.StatBlock) -> None:
-        """Bring all type aliases of a block into scope, at its beginning."""
+        """Bring all type aliases of a block into scope. Called at the beginning of the block."""
         for statement in block.body:
             if statement.which in ("type_alias", "type_function"):
                 self.declare_type(statement.alternative.name.index)
@@ -221,7 +224,7 @@ class Scope:
         self.function.loop = self.function.loop.outer
 
     def end_repeat_body(self) -> None:
-        """Move from the body of a repeat, whose scope stays open, to its condition."""
+        """Go from the body of a repeat to its condition, which is still in the body's scope."""
         self.leave_loop()
         frame = self._frames[-1]
         frame.loop = None
@@ -231,7 +234,7 @@ class Scope:
     # References
 
     def usable(self, binding: Binding | None) -> bool:
-        """Return whether a local can be used here; if so, make it an upvalue where necessary."""
+        """Return whether a local can be used here. If so, make it an upvalue where necessary."""
         if binding is None or binding.jumped_over or binding.function.depth < self.type_function:
             return False
         function: Any = self.function
@@ -246,7 +249,7 @@ class Scope:
         return True
 
     def pick_local(self, index: int) -> Binding | None:
-        """Return a local that can be used here, selected by `index`; None if no local can."""
+        """Return a local that can be used here, selected by `index`, or None if no local can be."""
         visible = self.locals.visible
         for step in range(len(visible)):
             binding: Binding = self.locals.bindings[visible[(index + step) % len(visible)]][-1]
@@ -255,7 +258,7 @@ class Scope:
         return None
 
     def free_global(self, index: int, *, builtin: bool) -> m.Name:
-        """Return a global that no local hides, selected by `index`."""
+        """Return the name of a global that no local hides, selected by `index`."""
         table = self.names.globals if builtin else self.names.customs
         for step in range(len(table)):
             if self.locals.get(table[(index + step) % len(table)]) is None:

@@ -1,7 +1,7 @@
 """Luau sources in files: their names, and how one or two of them form a program.
 
-A program that requires a module is two sources: a folder that holds `program.luau` and
-`module0.luau`, the name by which the program requires it.
+A program that requires a module consists of two sources in one folder: `program.luau` and
+`module0.luau`. The program requires the module by the name of the latter file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ ENDINGS: Final = (".luau", ".lua")
 
 
 def source_files(inputs: Iterable[Path]) -> list[files.Input]:
-    """Return the sources to read, each with the name of its tree.
+    """Return the source files to read. The relative path of each names its tree.
 
-    In a folder these are the files with the extension of a source. A module next to a program is
-    read with it, and a folder that holds nothing else gives its name to the tree.
+    In a folder, these are the files with the suffix of a source. A module next to a program is read
+    together with it. If a folder holds nothing but a program and its module, the tree has the name
+    of the folder.
     """
     named = set(inputs)
-    found: dict[Path, files.Input] = {}
+    by_path: dict[Path, files.Input] = {}
     for item in files.expand(inputs):
         relative = item.relative
         if item.path not in named:
@@ -40,18 +41,24 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
                 relative = relative.parent if beside == {PROGRAM, MODULE} else relative
         if relative.suffix in ENDINGS:
             relative = relative.with_suffix("")
-        found[item.path] = files.Input(item.path, relative)
-    return list(found.values())
+        by_path[item.path] = files.Input(item.path, relative)
+    return list(by_path.values())
 
 
 def module_of(path: Path) -> Path | None:
-    """Return the module next to a source that is not itself a module, if any."""
+    """Return the path of the module next to a source, or None.
+
+    A source that is itself a module does not have another module.
+    """
     module = path.with_name(MODULE)
     return module if path.name != MODULE and module.is_file() else None
 
 
 def read_sources(path: Path) -> tuple[bytes, bytes | None]:
-    """Return the source in a file, and its module's if it mentions it; raises FileError."""
+    """Return the source in a file, and the source of its module.
+
+    The second source is None if the file does not mention a module. Raises FileError.
+    """
     try:
         if path == files.STANDARD:
             return sys.stdin.buffer.read(), None
@@ -65,9 +72,9 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
 def source_files_of(
     tree: ModuleSet, name: str, **options: Unpack[RenderOptions]
 ) -> dict[str, bytes]:
-    """Return a tree's sources by file: `name` with an extension, or two files in a folder `name`.
+    """Return a tree's sources by file name: `name` with a suffix, or two files in a folder `name`.
 
-    `options` are those of `render`. The program comes last: if it exists, all files do.
+    `options` are those of `render`. The program is the last file. So if it exists, all files exist.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:
@@ -79,9 +86,10 @@ def source_files_of(
 
 
 def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
-    """Return the source of a program with its module, if it has one, as a function `require`.
+    """Return a program as one source that runs without another file.
 
-    So it runs without another file. `options` are those of `render`.
+    If the program has a module, the source contains it as a function `require`. `options` are those
+    of `render`.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:
@@ -92,9 +100,10 @@ def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
 def write_sources(
     target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
 ) -> None:
-    """Write a tree's source to the file `target`, or two to a folder of that name, less extension.
+    """Write a tree's source to the file `target`, or its two sources to a folder.
 
-    `below` is that of `files.write`, `options` are those of `render`. Raises FileError.
+    The folder has the name of `target` without the suffix. `below` is as in `files.write`, and
+    `options` are those of `render`. Raises FileError.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():
@@ -103,5 +112,5 @@ def write_sources(
 
 
 def encode(source: str) -> bytes:
-    """The bytes of a source."""
+    """Return the source as bytes. Lone surrogates become the original bytes."""
     return source.encode("utf-8", "surrogateescape")

@@ -1,1 +1,1 @@
-"""How `luau.parse` reads types, expressions and statements."""
+"""Implements `luau.parse`: functions that read types, expressions and statements."""

@@ -1,4 +1,4 @@
-"""Targets of assignments, and compound assignments, including those that the schema lacks."""
+"""Reads assignment targets and compound assignments, including those that the schema lacks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ _LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
 
 
 def as_lvalue(node: Any) -> m.LValue:
-    """Return a variable or a field as the target of an assignment."""
+    """Return a variable or a field as an LValue, the target of an assignment."""
     return m.LValue(**{_LVALUE[type(node)]: node})
 
 
 def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
-    """Return the expression from token `start` to here as an assignment target, or fail."""
+    """Return the expression that began at token `start` as an assignment target.
+
+    Raises ParseError if the expression cannot be assigned to.
+    """
     if type(node) not in _LVALUE:
         r.fail("a variable or a field, which can be assigned to", start)
     return as_lvalue(node)
 
 
 def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
-    """Read an operator like `+=` and the value after it."""
+    """Read an operator like `+=` and the value after it. Return the statement."""
     sign = r.index
     op = COMPOUNDS[r.take()]
     value = yield read_expression(r)
@@ -41,7 +44,7 @@ def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
 
 
 def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
-    """Return statements for `target //= value`, for which the schema has no operator."""
+    """Return statements that do `target //= value`, since the schema lacks that operator."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative
@@ -70,7 +73,7 @@ def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.
 
 
 def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
-    """Add to `before` a new local variable that holds `value`; return a reference to it."""
+    """Append a new local variable with this value to `before`. Return a reference to it."""
     while name in r.identifiers:
         name += "_"
     index = r.names.local(name)

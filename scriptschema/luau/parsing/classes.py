@@ -1,4 +1,4 @@
-"""Classes: the syntax that Luau accepts with the flag DebugLuauUserDefinedClasses."""
+"""Reads classes: the syntax that Luau accepts with the flag DebugLuauUserDefinedClasses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scriptschema.luau.parsing.type_annotations import read_type
 
 
 def read_class(r: Reader) -> Reading:
-    """Read a class with the keywords before it."""
+    """Read a class, including the keywords before `class`."""
     start = r.index
     stat = m.StatClass(name=m.Local(name=0))
     r.require(m.Stat, "class_", "a class", start)
@@ -37,7 +37,7 @@ def read_class(r: Reader) -> Reading:
 
 
 def _read_parent(r: Reader) -> Reading:
-    """Read what a class extends: a variable, or a field of a variable."""
+    """Read the class after `extends`: a variable, or a field of a variable."""
     name = r.name("of the class that is extended")
     node: Any = r.variable(name)
     owner = name if type(node) is m.ExprGlobal else None

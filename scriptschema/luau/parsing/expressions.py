@@ -1,4 +1,4 @@
-"""Expressions."""
+"""Reads expressions: operators, calls, fields, constants, tables, strings and attributes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _BINARY: Final = {text: (left, right, op) for op, (text, left, right) in BINARY.
 _NO_OPERATOR: Final = (0, 0, None)
 
 CALLS: Final = frozenset({"(", "{", "string"})
-"""The kinds of tokens that may begin the arguments of a call."""
+"""The kinds of tokens that can begin the arguments of a call."""
 
 SUFFIXES: Final = CALLS | {".", "[", ":"}
-"""The kinds of tokens after a name that make it more than a variable."""
+"""The kinds of tokens that continue an expression after a name."""
 
 _GO_ON: Final = SUFFIXES | _BINARY.keys() | {"::"}
 _GO_ON_AFTER_NAME: Final = SUFFIXES | {"<"}
@@ -50,12 +50,12 @@ _ATTRIBUTES: Final = {
 
 
 def as_expr(node: Any) -> m.Expr:
-    """Return the Expr whose alternative is `node`."""
+    """Return the Expr that has `node` as its alternative."""
     return m.Expr(**{_EXPR[type(node)]: node})
 
 
 def as_prefix(node: Any) -> m.ExprPrefix:
-    """Return the ExprPrefix whose alternative is `node`."""
+    """Return the ExprPrefix that has `node` as its alternative."""
     return m.ExprPrefix(**{_PREFIX[type(node)]: node})
 
 
@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """Read an expression that consists of one token, if one is here: a shortcut."""
+    """Return the expression if the current token is all of it, else None. This is a shortcut."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -77,7 +77,7 @@ def _read_leaf(r: Reader) -> m.Expr | None:
 
 
 def _read_constant(r: Reader) -> m.Expr | None:
-    """Read an operand of one token, if one is here."""
+    """Return the constant at the current token, or None if the token is not a constant."""
     kind = r.kind
     if kind == "name":
         return as_expr(r.variable(r.take()))
@@ -97,7 +97,7 @@ def _read_constant(r: Reader) -> m.Expr | None:
 
 
 def read_expression(r: Reader) -> Reading:
-    """Read operands and operators, by priority.
+    """Read an expression: operands and operators, grouped by priority.
 
     Parentheses become an ExprGroup only if `render` would not print them anyway.
     """
@@ -144,7 +144,7 @@ def _operation(op: Any, left: m.Expr | None, right: m.Expr) -> m.Expr:
 
 
 def _read_operand(r: Reader) -> Reading:
-    """Read an operand of more than one token."""
+    """Read an operand that consists of several tokens."""
     kind = r.kind
     if kind == "(":
         return as_expr((yield read_primary(r)))
@@ -163,9 +163,9 @@ def _read_operand(r: Reader) -> Reading:
 
 
 def _read_cast(r: Reader, operand: m.Expr) -> Reading:
-    """Read the `:: type` that is here; return the cast of `operand`."""
+    """Read the `:: type` at the current token. Return the cast of `operand`."""
     if not r.extended:
-        r.lose(r.index, "cast", "left out")
+        r.lose(r.index, "cast", "dropped")
     r.advance()
     type_ = yield read_type(r)
     if r.extended:
@@ -180,10 +180,10 @@ def _read_cast(r: Reader, operand: m.Expr) -> Reading:
 
 
 def read_primary(r: Reader) -> Reading:
-    """Read a name or a group and its fields and calls; return it as an alternative of Expr."""
+    """Read a name or a group with its fields and calls. Return it as an alternative of Expr."""
     opening = r.index
     node: Any
-    owner = None  # the name of the global that `node` is
+    owner = None  # the name if `node` is a global
     if r.kind == "(":
         r.advance()
         inner = yield read_expression(r)
@@ -231,9 +231,10 @@ def read_primary(r: Reader) -> Reading:
 
 
 def _read_arguments(r: Reader, callee: int) -> Reading:
-    """Read the arguments of a call: a list, a string or a table.
+    """Read the arguments of a call: a list in parentheses, a string or a table.
 
-    `callee` is the last token of the called expression: the list must begin on its line.
+    `callee` is the index of the last token of the called expression. A list must begin on the same
+    line as that token.
     """
     if r.kind == "string":
         return [m.Expr(string=m.ExprConstantString(val=r.string()))]
@@ -253,10 +254,10 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
 
 
 def _read_instantiation(r: Reader, function: Any) -> Reading:
-    """Read the `<<types>>` at the current token; return the instantiation of `function`."""
+    """Read the `<<types>>` at the current token. Return the instantiation of `function`."""
     what = "types given to a generic function"
     if not r.extended:
-        r.lose(r.index, what, "left out")
+        r.lose(r.index, what, "dropped")
     r.require(m.Expr, "instantiate", what, r.index)
     r.advance()
     items = [argument for _, argument in (yield read_type_arguments(r))]
@@ -267,7 +268,7 @@ def _read_instantiation(r: Reader, function: Any) -> Reading:
 
 
 def _read_table(r: Reader) -> Reading:
-    """A table."""
+    """Read a table."""
     opening = r.index
     r.advance()
     items = []
@@ -294,7 +295,7 @@ def _read_table(r: Reader) -> Reading:
 
 
 def _read_conditional(r: Reader) -> Reading:
-    """An if-expression."""
+    """Read an if-expression."""
     clauses: list[tuple[m.Expr, m.Expr]] = []
     while not clauses or r.kind == "elseif":
         r.advance()
@@ -312,9 +313,9 @@ def _read_conditional(r: Reader) -> Reading:
 
 
 def _read_interpolated(r: Reader) -> Reading:
-    """An interpolated string."""
+    """Read an interpolated string."""
     parts: list[m.Expr] = []
-    text: list[str] = []  # pieces that the next part begins with
+    text: list[str] = []  # the beginning of the next part
     while True:
         kind = r.kind
         if kind not in ("whole", "first", "middle", "last"):
@@ -335,23 +336,23 @@ def _read_interpolated(r: Reader) -> Reading:
 
 
 def read_attributes(r: Reader) -> Reading:
-    """Read the attributes of a function; return an empty list if the tree cannot have any."""
-    found: list[m.ExprAttr] = []
+    """Read the attributes of a function. Without a version of Luau, record them as losses."""
+    attributes: list[m.ExprAttr] = []
     while r.kind == "@":
         if not r.extended:
-            r.lose(r.index, "attribute", "left out")
+            r.lose(r.index, "attribute", "dropped")
         r.advance()
         if r.kind == "[":
             r.require(m.ExprAttr, "braced", "an attribute in brackets", r.index)
             opening = r.index
             r.advance()
-            first = len(found)
+            first = len(attributes)
             while True:
                 attribute = _attribute(r)
                 attribute.braced = True
-                if len(found) > first:
+                if len(attributes) > first:
                     attribute.joined = True
-                found.append(attribute)
+                attributes.append(attribute)
                 if r.kind in CALLS and not r.extended:
                     yield _read_arguments(r, r.index - 1)
                 elif r.kind in CALLS:
@@ -360,14 +361,14 @@ def read_attributes(r: Reader) -> Reading:
                     break
             r.close("]", opening)
         else:
-            found.append(_attribute(r))
+            attributes.append(_attribute(r))
     if r.kind != "function" and r.kind != "local" and r.kind != "name":
         r.fail("`function` after an attribute")
-    return found
+    return attributes
 
 
 def _attribute(r: Reader) -> m.ExprAttr:
-    """Read the attribute whose name is here."""
+    """Read the attribute whose name is the current token."""
     text = r.name("of an attribute")
     kind = _ATTRIBUTES.get(text, m.ExprAttr.Kind.Unknown)
     name = r.names.field(text) if r.extended and text not in _ATTRIBUTES else None
@@ -411,16 +412,16 @@ def _read_literal(r: Reader) -> Reading:
     constant = None if r.kind in ("name", "...") else _read_constant(r)
     kind = None if constant is None else _LITERAL.get(type(constant.alternative))
     if constant is None or kind is None:
-        r.fail("a literal: nil, a truth value, a number, a string or a table of these", index)
+        r.fail("a literal: nil, a boolean, a number, a string or a table of these", index)
     return m.ExprLiteral(**{kind: constant.alternative})
 
 
 def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
-    """Read a number; return a constant, or another expression if the schema has no such constant.
+    """Read a number. Return (expression, has_minus).
 
-    `negative`: there is a minus before it, which should become part of the constant. Also returns
-    whether it did; it does not if there is no such constant: for an integer, and for 0, whose
-    negative is another number.
+    The expression is a constant, or another expression if the schema does not have such a constant.
+    `negative` says that a minus before the number should become part of the constant. `has_minus`
+    says whether it did. It does not for an integer, nor for 0, since -0 is a different number.
     """
     index = r.index
     text = r.take()
@@ -429,7 +430,7 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
         try:
             return m.Expr(integer=m.ExprConstantInteger(val=integer_value(text))), False
         except ValueError:
-            r.fail("an integer of 64 bits", index)
+            r.fail("a 64-bit integer", index)
     try:
         value = number_value(text)
     except ValueError:

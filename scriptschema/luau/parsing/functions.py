@@ -1,4 +1,4 @@
-"""Functions: generics, parameters, result types and body."""
+"""Reads functions: generics, parameters, result types and body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from scriptschema.messages import (
 def read_function_body(
     r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
 ) -> Reading:
-    """Read generics, parameters, result types, body and `end`; `opening` is the `function`."""
+    """Read generics, parameters, result types, body and `end`.
+
+    `opening` is the index of the `function` token. `method` says that there is a parameter `self`.
+    """
     generic: list[str] = []
     generics: list[Typename] = []
     packs: list[Typename] = []
@@ -35,7 +38,7 @@ def read_function_body(
     parenthesis = r.index
     r.expect("(", "and the function's parameters")
     names: list[str] = []
-    found: list[tuple[int, Type | None]] = []
+    bindings: list[tuple[int, Type | None]] = []
     vararg = False
     vararg_pack: Typename | None = None
     while r.kind != ")":
@@ -45,19 +48,19 @@ def read_function_body(
             if r.skip(":"):
                 if r.kind == "name" and at_pack(r):
                     if not r.extended:
-                        r.lose(index, "generic pack as the type of `...`", "left out")
+                        r.lose(index, "generic pack as the type of `...`", "dropped")
                     vararg_pack = (yield read_pack(r)).generic
                 else:
-                    found.append((index, (yield read_type(r))))
+                    bindings.append((index, (yield read_type(r))))
             break
         names.append(r.name("of a parameter or `...`"))
-        found.append((index, (yield read_type(r)) if r.skip(":") else None))
+        bindings.append((index, (yield read_type(r)) if r.skip(":") else None))
         if not r.skip(","):
             break
         if r.kind == ")":
             r.fail("a parameter after `,`")
     r.close(")", parenthesis)
-    types = by_position(r, found)
+    types = by_position(r, bindings)
     rettypes: list[Type] = []
     rettail: TypePack | None = None
     if r.kind == "->":
@@ -68,7 +71,7 @@ def read_function_body(
         rettypes, rettail = yield read_results(r)
         if r.index - index == 3 and r.kinds[index + 1] == "(":
             if not r.extended:
-                r.lose(index, "result type `()`", "left out")
+                r.lose(index, "result type `()`", "dropped")
             rettail = TypePack(list=TypeList())
     r.open(*(["self"] if method else []))
     args = [r.declare(name) for name in names]
@@ -93,7 +96,10 @@ def read_function_body(
 
 
 def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
-    """Return types for the schema's lists, which match the names by position: without gaps."""
+    """Return the types by position, as the schema's lists require, with gaps filled.
+
+    Each item of `found` is a pair: the index of a name's token, and the name's type or None.
+    """
     while found and found[-1][1] is None:
         found.pop()
     types = []

@@ -1,8 +1,9 @@
 """The reader: the current token, errors, losses, scopes, and the driver of the parser.
 
-Reading is recursive descent without recursion: a function for something that can nest is a
-generator that yields the reading of each part and is sent its result; `Reader.run` has the stack.
-Depth costs memory, up to `MAX_NESTING`, and never a RecursionError; time is linear.
+The parser is a recursive descent without recursion. A function for syntax that can nest is a
+generator: it yields the reading of each part, and is sent the result. `Reader.run` keeps these
+generators on a stack. So depth costs memory, up to `MAX_NESTING`, and never a RecursionError. The
+time is linear.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from scriptschema.messages import ExprGlobal, ExprLocal, Local
 from scriptschema.versions import Version
 
 MAX_NESTING: Final = 200_000
-"""The maximum depth of nested readings: a bound on memory, far above what Luau compiles."""
+"""The maximum depth of nested readings. It limits memory. Luau does not compile anything that
+deep."""
 
 
 @attrs.frozen
 class Loss:
-    """Something in a source that the tree does not represent as it is written.
+    """A part of a source that the tree does not represent as it is written.
 
-    `source` is `program` or `module`; lines and columns count from 1, columns in characters. `what`
-    names the part of the source and `how` says what happened to it.
+    `source` is `program` or `module`. Line and column count from 1, columns in characters. `what`
+    names the part of the source, and `how` says what happened to it.
     """
 
     source: str
@@ -42,14 +44,14 @@ class Loss:
 
 
 COMMENTS: Final = frozenset({"comment", "directive"})
-"""The values of `Loss.what` for losses that are not part of the program."""
+"""The values of `Loss.what` for comments, which are not part of the program."""
 
 
 class ParseError(ValueError):
     """A source that is not Luau.
 
-    `source` is `program` or `module`; `line` and `column` count from 1. `expected` says what would
-    be valid there, `found` what is there.
+    `source` is `program` or `module`. `line` and `column` count from 1. `expected` says what would
+    be valid at that position, and `found` is the text that is there.
     """
 
     def __init__(self, source: str, line: int, column: int, expected: str, found: str) -> None:
@@ -65,17 +67,19 @@ class ParseError(ValueError):
 
 
 Places: TypeAlias = dict[int, tuple[Message, str, int, int]]
-"""Maps the id of a message to the message, and the source, line and column of its first token."""
+"""Maps a message's id to the message, and to the source, line and column of its first token."""
 
 Reading: TypeAlias = Generator[Any, Any, Any]
-"""Reads a part of the source: yields the readings of parts that can nest, returns the result."""
+"""A generator that reads a part of the source. It yields the readings of nested parts, and returns
+the result."""
 
 
 class Reader:
     """The state of reading one source.
 
-    The grammar is functions of the reader `r`. `expression` and `block` are the functions that
-    parts of an expression or a block need in turn: types have `typeof`, functions have bodies.
+    The grammar consists of functions that take the reader `r`. `expression` and `block` are the
+    functions that read an expression and a block. They are attributes of the reader because types
+    can contain expressions (`typeof`), and expressions contain types and blocks (functions).
     """
 
     def __init__(
@@ -112,10 +116,11 @@ class Reader:
         self.losses = losses
         self.luau = luau
         self.extended = luau is not None
-        """Whether the tree may have extension fields: else parts that need them are lost."""
+        """Whether the tree may have extension fields. If not, the syntax for these fields is
+        lost."""
         self.index = 0
         self.kind = self.kinds[0]
-        self.in_scope: dict[str, int] = {}  # by local name: how many of them are in scope
+        self.in_scope: dict[str, int] = {}  # the number of locals in scope, by name
         self.scopes: list[list[str]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.aliases = {  # Luau lets a type be used before its declaration
@@ -126,7 +131,7 @@ class Reader:
         self.identifiers = set(self.texts)
         for start, comment in tokens.comments:
             what = "directive" if comment.startswith("--!") else "comment"
-            self.lose_at(start, what, "left out")
+            self.lose_at(start, what, "dropped")
 
     # Tokens
 
@@ -136,27 +141,30 @@ class Reader:
         self.kind = self.kinds[self.index]
 
     def take(self) -> str:
-        """Return the text of the token and move to the next."""
+        """Return the text of the current token, and move past it."""
         text = self.texts[self.index]
         self.index += 1
         self.kind = self.kinds[self.index]
         return text
 
     def skip(self, kind: str) -> bool:
-        """Move past a token of this kind, if it is here; return whether it was."""
+        """Move past the current token if it has this kind. Return whether it had."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def expect(self, kind: str, purpose: str) -> None:
-        """Move past a token that must be here; `purpose` follows its name in the error."""
+        """Move past a token of this kind. Otherwise, raise ParseError.
+
+        The error says that `kind` was expected, and for which purpose.
+        """
         if self.kind != kind:
             self.fail(f"`{kind}` {purpose}")
         self.advance()
 
     def close(self, kind: str, opening: int) -> None:
-        """Move past the token that closes the token at index `opening`."""
+        """Move past the token that closes the token at index `opening`, or raise ParseError."""
         if self.kind != kind:
             line, column = self.source.position(self.starts[opening])
             text = self.texts[opening]
@@ -164,13 +172,16 @@ class Reader:
         self.advance()
 
     def name(self, purpose: str) -> str:
-        """Read the name that must be here; `purpose` follows "a name" in the error."""
+        """Return the name at the current token, and move past it. Otherwise, raise ParseError.
+
+        The error says that a name was expected, and for which purpose.
+        """
         if self.kind != "name":
             self.fail(f"a name {purpose}")
         return self.take()
 
     def fail(self, expected: str, index: int | None = None) -> NoReturn:
-        """Raise ParseError: `expected` is missing at the token at `index`, or here."""
+        """Raise ParseError: `expected` is missing at token `index`, by default the current one."""
         index = self.index if index is None else index
         line, column = self.source.position(self.starts[index])
         text = self.texts[index]
@@ -191,7 +202,7 @@ class Reader:
     def require(self, cls: type[Message], field: str, what: str, index: int) -> None:
         """Raise ParseError if an extension field is newer than the requested version.
 
-        `what` is the syntax that the field represents, at the token at `index`.
+        `what` describes the syntax for the field, which is at the token at `index`.
         """
         since = cls.ALL_FIELDS[field].since
         if self.luau is not None and since is not None and self.luau < since:
@@ -200,18 +211,18 @@ class Reader:
             raise ParseError(self.label, line, column, f"what Luau {self.luau} has", found)
 
     def lose(self, index: int, what: str, how: str) -> None:
-        """Record that the tree does not represent the source at the token at `index`."""
+        """Record that the tree does not represent `what` at the token at `index`."""
         self.lose_at(self.starts[index], what, how)
 
     def lose_at(self, offset: int, what: str, how: str) -> None:
-        """Record that the tree does not represent the source at this offset."""
+        """Record that the tree does not represent `what` at this offset of the source."""
         line, column = self.source.position(offset)
         self.losses.append(Loss(self.label, line, column, what, how))
 
     # Scopes
 
     def open(self, *declared: str) -> None:
-        """Begin a scope with these locals."""
+        """Begin a scope that contains these locals."""
         self.scopes.append([])
         for name in declared:
             self.declare(name)
@@ -222,13 +233,13 @@ class Reader:
             self.in_scope[name] -= 1
 
     def declare(self, name: str) -> Local:
-        """Bring a local into scope from here on."""
+        """Return a new local that is in scope from here on."""
         self.scopes[-1].append(name)
         self.in_scope[name] = self.in_scope.get(name, 0) + 1
         return Local(name=self.names.local(name))
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:
-        """Return the variable that a name refers to here."""
+        """Return the local or global variable that a name refers to here."""
         if self.in_scope.get(name):
             return ExprLocal(var=Local(name=self.names.local(name)))
         return ExprGlobal(name=self.names.global_(name))
@@ -236,7 +247,7 @@ class Reader:
     # The driver
 
     def run(self, reading: Reading) -> Any:
-        """Run a reading and those that it yields; return its result."""
+        """Run `reading` and the readings that it yields. Return the result of `reading`."""
         waiting: list[Reading] = []
         begun = [self.index]
         value = None
@@ -260,7 +271,7 @@ class Reader:
                 value = None
 
     def place(self, message: Any, index: int) -> None:
-        """Record that a message begins at the token at `index`, if positions are requested."""
+        """Record that a message begins at the token at `index`, if positions were requested."""
         if self._places is not None and isinstance(message, Message):
             place = (message, self.label, *self.source.position(self.starts[index]))
             self._places.setdefault(id(message), place)
@@ -268,15 +279,15 @@ class Reader:
     # Literals
 
     def string(self) -> str:
-        """Read the string constant here; return its value."""
+        """Return the value of the string constant at the current token, and move past it."""
         return self.decode(string_value, self.texts[self.index])
 
     def text(self) -> str:
-        """Read the piece of an interpolated string here; return its value."""
+        """Return the value of the text at the current token, a piece of an interpolated string."""
         return self.decode(unescape, self.texts[self.index][1:-1])
 
     def decode(self, value: Callable[[str], str], text: str) -> str:
-        """Return the value of the token's text, and move past the token."""
+        """Return the value of the current token, computed by `value(text)`, and move past it."""
         try:
             decoded = value(text)
         except ValueError as error:

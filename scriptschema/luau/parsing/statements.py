@@ -1,4 +1,4 @@
-"""Statements and blocks."""
+"""Reads statements and blocks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MODULE: Final = re.compile(r"""["']\./module(0|-?[1-9][0-9]{0,9})["']""")
 
 
 def read_block(r: Reader) -> Reading:
-    """Read statements up to the end of a block; the caller opens and closes the scope."""
+    """Read statements up to the end of a block. The caller opens and closes the scope."""
     body: list[m.Stat] = []
     while r.kind not in _BLOCK_ENDS:
         start = r.index
@@ -127,13 +127,13 @@ def _read_return_statement(r: Reader) -> Reading:
 def _read_for_statement(r: Reader) -> Reading:
     opening = r.index
     r.advance()
-    names, found = yield _read_bindings(r, "of the loop's variable")
+    names, bindings = yield _read_bindings(r, "of the loop's variable")
     if not r.extended:
-        for index, type_ in found:
+        for index, type_ in bindings:
             if type_ is not None:
-                r.lose(index, "type of a loop's variable", "left out")
-        found = []
-    types = by_position(r, found)
+                r.lose(index, "type of a loop's variable", "dropped")
+        bindings = []
+    types = by_position(r, bindings)
     if len(names) == 1 and r.skip("="):
         from_ = yield read_expression(r)
         r.expect(",", "and the loop's last value")
@@ -180,8 +180,8 @@ def _read_local_function(
 
 
 def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool = False) -> Reading:
-    names, found = yield _read_bindings(r, "of a variable")
-    types = by_position(r, found)
+    names, bindings = yield _read_bindings(r, "of a variable")
+    types = by_position(r, bindings)
     if constant and r.kind != "=":
         r.fail("`=` and the values of the constants")
     start = r.index + 1
@@ -200,7 +200,7 @@ def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool =
 
 
 def _required_module(r: Reader, start: int) -> int | None:
-    """Return the number in `require("./module0")`, if the tokens from `start` to here are that."""
+    """Return the number of the module if the tokens since `start` are `require("./module0")`."""
     if (
         r.index - start != 4
         or r.kinds[start : r.index] != ["name", "(", "string", ")"]
@@ -208,14 +208,14 @@ def _required_module(r: Reader, start: int) -> int | None:
         or r.in_scope.get("require")
     ):
         return None
-    found = _MODULE.fullmatch(r.texts[start + 2])
-    if found is None or not INT32_MIN <= int(found[1]) <= INT32_MAX:
+    match = _MODULE.fullmatch(r.texts[start + 2])
+    if match is None or not INT32_MIN <= int(match[1]) <= INT32_MAX:
         return None
-    return int(found[1])
+    return int(match[1])
 
 
 def _read_bindings(r: Reader, purpose: str) -> Reading:
-    """Read names, and for each the index of its token, and its type or None."""
+    """Read names and types. Return the names, and (token index, type or None) for each name."""
     names = []
     types = []
     while True:
@@ -261,7 +261,7 @@ def _read_attributed_statement(r: Reader) -> Reading:
 
 
 def _note_const(r: Reader) -> None:
-    """Record the `const` that is here as a loss, or check that the requested version has it."""
+    """Record the `const` at the current token as a loss, or check that the version has it."""
     if not r.extended:
         r.lose(r.index, "`const`", "`local`")
     r.require(m.StatLocal, "is_const", "`const`", r.index)
@@ -296,13 +296,13 @@ def _read_exported_variables(r: Reader) -> Reading:
 
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
-    """Read the type alias or type function that begins with the `type` that is here."""
+    """Read a type alias or a type function, which begins with the current token `type`."""
     start = r.index
     r.advance()
     if r.kind == "function":
         opening = r.index
         if not r.extended:
-            r.lose(start, "type function", "left out")
+            r.lose(start, "type function", "dropped")
         r.advance()
         text = r.name("for the type function")
         if not r.extended:
@@ -369,7 +369,7 @@ def _read_other_statement(r: Reader) -> Reading:
 
 
 def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
-    """Return the reader of the statement that begins with a contextual keyword here, or None."""
+    """Return the function that reads the export statement or class that begins here, or None."""
     words = [text if text in _NEWER else kind for text, kind in _next(r, 4)]
     match words:
         case ["export", "local", *_] | ["export", "const", "name", *_]:
@@ -387,7 +387,7 @@ def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
 
 
 def _next(r: Reader, count: int) -> Iterator[tuple[str, str]]:
-    """Return the text and the kind of the next tokens."""
+    """Yield (text, kind) for each of the next `count` tokens."""
     span = slice(r.index, r.index + count)
     return zip(r.texts[span], r.kinds[span], strict=True)
 

@@ -1,4 +1,4 @@
-"""Types."""
+"""Reads types, generics, and the arguments for generics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def read_type(r: Reader) -> Reading:
 
 
 def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
-    """Read a union or an intersection after its first type `type_`, None if that is not read."""
+    """Read a union or an intersection.
+
+    `type_` is its first type, or None if that has not been read yet.
+    """
     signs: set[str] = set()
     while r.kind in ("|", "&", "?"):
         index = r.index
@@ -47,7 +50,7 @@ def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
 
 
 def _read_simple_type(r: Reader) -> Reading:
-    """Read a type without `|`, `&` and `?` outside of brackets."""
+    """Read a type that does not have `|`, `&` or `?` outside of brackets."""
     kind = r.kind
     if kind == "name":
         return (yield _read_named_type(r))
@@ -80,7 +83,7 @@ def _read_named_type(r: Reader) -> Reading:
         arguments = None
         if r.kind == "<":
             if not r.extended:
-                r.lose(r.index, "types given to a module's type", "left out")
+                r.lose(r.index, "types given to a module's type", "dropped")
             arguments = m.TypeArguments(items=[item for _, item in (yield read_type_arguments(r))])
         local = r.in_scope.get(text)
         if not local and not r.extended:
@@ -111,7 +114,7 @@ def _read_named_type(r: Reader) -> Reading:
 
 
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
-    """Set a type's arguments: types and then generic packs, or as an extension."""
+    """Set the arguments of a named type: as types and then generic packs, or as an extension."""
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:
         pack = argument.pack
@@ -134,7 +137,7 @@ def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeAr
 
 
 def typename(r: Reader, text: str) -> m.Typename:
-    """Return the Typename for the text of the previous token."""
+    """Return the Typename for `text`, the text of the previous token."""
     if text == "typeof":  # where a type is used, this is a keyword
         r.lose(r.index - 1, "type named `typeof`", "it is named `typeof_`")
         text = "typeof_"
@@ -142,7 +145,10 @@ def typename(r: Reader, text: str) -> m.Typename:
 
 
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
-    """Read `<T, U...>`, declare the names; return all, those of types, of packs, the defaults."""
+    """Read `<T, U...>` and declare the names.
+
+    Returns four values: all names, the names of types, the names of packs, and the defaults.
+    """
     opening = r.index
     r.advance()
     names: list[str] = []
@@ -166,13 +172,13 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
         if defaults and r.skip("="):
             has_default = True
             if not r.extended:
-                r.lose(index, "default of a generic type", "left out")
+                r.lose(index, "default of a generic type", "dropped")
             if packs and not at_pack(r):
                 parenthesis = r.index
                 r.expect("(", "or `...` and a pack of types")
-                found, _, tail = yield _read_type_list(r)
+                listed, _, tail = yield _read_type_list(r)
                 r.close(")", parenthesis)
-                default.packs.append(m.TypePack(list=m.TypeList(types=found, tail=tail)))
+                default.packs.append(m.TypePack(list=m.TypeList(types=listed, tail=tail)))
             elif at_pack(r):
                 default.packs.append((yield read_pack(r)))
             else:
@@ -189,10 +195,10 @@ def shut_generics(r: Reader, names: list[str]) -> None:
 
 
 def read_type_arguments(r: Reader) -> Reading:
-    """Read `<types, packs>`: the argument for each generic, and the index of its token."""
+    """Read `<types, packs>`. Return (index of its first token, argument) for each argument."""
     opening = r.index
     r.advance()
-    found: list[tuple[int, m.TypeArgument]] = []
+    arguments: list[tuple[int, m.TypeArgument]] = []
     more = r.kind != ">"
     while more:
         index = r.index
@@ -207,33 +213,33 @@ def read_type_arguments(r: Reader) -> Reading:
                 argument = m.TypeArgument(pack=pack)
         else:
             argument = m.TypeArgument(type=(yield read_type(r)))
-        found.append((index, argument))
+        arguments.append((index, argument))
         more = r.skip(",")
     r.close(">", opening)
-    return found
+    return arguments
 
 
 def at_pack(r: Reader) -> bool:
-    """Return whether a variadic type `...T` or a generic pack `T...` is here."""
+    """Return whether the current token begins a variadic type `...T` or a generic pack `T...`."""
     if r.kind == "name":
         return r.kinds[r.index + 1] == "..."
     return r.kind == "..."
 
 
 def read_pack(r: Reader) -> Reading:
-    """Read a variadic type, which the seed's schema does not have, or a generic pack."""
+    """Read a generic pack, or a variadic type, which is not in the original schema."""
     if r.kind == "name":
         name = typename(r, r.take())
         r.advance()
         return m.TypePack(generic=name)
     if not r.extended:
-        r.lose(r.index, "variadic type", "left out")
+        r.lose(r.index, "variadic type", "dropped")
     r.advance()
     return m.TypePack(variadic=(yield read_type(r)))
 
 
 def _read_type_list(r: Reader) -> Reading:
-    """Read types up to a `)`, their names, if any has a name, and the pack that ends them."""
+    """Read a list of types up to `)`. Return the types, any names, and the pack that ends them."""
     types: list[m.Type] = []
     names: list[m.Name] = []
     tail: m.TypePack | None = None
@@ -242,11 +248,11 @@ def _read_type_list(r: Reader) -> Reading:
         if at_pack(r):
             tail = yield read_pack(r)
             if tail.generic is not None and not r.extended:
-                r.lose(index, "generic pack in a list of types", "left out")
+                r.lose(index, "generic pack in a list of types", "dropped")
             break
         if r.kind == "name" and r.kinds[index + 1] == ":":
             if not r.extended:
-                r.lose(index, "name of a parameter in a type", "left out")
+                r.lose(index, "name of a parameter in a type", "dropped")
             names += (m.Name() for _ in range(len(types) - len(names)))
             name = r.take()
             names.append(r.names.field(name) if r.extended else m.Name())
@@ -260,9 +266,9 @@ def _read_type_list(r: Reader) -> Reading:
 
 
 def _read_pack_or_type(r: Reader) -> Reading:
-    """Read `(types)` or a type that begins with `(`, if both are possible.
+    """Read `(types)` or a type that begins with `(`, where both are possible.
 
-    Returns types, their tail, and whether it was `(types)`, which ends with the parenthesis.
+    Returns the types, the pack that ends them, and whether it was a list `(types)`.
     """
     opening = r.index
     r.advance()
@@ -280,7 +286,7 @@ def _read_pack_or_type(r: Reader) -> Reading:
 def _read_rest_of_function(
     r: Reader, args: list[m.Type], names: list[m.Name], tail: m.TypePack | None
 ) -> Reading:
-    """Read the `->` and the results of a function type with these parameters."""
+    """Read `->` and the results of a function type that has these parameters."""
     r.expect("->", "and the result of a function type")
     rets, rettail = yield read_results(r)
     function = m.TypeFunction(args=args, rets=rets)
@@ -299,7 +305,7 @@ def read_results(r: Reader) -> Reading:
         if r.extended:
             return [], tail
         if tail.generic is not None:
-            r.lose(index, "generic pack as a result type", "left out")
+            r.lose(index, "generic pack as a result type", "dropped")
         return [], None
     if r.kind == "(":
         types, tail, _ = yield _read_pack_or_type(r)
@@ -327,7 +333,7 @@ def _read_function_type(r: Reader) -> Reading:
 
 
 def _read_table_type(r: Reader) -> Reading:
-    """Read a table type: properties and an indexer, or the type of an array's items."""
+    """Read a table type: properties and an indexer, or `{T}` with the type of an array's items."""
     opening = r.index
     r.advance()
     items: list[m.TypeTableItem] = []
@@ -340,7 +346,7 @@ def _read_table_type(r: Reader) -> Reading:
         if r.kind == "name" and r.texts[start] in _ACCESS and following != ":":
             access = _ACCESS[r.texts[start]]
             if not r.extended:
-                how = "left out: the property can be read and written"
+                how = "dropped: the property can be read and written"
                 r.lose(start, f"`{r.texts[start]}`", how)
                 access = None
             r.advance()
@@ -358,10 +364,10 @@ def _read_table_type(r: Reader) -> Reading:
             elif _NAME.fullmatch(key) and key not in KEYWORDS:
                 items.append(m.TypeTableItem(key=r.names.field(key), type=type_))
             else:
-                r.lose(bracket, f"property {key!r:.40}, which is not a name", "left out")
+                r.lose(bracket, f"property {key!r:.40}, which is not a name", "dropped")
         elif r.kind == "[":
             if indexer is not None:
-                r.fail("one indexer only in a table type")
+                r.fail("at most one indexer in a table type")
             bracket = r.index
             r.advance()
             key_type = yield read_type(r)

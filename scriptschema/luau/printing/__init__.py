@@ -1,1 +1,1 @@
-"""How `luau.render` prints messages of each kind."""
+"""Implements `luau.render`: functions that print each kind of message."""

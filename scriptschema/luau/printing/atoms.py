@@ -1,4 +1,4 @@
-"""Names and constants."""
+"""Prints names and constants."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _write_name(w: Writer, node: m.Name) -> None:
 
 
 def write_boolean(w: Writer, node: m.ExprConstantBool | m.TypeBoolean) -> None:
-    """Print a constant: true or false."""
+    """Print the constant `true` or `false`."""
     w.out.append("true" if node.val else "false")
 
 
 def write_number(w: Writer, node: m.ExprConstantNumber) -> None:
-    """Print a number constant, in decimal digits."""
+    """Print a number constant in decimal digits."""
     w.out.append(str(node.val) if node.double is None else number_text(node.double))
 
 
@@ -54,11 +54,11 @@ def _write_integer(w: Writer, node: m.ExprConstantInteger) -> None:
 
 
 def _write_omitted(w: Writer, _: m.TypeOmitted) -> None:
-    w.out.append(UNSET)  # here, the type is required
+    w.out.append(UNSET)  # a type is required here
 
 
 def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
-    """Print a string constant, in double quotes."""
+    """Print a string constant in double quotes."""
     w.out.append(quote(node.val))
 
 

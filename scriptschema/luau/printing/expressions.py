@@ -1,4 +1,4 @@
-"""Expressions, and the signatures and bodies of functions."""
+"""Prints expressions, and the signatures and bodies of functions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _starts_with_brace(expression: m.Expr) -> bool:
 
 
 def write_body(w: Writer, block: m.StatBlock, closing: str) -> None:
-    """Print a block's statements, indented by one more level, and `closing` on a new line."""
+    """Print a block's statements, indented one level deeper, and `closing` on a new line."""
     if block.body:
         w.level += 1
         w.inside(block)
@@ -56,12 +56,12 @@ def write_body(w: Writer, block: m.StatBlock, closing: str) -> None:
 
 
 def field(w: Writer, node: m.ExprIndexName, separator: str = ".") -> list[Part]:
-    """Return the expression that a field belongs to, `.` or `:`, and the name of the field."""
+    """Return the parts of a field: the expression, `separator` (`.` or `:`), and the name."""
     return [node.expr, separator, w.names.field(node.index, w.names.owner(node.expr))]
 
 
 def bindings(variables: Sequence[m.Local], types: Sequence[m.Type]) -> list[Part]:
-    """Return variables with their types, if they have any."""
+    """Return variables, separated by commas. A variable is followed by its type if it has one."""
     parts: list[Part] = []
     for position, variable in enumerate(variables):
         parts += (", ", variable, *annotation(types, position))
@@ -69,7 +69,7 @@ def bindings(variables: Sequence[m.Local], types: Sequence[m.Type]) -> list[Part
 
 
 def write_signature_and_body(w: Writer, node: m.ExprFunction) -> None:
-    """Print what follows the name of a function."""
+    """Print the part of a function after its name: generics, parameters, results and body."""
     types = node.types if w.types else []
     parts = [
         *generics(w, node.generics, node.genericpacks),
@@ -88,7 +88,7 @@ def write_signature_and_body(w: Writer, node: m.ExprFunction) -> None:
 
 
 def attributes(function: m.ExprFunction) -> list[Part]:
-    """Return the attributes of a function, each followed by a space."""
+    """Return the attributes of a function. Each attribute is followed by a space."""
     parts: list[Part] = []
     in_brackets = False
     for attribute in function.attributes:
@@ -142,7 +142,7 @@ def _write_expr(w: Writer, node: m.Expr) -> None:
             return
         if cls is not m.ExprBinary and cls is not m.ExprUnary and cls is not m.ExprCast:
             w.limit = w.after = 0
-    if w.room:  # as `inside` does
+    if w.room:  # like `Writer.inside`
         w.room -= 1
         w.write[cls](w, inner)
         w.room += 1
@@ -163,7 +163,7 @@ def _write_global(w: Writer, node: m.ExprGlobal) -> None:
 
 
 def write_callee(w: Writer, node: m.ExprCall) -> None:
-    """Print the called expression."""
+    """Print the called expression, in parentheses if necessary."""
     func = node.func
     if node.self_ and func.which == "index_name":
         w.print(*field(w, func.alternative, ":"))
@@ -187,7 +187,10 @@ def write_call(w: Writer, node: m.ExprCall) -> None:
 
 
 def can_be_parenless(node: m.ExprCall) -> bool:
-    """Return whether a call can omit its parentheses: its only argument is a string or a table."""
+    """Return whether a call can omit its parentheses.
+
+    It can if its only argument is a string or a table.
+    """
     return len(node.args) == 1 and node.args[0].which in ("string", "table")
 
 
@@ -278,13 +281,13 @@ def _write_if_else(w: Writer, node: m.ExprIfElse) -> None:
 def write_interpolation(
     w: Writer, node: m.ExprInterpString, quote: Callable[[str], str] = quote_in_interpolation
 ) -> None:
-    """Print an interpolated string; `quote` writes its texts."""
+    """Print an interpolated string. `quote` writes the text between its expressions."""
     parts: list[Part] = ["`"]
     for part in node.parts:
         if part.which == "string":
             parts.append(quote(part.alternative.val))
         else:
-            brace = "{ " if _starts_with_brace(part) else "{"  # Luau refuses two in a row
+            brace = "{ " if _starts_with_brace(part) else "{"  # Luau rejects `{{`
             parts += (brace, part, "}")
     w.print(*parts, "`")
 

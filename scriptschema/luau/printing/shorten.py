@@ -1,4 +1,4 @@
-"""The shortest text of a tree: names of one letter, and no blanks that Luau does not need."""
+"""Shortens a source: names of one letter, and no white space that Luau does not need."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _JOINED: Final = frozenset(
         *(f".{digit}" for digit in string.digits),
     ]
 )
-"""Pairs of characters that adjacent tokens must not form: they are other tokens."""
+"""Pairs of characters that would be read as one token, so adjacent tokens must not form them."""
 
 
 def compact(source: str) -> str:
-    """Return a Luau source without comments and unnecessary blanks, on one line.
+    """Return a Luau source on one line, without comments and unnecessary white space.
 
-    The tokens are the same, and end with a newline.
+    The tokens stay the same. The line ends with a newline.
     """
     tokens = tokenize(source)
     pieces: list[str] = []
@@ -47,10 +47,10 @@ def compact(source: str) -> str:
 
 
 def short_names(tree: Message, names: Names) -> Names:
-    """Return tables with short names for what `tree` uses, the shortest for the most frequent.
+    """Return tables with short names for the indexes in `tree`.
 
-    Builtin names, and `self`, are kept. Local variables and globals get different names, so that
-    none hides another.
+    The most frequent indexes get the shortest names. Builtin names and `self` are kept. Local
+    variables and globals get different names, so that none hides another.
     """
     used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
     for node, _ in walk(tree):
@@ -59,8 +59,8 @@ def short_names(tree: Message, names: Names) -> Names:
             index = getattr(node, attribute) if cls is owner else None
             if index is not None:
                 used[table][index % len(getattr(names, table))] += 1
-    taken = KEYWORDS | {"self", *names.globals, *names.primitives, *names.classes}
-    letters = (name for name in _identifiers() if name not in taken)
+    reserved = KEYWORDS | {"self", *names.globals, *names.primitives, *names.classes}
+    letters = (name for name in _identifiers() if name not in reserved)
     tables: Any = {table: _renamed(getattr(names, table), used[table], letters) for table in used}
     return attrs.evolve(names, **tables)
 

@@ -1,6 +1,6 @@
-"""Spellings of strings and numbers: all those that Luau has, by choice.
+"""Writes strings and numbers in all spellings that Luau has. Choices select one of them.
 
-All spellings have the same value; choice 0 is what `render` prints without a style.
+All spellings have the same value. Choice 0 is the spelling that `render` prints without a style.
 
 Source: https://luau.org/syntax, "String literals" and "Number literals", and what the real Luau
 accepts.
@@ -22,7 +22,7 @@ _MASK: Final = 2**64 - 1
 
 
 class Near:
-    """Choices that depend on a key and on the text nearby, and on nothing else.
+    """Choices that depend only on a key and on the text nearby.
 
     So the spelling at a place stays the same when the program around it gets smaller.
     """
@@ -32,19 +32,20 @@ class Near:
         self._state = 0
 
     def at(self, near: str) -> None:
-        """Begin the choices for a place."""
+        """Begin the choices for the place that has the text `near` next to it."""
         self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
 
     def below(self, n: int) -> int:
-        """Return an integer from 0 to n - 1, for n up to 256; 0 is the plainest choice."""
+        """Return an integer from 0 to n - 1, for n up to 256. 0 is the plainest choice."""
         self._state = self._state * 6364136223846793005 + 1442695040888963407 & _MASK
         return (self._state >> 40) % n
 
 
 def string(choices: Near, value: str) -> str:
-    """Return a string constant: in single or double quotes, with escapes, or in long brackets.
+    """Return a string constant in single or double quotes, with escapes, or in long brackets.
 
-    Long brackets are preceded by a space, so that a bracket before them does not become part of it.
+    Long brackets are preceded by a space, so that a bracket before them does not become part of
+    them.
     """
     kind = choices.below(4)
     if kind == 1:
@@ -58,25 +59,31 @@ def string(choices: Near, value: str) -> str:
 
 
 def text_in_interpolation(choices: Near, value: str) -> str:
-    """Return a text between the expressions of an interpolated string."""
+    """Return the spelling of a string as text between expressions of an interpolated string."""
     if choices.below(2):
         return "".join(_characters(choices, value, "`{"))
     return quote_in_interpolation(value)
 
 
 def number(choices: Near, value: int) -> str:
-    """Return a number constant: decimal, hexadecimal, binary, with `_`, exponent or fraction."""
+    """Return a number constant in one of Luau's notations.
+
+    These are decimal, hexadecimal and binary digits, perhaps with `_`, an exponent or a fraction.
+    """
     sign, digits = ("-", str(-value)) if value < 0 else ("", str(value))
     return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)
 
 
 def _stands_in_brackets(value: str) -> bool:
-    """Return whether long brackets preserve all characters of the string."""
+    """Return whether the string keeps all its characters when it is written in long brackets."""
     return not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in value)
 
 
 def in_brackets(value: str, level: int) -> str:
-    """Return a text in long brackets of this level, or of the next level that it does not close."""
+    """Return `value` in long brackets.
+
+    Their level is `level`, or the next level whose closing bracket is not in `value`.
+    """
     closing = f"]{'=' * level}]"
     while (value + closing).find(closing) < len(value):
         closing = closing.replace("]", "]=", 1)
@@ -99,7 +106,7 @@ def _plain(character: str, special: str) -> str:
 
 
 def _characters(choices: Near, value: str, special: str) -> list[str]:
-    """Return the characters of a string, about half of the time as escape sequences."""
+    """Return the characters of a string, about half of them as escape sequences."""
     written = []
     for character, following in zip(value, value[1:] + " ", strict=False):
         kind = choices.below(12)

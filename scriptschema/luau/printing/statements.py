@@ -1,4 +1,4 @@
-"""Statements and blocks, and the ModuleSet."""
+"""Prints statements, blocks and the ModuleSet."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def write_stat(w: Writer, node: m.Stat) -> None:
 
 
 def _write_block(w: Writer, node: m.StatBlock) -> None:
-    """Print only the statements, each on a new line; the parent prints what encloses them."""
+    """Print only the statements, each on a new line. The parent prints the keywords around them."""
     newline = w.newline()
     write, put = w.write[m.Stat], w.out.append
     previous = None

@@ -1,13 +1,14 @@
-"""Prints a tree with other spellings: what `render` returns with a style.
+"""Prints a tree with other spellings: `render` uses this module if a style is given.
 
-A style is a source of choices. The writer differs from the plain one for the messages that have
-several spellings, which are in the table here; it also changes the white space between tokens. It
-chooses only among spellings that `luau.parse` reads as the same tree. Parentheses and `a["b"]` for
-`a.b` are not among them: the schema has ExprGroup and ExprIndexExpr for these.
+A style is a source of choices. The table at the end of this module lists the messages that have
+several spellings. The writer prints these messages differently from the plain writer, and also
+changes the white space between tokens. It chooses only spellings that `luau.parse` reads as the
+same tree. It does not change parentheses, or write `a["b"]` for `a.b`, because the schema has
+ExprGroup and ExprIndexExpr for these.
 
-The choices determine, for each kind of spelling, the share that differs from the plain spelling,
-and a key. The spelling at a place depends on that key and on the text nearby, so that a tree keeps
-its spelling when it is reduced.
+The choices determine a key, and the share of places that differ from the plain spelling, for each
+kind of spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
+keeps its spelling when it is reduced.
 """
 
 from __future__ import annotations
@@ -44,22 +45,22 @@ from scriptschema.luau.printing.type_annotations import (
 from scriptschema.luau.printing.writer import Part, Write, Writer
 
 Share: TypeAlias = int
-"""The share of cases, in 64ths, in which a spelling is not the plain one."""
+"""The share of places, in 64ths, that do not have the plain spelling."""
 
 _SHARES: Final = (0, 64, 16, 4)
 _SHARES_OF_GAPS: Final = (0, 32, 4, 1)
 _SHARES_OF_COMMENTS: Final = (0, 64, *(6,) * 3, *(1,) * 4, *(0,) * 7)
-"""The largest share follows 0, because all is simpler than some: shrinking keeps it, and does not
-depend on the text around it."""
+"""Possible shares of comments. The largest share follows 0, because shrinking tries 0 and 1 first.
+If there are comments everywhere, their places do not depend on the text around them."""
 
 _SPACES: Final = (" ", "\t", "    ", " \v\f ")
 _LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")
-_MANY_LINES: Final = "\n" * 300  # more than a byte can count
+_MANY_LINES: Final = "\n" * 300  # more lines than a byte can count
 _COMMENTS: Final = (
     *("", " a comment", "-", " --", "[", "[=", "]]", " ]=] end", " \"'`{", " \\", " é\t中"),
     *(" local x = 1", "]==]--[[", "[ [x]]", " TODO: $%&"),
 )
-"""The texts of comments; a text that begins with `!` is a directive."""
+"""The contents of comments. A comment whose content begins with `!` is a directive."""
 _DIRECTIVES: Final = (
     *("native", "optimize 0", "optimize 1", "optimize 2"),
     *("strict", "nonstrict", "nocheck", "nolint", "nolint LocalUnused"),
@@ -70,14 +71,15 @@ Source: https://luau.org/lint and https://luau.org/typecheck#type-inference-mode
 """
 
 _BEFORE_GROUP: Final = [[text] for text in (": ", " :: ", "]: ", " = ", " | ", " & ", ") -> ")]
-"""Texts after which a type may be in parentheses; after `<` and `, ` these may enclose a pack."""
+"""Strings after which a type may be in parentheses. `<` and `, ` are not among them, because there
+the parentheses may enclose a pack."""
 
 _CLOSING: Final = ")]}\"'`,;"
-"""Characters that end a token, no matter what follows immediately."""
+"""Characters that end a token, no matter which character follows."""
 
 
 class StyledWriter(Writer):
-    """Prints one tree in the style given by `choices`."""
+    """Prints one tree in the style that `choices` select."""
 
     def __init__(
         self,
@@ -105,9 +107,9 @@ class StyledWriter(Writer):
         self.groups = _SHARES[share(4)]
 
     def differs(self, share: Share, near: str | None = None) -> bool:
-        """Return whether the next part should not have the plain spelling.
+        """Return whether the next part should differ from the plain spelling.
 
-        This and the next choices depend on `near`, by default the text that was printed last.
+        This choice and the next ones depend on `near`, by default the text that was printed last.
         """
         if not share:
             return False
@@ -118,7 +120,7 @@ class StyledWriter(Writer):
         return share > 0 and self.near.below(64) >= 64 - share
 
     def text(self, tree: Message) -> str:
-        """Return the source of a tree."""
+        """Return the source of a tree in this style."""
         directives = self.directives if isinstance(tree, m.StatBlock) else ()
         text = super().text(tree)
         if self.gaps or self.comments or self.semicolons:
@@ -126,7 +128,7 @@ class StyledWriter(Writer):
         return "".join(f"--!{directive}\n" for directive in directives) + text
 
     def separated(self, nodes: Sequence[Message]) -> list[Part]:
-        """Return the items of a table, separated by `,` or `;`, perhaps also after the last."""
+        """Return the items of a table, separated by `,` or `;`, which may also end the list."""
         parts: list[Part] = []
         last = self.differs(self.separators)
         for node in nodes:
@@ -136,7 +138,7 @@ class StyledWriter(Writer):
         return parts
 
     def _respaced(self, text: str) -> str:
-        """Return the text with other white space and comments between its tokens."""
+        """Return the text with different white space and comments between its tokens."""
         tokens = tokenize(text)
         near, gaps, comments = self.near, self.gaps, 64 - self.comments
         out: list[str] = []
@@ -148,7 +150,7 @@ class StyledWriter(Writer):
             near.at(f"{before} {word}")
             case = near.below(64)
             if gap.strip() or before_kind == "@" or (kind == "(" and "\n" in gap):
-                pass  # a comment of the writer's, an attribute's name, or a statement begins here
+                pass  # a comment of the writer, an attribute's name, or the start of a statement
             elif case >= comments:
                 gap = self._with_comment(gap, kind)
             elif case < gaps:
@@ -157,13 +159,16 @@ class StyledWriter(Writer):
             if kind == "eof":
                 break
             end = start + len(word)
-            if kind != ";" or before_kind != ";":  # of the statement before, and of the one behind
+            if kind != ";" or before_kind != ";":  # write only one of two `;` in a row
                 out.append(word)
             before, before_kind = word, kind
         return "".join(out)
 
     def _space(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
-        """Return other white space for a gap; no line break before `(`: it would end the call."""
+        """Return different white space for a gap between tokens.
+
+        It does not put a line end before `(`, which would end the call.
+        """
         below = self.near.below
         way = below(4)
         if way == 1 or (way == 2 and kind == "("):
@@ -175,14 +180,14 @@ class StyledWriter(Writer):
         return gap
 
     def _with_comment(self, gap: str, kind: str) -> str:
-        """Return a gap with a comment; the last gap of a source may end with the comment."""
+        """Return a gap with a comment. The last gap of a source may end with the comment."""
         comment = self._comment(one_line=kind == "(")
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"
         return f"{gap or ' '}{comment}{gap}"
 
     def _comment(self, *, one_line: bool) -> str:
-        """Return a comment, with a line end if it needs one."""
+        """Return a comment, followed by a line end if it needs one."""
         below = self.near.below
         text = _COMMENTS[below(len(_COMMENTS))]
         way = below(4)
@@ -194,8 +199,8 @@ class StyledWriter(Writer):
 
 
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
-    """Return whether two tokens remain two tokens without white space between them."""
-    if not before or not word:  # at the beginning, and at the end
+    """Return whether two tokens stay separate tokens without white space between them."""
+    if not before or not word:  # the beginning or the end of the source
         return True
     starts_word = word[0].isalnum() or word[0] == "_"
     if before_kind == "number":
@@ -270,7 +275,7 @@ def _write_type(w: StyledWriter, node: m.Type) -> None:
 
 
 def _write_sign(w: StyledWriter, sign: str) -> None:
-    """Print, perhaps, the sign that may also precede the first operand."""
+    """Print the operator `sign` before the first operand, if the style says so."""
     if not w.after and w.differs(w.signs):
         w.out.append(sign)
 

@@ -1,4 +1,4 @@
-"""Types, and lists of generics. `w.after` says whether a `|` or a `&` follows."""
+"""Prints types and lists of generics. `w.after` says whether a `|` or a `&` follows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _starts_with_quote(node: m.Type) -> bool:
     while node.which in _OPERATIONS:
         left = node.alternative.left
         if left.which in _OPERATIONS and left.which != node.which:
-            return False  # it gets parentheses
+            return False  # `left` is printed in parentheses
         node = left
     return node.which == "string"
 
 
 def annotation(types: Sequence[m.Type], position: int) -> tuple[Part, ...]:
-    """Return the type annotation of the variable at a position, if any."""
+    """Return the type annotation of the variable at `position`, or nothing if it has none."""
     if position >= len(types) or types[position].which == "omitted":
         return ()
     return (": ", types[position])
@@ -42,7 +42,7 @@ def generics(
     packs: Sequence[m.Typename],
     further: m.TypeArguments | None = None,
 ) -> list[Part]:
-    """Return `<T, U..., further>`, or nothing if it would be empty."""
+    """Return `<T, U..., further>`, or nothing if that list would be empty."""
     if not (generics or packs or further is not None) or not w.types:
         return []
     parts = separated(generics)
@@ -54,14 +54,14 @@ def generics(
 
 
 def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
-    """Print a type alias, if types are printed."""
+    """Print a type alias, unless types are left out."""
     if w.types:
         keyword = "export type " if node.export else "type "
         w.print(keyword, node.name, *_with_defaults(w, node), " = ", node.type)
 
 
 def _with_defaults(w: Writer, node: m.StatTypeAlias) -> list[Part]:
-    """Return `<T = U, V... = ...W>`: the defaults belong to the last generics and packs."""
+    """Return `<T = U, V... = ...W>`. The defaults belong to the last generics and packs."""
     if node.defaults is None or not (node.generics or node.genericpacks):
         return generics(w, node.generics, node.genericpacks)
     parts: list[Part] = []
@@ -82,7 +82,10 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Return types and the pack that ends them, separated by commas, and their number."""
+    """Return the parts that print types and the pack that ends them, and how many there are.
+
+    The parts are separated by commas. Types and packs are counted.
+    """
     parts: list[Part] = []
     count = 0
     while True:
@@ -99,7 +102,7 @@ def _listed(
 
 
 def results(types: Sequence[m.Type], tail: m.TypePack | None) -> list[Part]:
-    """Return the types of results: in parentheses unless it is exactly one type."""
+    """Return the types of results, in parentheses unless there is exactly one type."""
     parts, count = _listed(types, tail)
     return parts if count == 1 else ["(", *parts, ")"]
 
@@ -117,9 +120,11 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 
 
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
-    """Print an operand of a union or an intersection, which Luau mixes only with parentheses.
+    """Print an operand of a union or an intersection, in parentheses if necessary.
 
-    `chained` is the kind of operation that needs none here: for a left operand, the same kind.
+    Luau mixes unions and intersections only with parentheses. `chained` is the kind of operation
+    that does not need parentheses as this operand. For a left operand, that is the kind of the
+    whole operation.
     """
     if node.which in _OPERATIONS and node.which != chained:
         w.print("(", node, ")")
@@ -136,7 +141,7 @@ def write_type(w: Writer, node: m.Type) -> None:
     """Print a type."""
     if w.after and node.which not in _OPERATIONS:
         w.after = 0
-        if node.which == "function":  # else the rest would belong to its result type
+        if node.which == "function":  # otherwise the rest would belong to its result type
             w.print("(", node.alternative, ")")
             return
     write_wrapper(w, node)
@@ -171,7 +176,7 @@ def _write_type_indexer(w: Writer, node: m.TypeTableIndexer) -> None:
 
 
 def array_item(w: Writer, node: m.TypeTable) -> list[Part] | None:
-    """Return the type of an array's items if a table type can be written as `{T}`, else None."""
+    """Return the type of an array's items if the table type can be written as `{T}`, else None."""
     indexer = node.indexer
     if indexer is None or node.items or not _is_primitive(w, indexer.key, "number"):
         return None
@@ -179,12 +184,12 @@ def array_item(w: Writer, node: m.TypeTable) -> list[Part] | None:
 
 
 def members(node: m.TypeTable) -> list[Message]:
-    """Return the properties of a table type, and its indexer."""
-    found: list[Message] = [*node.items]
+    """Return the properties of a table type, and its indexer if it has one."""
+    items: list[Message] = [*node.items]
     if node.indexer is not None:
         position = node.indexer_position
-        found.insert(len(found) if position is None else max(position, 0), node.indexer)
-    return found
+        items.insert(len(items) if position is None else max(position, 0), node.indexer)
+    return items
 
 
 def write_type_table(w: Writer, node: m.TypeTable) -> None:

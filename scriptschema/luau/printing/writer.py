@@ -1,9 +1,10 @@
 """The writer: the output so far, and the state for printing the rest of a tree.
 
-Each kind of message is printed by a function in the modules above, which takes the writer `w` and
-the message, and calls those of the messages inside. Messages nested deeper than some levels are
-postponed, and printed into their place later: depth costs memory, never a RecursionError, and time
-and memory are linear in the tree. Indentation stops growing after some levels, for the same reason.
+Each kind of message is printed by a function in the other modules. The function takes the writer
+`w` and the message, and calls the functions for the messages inside. A message that is nested too
+deep is postponed, and is printed into its place later. So depth costs memory, never a
+RecursionError, and time and memory are linear in the tree. To keep them linear, indentation stops
+growing after some levels.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ from scriptschema.luau.names import Names
 from scriptschema.messages import ModuleSet, StatBlock
 
 Part: TypeAlias = str | Message
-"""A part of the output: a text, or a message that is still to be printed."""
+"""A part of the output: a string, or a message that is still to be printed."""
 
 UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
 
 _ROOM: Final = 64
-"""The number of nested messages after which printing is postponed; each takes up to five calls."""
+"""The number of nested messages after which printing is postponed. Each of them needs up to five
+calls."""
 
 Write: TypeAlias = Callable[[Any, Any], None]
-"""Prints a message: called with the writer, of the class that the table is for, and the message."""
+"""A function that prints a message. Its arguments are the writer and the message."""
 
 
 class Writer:
     """Prints one tree, each message with its function in the table `write`.
 
-    `level` is the indentation; `limit` and `after` describe the operators around the operand that
-    is printed next (see `needs_parentheses`), and are 0 once anything has been printed.
+    `level` is the indentation. `limit` and `after` describe the operators around the operand that
+    is printed next (see `needs_parentheses`). They are 0 once anything has been printed.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Writer:
         self.types = types
         self._newlines = _newlines(indent)
         self.out: list[Any] = []
-        """The output: texts, and nested lists of the same form for postponed messages."""
+        """The output: strings, and a nested list of the same form for each postponed message."""
         self.level = self.limit = self.after = 0
         self.room = _ROOM
         self._later: list[tuple[list[Any], Message, int, int, int]] = []
@@ -73,23 +75,23 @@ class Writer:
             self.later(node)
 
     def later(self, node: Message) -> None:
-        """Print a message into this place after the message around it has been printed."""
+        """Print a message at the current place, but only when the message around it is complete."""
         place: list[Any] = []
         self.out.append(place)
         self._later.append((place, node, self.level, self.limit, self.after))
         self.limit = self.after = 0
 
     def print(self, *parts: Part) -> None:
-        """Print texts and messages in order."""
+        """Print strings and messages in order."""
         write, put = self.write, self.out.append
         for part in parts:
             if type(part) is str:
                 put(part)
             else:
-                write[part.__class__](self, part)  # type: ignore[index]  # a message, then
+                write[part.__class__](self, part)  # type: ignore[index]  # it is a message
 
     def list(self, nodes: Iterable[Message]) -> None:
-        """Print nodes, separated by commas."""
+        """Print messages, separated by commas."""
         write, put = self.write, self.out.append
         between = False
         for node in nodes:
@@ -99,18 +101,18 @@ class Writer:
             between = True
 
     def newline(self) -> str:
-        """The text that begins a line."""
+        """Return the text that begins a line: a line end and the indentation."""
         return self._newlines[min(self.level, _DEEPEST_INDENT)]
 
 
 @cache
 def _newlines(indent: str) -> list[str]:
-    """Return the text that begins a line, by level."""
+    """Return the text that begins a line, for each level of indentation."""
     return ["\n" + indent * level for level in range(_DEEPEST_INDENT + 1)]
 
 
 def _flat(whole: Iterable[Any]) -> Iterator[str]:
-    """Yield the texts of the output, in order."""
+    """Yield the strings of the output, in order."""
     open_ = [iter(whole)]
     while open_:
         for item in open_[-1]:
@@ -131,11 +133,11 @@ def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
 
 
 def write_wrapper(w: Writer, node: Any) -> None:
-    """Print a message that only holds one of several messages: print that one in its place."""
+    """Print a message that only holds another message: print that inner message."""
     inner = node.alternative
     if inner is None:
         w.out.append(UNSET)
-    elif w.room:  # as `inside` does
+    elif w.room:  # like `Writer.inside`
         w.room -= 1
         w.write[inner.__class__](w, inner)
         w.room += 1

@@ -1,1 +1,1 @@
-"""The rules that `luau.repair` applies, by what they are about: each module opens with its own."""
+"""The rules that `luau.repair` applies, by topic. Each module begins with its own rules."""

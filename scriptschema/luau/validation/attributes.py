@@ -1,4 +1,4 @@
-"""Attributes of functions, and the literals that are their arguments.
+"""Rules about attributes of functions, and about the literals that are their arguments.
 
 Source: Luau's parser, `parseAttrList`, `validateAttribute` and `deprecatedArgsValidator`.
 """
@@ -12,23 +12,23 @@ from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import Place, Traversal, filler
 
 RULES: Final = {
-    "attribute": "an attribute is one that Luau knows, before a function that can have it, once",
-    "argument": "attributes take literals: @deprecated a table with use and reason at most",
+    "attribute": "an attribute must exist in Luau, be allowed for the function, and occur once",
+    "argument": "arguments must be literals; @deprecated takes a table with use and reason",
 }
 
 _KEYS: Final = frozenset(["use", "reason"])
-"""The keys that the table of `@deprecated` may have; their values are strings."""
+"""The keys that the table of `@deprecated` may have. Their values are strings."""
 
 
 def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
-    """Visit the attributes of a function, if it has any."""
+    """Check and repair the attributes of a function, if it has any."""
     kept: list[m.ExprAttr] = []
     for index, attribute in enumerate(node.attributes):
         here = (path, "attributes", index)
         if attribute.type is m.ExprAttr.Kind.Unknown:
-            v.note(here, "attribute", "Luau has no such attribute")
+            v.note(here, "attribute", "unknown attribute")
         elif any(attribute.type is other.type for other in kept):
-            v.note(here, "attribute", "the function has this attribute already")
+            v.note(here, "attribute", "the function already has this attribute")
         else:
             kept.append(attribute)
             _visit_arguments(v, attribute, here)
@@ -36,24 +36,24 @@ def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
         node.attributes = kept
     for attribute, before in zip(kept, [None, *kept], strict=False):
         if attribute.joined and not (attribute.braced and before is not None and before.braced):
-            v.note(path, "attribute", "there are no brackets before that it could stand in")
+            v.note(path, "attribute", "joined, but no attribute in brackets precedes it")
             attribute.joined = None
 
 
 def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) -> None:
-    """Remove the attributes of a function that cannot have any."""
+    """Remove the attributes of a function that must not have any. `what` describes the function."""
     if node.attributes:
-        v.note(path, "attribute", f"{what} has no attributes")
+        v.note(path, "attribute", f"{what} cannot have attributes")
         node.attributes = []
 
 
 def _visit_arguments(v: Traversal, node: m.ExprAttr, path: Place) -> None:
     if not node.braced and (node.args or node.parenthesised):
-        v.note(path, "argument", "arguments stand in brackets")
+        v.note(path, "argument", "arguments require an attribute in brackets")
         node.args, node.parenthesised = [], None
     if node.type is m.ExprAttr.Kind.Deprecated:
         if len(node.args) > 1 or any(argument.which != "table" for argument in node.args):
-            v.note(path, "argument", "@deprecated takes one table")
+            v.note(path, "argument", "@deprecated takes exactly one table")
             node.args = [argument for argument in node.args if argument.which == "table"][:1]
         for argument in node.args:
             _visit_deprecated(v, argument.alternative, path)
@@ -63,17 +63,17 @@ def _visit_arguments(v: Traversal, node: m.ExprAttr, path: Place) -> None:
         inner: Any = literal.alternative
         match inner:
             case None:
-                v.note(here, "unset", "no literal is set")
+                v.note(here, "unset", "missing literal")
                 literal.nil = m.ExprConstantNil()
             case m.ExprConstantNumber() if inner.val < 0 or not (inner.double or 0) >= 0:
-                v.note(here, "argument", "a number with a minus is no literal")
+                v.note(here, "argument", "a negative number is not a literal")
                 literal.number = filler()
             case m.ExprConstantString():
                 visit_string(v, inner, here)
             case m.ExprLiteralTable():
                 for item in inner.items:
                     if item.key_name is not None and item.key_name.which is None:
-                        v.note(here, "unset", "no name is set")
+                        v.note(here, "unset", "missing name")
                         item.key_name.custom = 0
                     waiting.append((item.value, here))
 
@@ -88,5 +88,7 @@ def _visit_deprecated(v: Traversal, node: Any, path: Place) -> None:
         and v.names.field(item.key_name) in _KEYS
     ]
     if len(kept) < len(node.items):
-        v.note(path, "argument", "@deprecated takes a table with the strings use and reason")
+        v.note(
+            path, "argument", "the table of @deprecated can only contain the strings use and reason"
+        )
         node.items = kept

@@ -1,4 +1,4 @@
-"""Constants and exported values.
+"""Rules about constants and exported values.
 
 Source: Luau's parser, `parseLocal`, `isExprLValue`, `parseExportValue` and `parseReturn`.
 """
@@ -12,19 +12,19 @@ from scriptschema.luau.scope import Binding
 from scriptschema.luau.validation.traversal import IncompleteError, Place, Traversal
 
 RULES: Final = {
-    "const": "a constant has a value for each name, or a call or ... that may, and keeps it",
-    "export": "what is exported stands in a source's own block, once, and with no return around",
+    "const": "a constant must have a value, or end with a call or ..., and never be assigned to",
+    "export": "exports must be top-level and unique, in a source without a return",
 }
 
 
 def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
-    """Declare the variables of a StatLocal with `const` or `export`, after visiting its values."""
+    """Declare the variables of a StatLocal, after its values have been visited."""
     if node.is_exported and not v.scope.in_chunk:
-        v.note(path, "export", "only a source's own statements export")
+        v.note(path, "export", "only statements of the source itself can be exported")
         node.is_exported = None
     last = node.values[-1].which if node.values else None
     if node.is_const and len(node.values) != len(node.vars) and last not in ("call", "varargs"):
-        v.note(path, "const", f"{len(node.vars)} names and {len(node.values)} values")
+        v.note(path, "const", f"{len(node.vars)} names, but {len(node.values)} values")
         node.is_const = None
     for variable in node.vars:
         binding = v.scope.declare_local(v.names.local(variable.name), variable.name)
@@ -34,39 +34,41 @@ def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
 def declare_function(v: Traversal, node: m.StatLocalFunction, path: Place) -> None:
     """Declare the variable of a StatLocalFunction."""
     if node.is_exported and not v.scope.in_chunk:
-        v.note(path, "export", "only a source's own statements export")
+        v.note(path, "export", "only statements of the source itself can be exported")
         node.is_exported = None
     binding = v.scope.declare_local(v.names.local(node.var.name), node.var.name)
     binding.constant = node if node.is_const or node.is_exported else None
 
 
 def assigned(v: Traversal, binding: Binding, path: Place) -> None:
-    """Turn a constant that is assigned into a variable."""
+    """Turn a constant into a variable, because the program assigns to it."""
     declaration: Any = binding.constant
     if declaration is None:
         return
     if v.partial:
         raise IncompleteError
-    v.note(path, "const", f"{binding.name} is a constant")
+    v.note(path, "const", f"assignment to the constant {binding.name}")
     declaration.is_const = None
     binding.constant = None
     if isinstance(declaration, m.StatLocalFunction):
         declaration.is_exported = None
         module = v.tree.module if isinstance(v.tree, m.ModuleSet) else None
-        if module is not None and not _exporting(module):
-            end_with_return(module)
+        if module is not None and not _exporting(module) and not ends_with_return(module):
+            add_return(module)
 
 
-def end_with_return(module: m.StatBlock) -> bool:
-    """Let a module that exports nothing end with a return; return whether one was added."""
-    if module.body and module.body[-1].which == "return_":
-        return False
+def ends_with_return(block: m.StatBlock) -> bool:
+    """Return whether the last statement of a block is a return."""
+    return bool(block.body) and block.body[-1].which == "return_"
+
+
+def add_return(module: m.StatBlock) -> None:
+    """Add a return of an empty table to a module that exports nothing."""
     module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
-    return True
 
 
 def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
-    """Return the statements of a source that export something, and their indexes."""
+    """Return (statement, index) for each statement of a source that exports something."""
     return [
         (statement.alternative, index)
         for index, statement in enumerate(block.body)
@@ -75,7 +77,7 @@ def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
 
 
 def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
-    """Check the exports of a source before it is visited; return whether it exports anything."""
+    """Check the exports of a source before it is visited. Return whether it exports anything."""
     exporting = _exporting(block)
     if not exporting:
         return False
@@ -94,15 +96,15 @@ def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
         if v.partial:
             raise IncompleteError
         if has_return:
-            v.note(here, "export", "the source has a return, and what it exports is its result")
+            v.note(here, "export", "a source with exports cannot have a return")
         elif not is_new:
-            v.note(here, "export", "this name is exported already")
+            v.note(here, "export", "this name is already exported")
         node.is_exported = None
     return kept
 
 
 def returns(block: m.StatBlock) -> bool:
-    """Return whether a source has a return, in any block but not in a function."""
+    """Return whether a source has a return statement outside of functions, at any depth."""
     waiting = [*block.body]
     while waiting:
         statement = waiting.pop()

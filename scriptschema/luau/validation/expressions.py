@@ -1,6 +1,7 @@
-"""Expressions, and the registers they need.
+"""Rules about expressions, and about the registers they need.
 
-`registers` is the number of registers in use before the one for the expression's value.
+In all functions, `registers` is the number of registers in use before the register for the
+expression's value.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 from scriptschema.luau.validation.type_annotations import visit_type, visit_type_arguments
 
 RULES: Final = {
-    "vararg": "... stands in a vararg function",
-    "else": "an if-expression has an else",
-    "group": "parentheses that the structure needs are not in the tree",
-    "minus": "a number constant holds its sign itself",
-    "number": "a number constant is a number",
-    "parentheses": "a call without parentheses has one argument, a string or a table",
-    "interpolation": "text in an interpolated string is one part, and not an empty one",
+    "vararg": "... must be in a vararg function",
+    "else": "an if-expression must have an else",
+    "group": "a group must not repeat parentheses that the structure requires anyway",
+    "minus": "the sign of a negative number must be part of its constant",
+    "number": "a number constant cannot be NaN",
+    "parentheses": "a call without parentheses must have one argument, a string or a table",
+    "interpolation": "the text parts of an interpolated string must not be empty or adjacent",
 }
 
 
@@ -40,41 +41,42 @@ def visit_expr(
     after: int = 0,
     *chain: int,
 ) -> None:
-    """Visit an Expr between the operators of `limit` and `after`: see `needs_parentheses`.
+    """Check and repair an Expr between operators.
 
-    `chain` is set for the right operand of a concatenation: the number of operands that it has.
+    `limit` and `after` are as in `needs_parentheses`. `chain` is set only for the right operand of
+    a concatenation. It is the number of operands in the chain.
     """
     if registers is None:
         registers = v.scope.function.registers
     while True:
         inner: Any = node.alternative
         if inner is None:
-            v.note(path, "unset", "no expression is set")
+            v.note(path, "unset", "missing expression")
             node.number = filler()
             return
         if inner.__class__ is m.ExprGroup and (limit or after):
             content = inner.expr.alternative
             if content is not None and needs_parentheses(content, limit, after):
                 path = (path, "group", None)
-                v.note(path, "group", "these parentheses are there without the group")
+                v.note(path, "group", "these parentheses are written even without the group")
                 path = (path, "expr", None)
                 setattr(node, inner.expr.which or "", content)
                 continue
         elif inner.__class__ is m.ExprUnary and inner.op == m.ExprUnary.Op.Minus:
             content = inner.expr.alternative
             if content.__class__ is m.ExprConstantNumber and content.val > 0:
-                v.note(path, "minus", f"-{content.val} is a constant of its own")
+                v.note(path, "minus", f"-{content.val} must be a single constant")
                 node.number = m.ExprConstantNumber(val=-content.val)
                 return
         break
     handler = _EXPRESSIONS.get(inner.__class__)
     if handler is None:
         if inner.__class__ is m.ExprConstantNumber and inner.double != inner.double:
-            v.note(path, "number", "no constant is not-a-number")
+            v.note(path, "number", "a constant cannot be NaN")
             inner.double = None
         return
     if registers > MAX_REGISTERS:
-        v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
+        v.note(path, "registers", f"requires more than {MAX_REGISTERS} registers")
         node.number = filler()
     elif handler in _IN_HOLDER:
         handler(v, node, (path, node.which or "", None))
@@ -91,12 +93,12 @@ def visit_expr(
 def visit_prefix(
     v: Traversal, node: Any, path: Place, depth: int, registers: int | None = None
 ) -> None:
-    """Visit an ExprPrefix or an LValue."""
+    """Check and repair an ExprPrefix or an LValue."""
     if registers is None:
         registers = v.scope.function.registers
     inner = node.alternative
     if inner is None:
-        v.note(path, "unset", "no expression is set")
+        v.note(path, "unset", "missing expression")
         other = v.scope.pick_local(0)
         if other is not None:
             node.local = m.ExprLocal(var=m.Local(name=other.index))
@@ -110,7 +112,7 @@ def visit_prefix(
     if handler in _IN_HOLDER:
         handler(v, node, path)
     elif registers > MAX_REGISTERS:
-        v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
+        v.note(path, "registers", f"requires more than {MAX_REGISTERS} registers")
         v.simplify(node)
     else:
         v.enter(inner, path, depth + 1)
@@ -120,7 +122,7 @@ def visit_prefix(
 def expressions(
     items: list[m.Expr], path: Place, name: str, depth: int, registers: int
 ) -> list[Task]:
-    """Return tasks for expressions with adjacent values, whose registers are reserved first."""
+    """Return tasks for expressions with adjacent values. Reserve all their registers first."""
     registers += len(items)
     return [
         (visit_expr, item, (path, name, index), depth, registers)
@@ -130,7 +132,7 @@ def expressions(
 
 def _visit_varargs(v: Traversal, node: m.Expr, path: Place, *_: int) -> None:
     if not v.scope.function.vararg:
-        v.note(path, "vararg", "the function around has no ...")
+        v.note(path, "vararg", "the enclosing function has no ...")
         node.number = filler()
 
 
@@ -143,9 +145,9 @@ def _visit_group(
 def visit_call(
     v: Traversal, node: m.ExprCall, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
-    """Visit an ExprCall."""
+    """Check and repair an ExprCall."""
     if node.self_ and _called(node.func) != "index_name":
-        v.note(path, "self", "a call with self calls a field by name")
+        v.note(path, "self", "a call with self must call a named field")
         node.self_ = False
     first = registers + 1 + node.self_
     shorten(v, node, "args", MAX_REGISTERS - first, path, "registers")
@@ -157,7 +159,7 @@ def visit_call(
 
 
 def _called(prefix: m.ExprPrefix) -> str | None:
-    """Return the kind of the called expression, without its type arguments."""
+    """Return the kind of the called expression, ignoring explicit types."""
     while prefix.which == "instantiate":
         prefix = prefix.alternative.expr
     return prefix.which
@@ -166,7 +168,9 @@ def _called(prefix: m.ExprPrefix) -> str | None:
 def _end_parenless(v: Traversal, node: m.ExprCall, path: Place, _: int) -> None:
     if [argument.which for argument in node.args] not in (["string"], ["table"]):
         v.note(
-            path, "parentheses", "without parentheses there is one argument, a string or a table"
+            path,
+            "parentheses",
+            "a call without parentheses requires one argument, a string or a table",
         )
         node.parenless = None
 
@@ -257,7 +261,7 @@ def _visit_binary(
     left, right = BINARY[node.op][1:]
     for_left, for_right = registers + 1, registers + 2
     if node.op in (m.ExprBinary.Op.And, m.ExprBinary.Op.Or):
-        for_right = registers  # the result goes where the right operand's value goes
+        for_right = registers  # the right operand's value is already in the result's register
     if node.op == m.ExprBinary.Op.Concat:
         # `a .. b .. c` is one operation, which reserves the registers of its operands first
         if not chain:
@@ -275,7 +279,7 @@ def _visit_if_else(
     v: Traversal, node: m.ExprIfElse, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     if node.which is None:
-        v.note(path, "else", "the if-expression has no else")
+        v.note(path, "else", "missing else of the if-expression")
         node.else_ = m.Expr(number=filler())
     handler = visit_expr if node.which == "else_" else _visit_if_else
     other = (path, node.which or "", None)
@@ -307,13 +311,13 @@ def _visit_interpolation(
             text: Any = part.alternative
             visit_string(v, text, here)
             if not text.val or texts:
-                what = "comes right after text" if texts else "is empty"
+                what = "directly follows other text" if texts else "is empty"
                 v.note(here, "interpolation", f"the text {what}")
             else:
                 parts.append(part)
             texts += [text.val] if text.val else []
         elif first + len(tasks) >= MAX_REGISTERS:
-            v.note(here, "registers", "the string has more values than registers are left")
+            v.note(here, "registers", "more values than free registers")
         else:
             end_text()
             parts.append(part)
@@ -326,7 +330,8 @@ def _visit_interpolation(
 
 
 _IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
-"""Handlers that visit the message around theirs, for they may have to replace theirs."""
+"""Handlers that are called with the message around their own, because they may have to change that
+outer message."""
 
 _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprLocal: visit_local,
@@ -346,7 +351,7 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprCast: _visit_cast,
     m.ExprInstantiate: _visit_instantiate,
 }
-"""The handler for each kind of message in an Expr; other kinds cannot break a rule."""
+"""The handler for each kind of message in an Expr. Other kinds cannot break a rule."""
 
 HANDLERS.update(
     {cls: handler for cls, handler in _EXPRESSIONS.items() if handler not in _IN_HOLDER}

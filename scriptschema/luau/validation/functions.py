@@ -1,4 +1,4 @@
-"""Functions: their parameters, generics and types, and their bodies."""
+"""Rules about functions: their parameters, generics and types, and their bodies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from scriptschema.luau.validation.type_annotations import (
 from scriptschema.messages import ExprFunction, StatBlock
 
 RULES: Final = {
-    "types": "there are no more types than variables",
+    "types": "there must not be more types than variables",
 }
 
 
 def visit_function_body(
     v: Traversal, node: ExprFunction, path: Place, depth: int, method: bool = False
 ) -> None:
-    """Visit what follows the name of a function; `method`: it has a `self`."""
+    """Check and repair a function. `method` says that it has a parameter `self`."""
     if node.attributes:
         visit_attributes(v, node, path)
     v.scope.open()
@@ -52,5 +52,5 @@ def visit_function_body(
 
 
 def visit_function(v: Traversal, node: ExprFunction, path: Place, depth: int, *_: int) -> None:
-    """Visit an ExprFunction as an expression."""
+    """Check and repair an ExprFunction that is used as an expression."""
     visit_function_body(v, node, path, depth)

@@ -1,4 +1,4 @@
-"""Applies the limits of Luau's compiler: parts that exceed a function's limits are removed.
+"""Applies the limits of Luau's compiler: parts that exceed the limits of a function are removed.
 
 `Function` counts what a function uses: see `registers.Usage`.
 """
@@ -13,32 +13,32 @@ from scriptschema.luau.validation.traversal import Place, Traversal
 from scriptschema.messages import ExprBinary
 
 RULES: Final = {
-    "locals": "a function has at most 200 local variables at a time",
-    "registers": "a function needs at most 245 registers",
-    "closures": "a function makes at most 32,767 functions",
-    "size": "a function holds at most 2,000,000 messages",
+    "locals": "a function can have at most 200 local variables at a time",
+    "registers": "a function can use at most 245 registers",
+    "closures": "a function can create at most 32,767 functions",
+    "size": "a function can contain at most 2,000,000 messages",
 }
 
 
 def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule: str) -> None:
-    """Remove the items of a list beyond `room`."""
+    """Remove the items of a list beyond the first `room` items."""
     items = getattr(node, name)
     room = max(room, 0)
     if len(items) > room:
-        v.note(path, rule, f"{name} has {len(items)} items, but there is room for {room}")
+        v.note(path, rule, f"{name} has {len(items)} items, but the limit is {room}")
         setattr(node, name, items[:room])
 
 
 def may_hold_closure(v: Traversal, path: Place) -> bool:
-    """Count one more closure; return whether the limit allows it, else record a problem."""
+    """Count another closure. If the limit forbids it, record a problem and return False."""
     if v.scope.function.takes_another_closure():
         return True
-    v.note(path, "closures", f"the function makes more than {MAX_CLOSURES} functions")
+    v.note(path, "closures", f"the function creates more than {MAX_CLOSURES} functions")
     return False
 
 
 def concatenated(v: Traversal, node: ExprBinary, path: Place, registers: int) -> int:
-    """Remove excess operands from a chain of concatenations; return the number of the others."""
+    """Remove excess operands from a chain of concatenations. Return how many are left."""
     room = MAX_REGISTERS - registers
     count = 2
     while True:
@@ -46,7 +46,7 @@ def concatenated(v: Traversal, node: ExprBinary, path: Place, registers: int) ->
         if inner.__class__ is not ExprBinary or inner.op != ExprBinary.Op.Concat:
             return count
         if count >= room:
-            v.note(path, "registers", f"the {count + 1}th operand has no register left")
+            v.note(path, "registers", f"no register is left for operand {count + 1}")
             v.simplify(node.right)
             return count
         node = inner

@@ -1,4 +1,4 @@
-"""A ModuleSet: a program and the module that it can require."""
+"""Rules about a ModuleSet: a program and the module that it can require."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.luau.scope import Function
-from scriptschema.luau.validation.constants import end_with_return, visit_exports
+from scriptschema.luau.validation.constants import add_return, ends_with_return, visit_exports
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 
 RULES: Final = {
-    "require": "a require names a module that is there",
-    "module": "a module returns one value",
+    "require": "a require must name an existing module",
+    "module": "a module must return one value",
 }
 
 
@@ -24,24 +24,25 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
         return
     here = (path, "module", None)
     if visit_exports(v, module, here):
-        pass  # that is what it returns
-    elif end_with_return(module):
+        pass  # the module returns its exports
+    elif not ends_with_return(module):
         v.note(here, "module", "the module does not end with a return")
+        add_return(module)
     else:
         returned: Any = module.body[-1].alternative
         one_value(v, returned, here)
     v.scope.function.module = True
-    v.module_reachable = False  # from within itself
+    v.module_reachable = False  # a module cannot require itself
     v.push((HANDLERS[m.StatBlock], module, here, depth + 1), program)
 
 
 def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
-    """Make a return of the module have one value; calls are accepted with any number of results."""
+    """Make a return of the module have one value. A call may have any number of results."""
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
     if len(values) == 1 and not holds_nothing:
         return
-    what = f"{len(values)} values" if len(values) != 1 else "... and a module's is empty"
+    what = f"{len(values)} values" if len(values) != 1 else "..., which is empty in a module"
     v.note(path, "module", f"the module returns {what}")
     node.list = values[:1] if values and not holds_nothing else [m.Expr(table=m.ExprTable())]
 
@@ -54,15 +55,15 @@ def _visit_program(v: Traversal, node: m.StatBlock, path: Place, depth: int) -> 
 
 
 def visit_require(v: Traversal, node: m.Stat, path: Place, depth: int) -> None:
-    """Visit a StatRequireIntoLocalHelper in its Stat."""
+    """Check and repair a StatRequireIntoLocalHelper, the alternative of `node`."""
     inner: Any = node.alternative
     here = (path, "require_into_local", None)
     if not v.module_reachable:
-        v.note(here, "require", "no module can be reached from here")
+        v.note(here, "require", "no module is available here")
         values = [m.Expr(table=m.ExprTable())] if depth + 3 <= v.deepest else []
         node.local = m.StatLocal(vars=[inner.var], values=values)
     elif inner.modulenum != 0:
-        v.note(here, "require", f"there is no module {inner.modulenum}, only 0")
+        v.note(here, "require", f"unknown module {inner.modulenum}; available: 0")
         inner.modulenum = 0
     v.scope.declare_locals([inner.var])
 

@@ -1,9 +1,9 @@
 """Repairs statements in an otherwise valid tree, without visiting the rest.
 
-The traversal follows the messages around the statements, so that each handler brings into scope
-what it declares, and passes on depth, registers and loop as always. It visits nothing else:
-statements before that path are only declared. If the result could depend on more than the
-statements, `IncompleteError` is raised, and the whole tree has to be visited.
+The traversal visits only the messages around the statements. So each handler brings its
+declarations into scope, and passes on depth, registers and loop as in a full traversal. For the
+statements before these messages, only the declarations are processed. If the result could depend on
+other parts of the tree, `IncompleteError` is raised. The whole tree then has to be visited.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def repair_statements(
 ) -> None:
     """Repair the `statements` of a block, which have replaced `before`.
 
-    `way` has the messages around them, from the traversal's tree to the block. These must not be
-    shared with other trees; others may be: what is repaired is copied first. The block with
-    `before`, and the rest of the tree, must be valid.
+    `way` is the list of messages around the statements, from the traversal's tree to the block.
+    These messages must not be shared with other trees. Other messages may be shared, since they are
+    copied before they are repaired. The block with `before`, and the rest of the tree, must be
+    valid.
 
     Raises IncompleteError if the whole tree has to be visited.
     """
@@ -43,7 +44,7 @@ def repair_statements(
     body = block.body
     start, stop = statements.start, statements.stop
     if start and stop == len(body) and body[start - 1].which in _JUMPS:
-        start -= 1  # only the end of a block may jump
+        start -= 1  # a jump must be the last statement of a block
         before = [body[start], *before]
     declared = _declared(v.names, before)
     now = _declared(v.names, body[start:stop])
@@ -59,7 +60,10 @@ def repair_statements(
 
 
 def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> None:
-    """Visit the way, and the block's statements from `start` on, except the last `behind`."""
+    """Visit the messages in `way`, and then some of the block's statements.
+
+    These are the statements from index `start` on, except the last `behind` statements.
+    """
     stack = v.stack
     block: Any = way[-1]
     around = {*map(id, way)}
@@ -70,22 +74,22 @@ def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> Non
         if len(task) <= 3:
             task[0](*task[1:])
             continue
-        visit, node, *known = task
+        visit, node, *arguments = task
         if id(node) in around:
-            v.enter(node, *known[:2])
-            visit(v, node, *known)
+            v.enter(node, *arguments[:2])
+            visit(v, node, *arguments)
             if node is block or (node.__class__ is m.Stat and node.alternative is block):
                 break
         elif node.__class__ is m.Stat:
             _declare(v, node)
-    # The stack now ends with the end of the scope and the statements.
+    # The last tasks on the stack are now the end of the scope and the statements.
     for _ in range(start):
         _declare(v, stack.pop()[1])
     v.go_on(below + behind)
 
 
 def _declare(v: Traversal, statement: m.Stat) -> None:
-    """Declare what a valid statement declares."""
+    """Bring the declarations of a valid statement into scope."""
     inner: Any = statement.alternative
     match inner:
         case m.StatLocal() if inner.is_const or inner.is_exported:
@@ -99,26 +103,26 @@ def _declare(v: Traversal, statement: m.Stat) -> None:
 
 
 def _declared(names: Names, statements: Sequence[m.Stat]) -> list[tuple[str, object]]:
-    """Return the names that statements declare, each with its kind, which matters to later code."""
-    found: list[tuple[str, object]] = []
+    """Return the names that statements declare, with their properties that matter to later code."""
+    result: list[tuple[str, object]] = []
     for statement in statements:
         inner: Any = statement.alternative
         match inner:
             case m.StatLocal():
-                found += [(names.local(variable.name), inner.is_const) for variable in inner.vars]
+                result += [(names.local(variable.name), inner.is_const) for variable in inner.vars]
             case m.StatLocalFunction():
                 constant = inner.is_const or inner.is_exported
-                found.append((names.local(inner.var.name), constant))
+                result.append((names.local(inner.var.name), constant))
             case m.StatRequireIntoLocalHelper():
-                found.append((names.local(inner.var.name), None))
+                result.append((names.local(inner.var.name), None))
             case _ if statement.which in _ALIASES:
-                found.append((names.type(inner.name.index), "type"))
-    return found
+                result.append((names.type(inner.name.index), "type"))
+    return result
 
 
 def _compare_aliases(
     before: Sequence[tuple[str, object]], now: Sequence[tuple[str, object]]
 ) -> None:
-    """Raise IncompleteError unless the same types are declared, which the whole block sees."""
+    """Raise IncompleteError if the declared types, which the whole block can use, have changed."""
     if [d for d in before if d[1] == "type"] != [d for d in now if d[1] == "type"]:
         raise IncompleteError

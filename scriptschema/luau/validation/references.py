@@ -1,4 +1,4 @@
-"""Variables and names, which must be valid in their scope and context."""
+"""Rules about variables and names, which must be valid in their scope and context."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from scriptschema.luau.validation.constants import assigned
 from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
-    "local": "a local variable is used where one of that name is in scope",
-    "until": "until does not use a local that a continue jumps over",
-    "hidden": "a global is not hidden by a local of the same name",
-    "upvalues": "a function uses at most 200 variables of the functions around it",
-    "type-function": "a type function uses no local of what is around it",
+    "local": "a local variable must be in scope where it is used",
+    "until": "until must not use a local that a continue jumps over",
+    "hidden": "a global must not be hidden by a local of the same name",
+    "upvalues": "a function can use at most 200 variables of enclosing functions",
+    "type-function": "a type function must not use locals from outside of it",
 }
 
 
 def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """Visit an ExprLocal in the message that holds it: an Expr, ExprPrefix or LValue."""
+    """Check and repair an ExprLocal in its Expr, ExprPrefix or LValue `node`."""
     variable = node.alternative.var
     name = v.names.local(variable.name)
     binding = v.scope.locals.get(name)
@@ -31,9 +31,9 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
     elif binding.jumped_over:
         v.note(path, "until", f"a continue jumps over the declaration of {name}")
     elif binding.function.depth < v.scope.type_function:
-        v.note(path, "type-function", f"{name} is a local outside of the type function")
+        v.note(path, "type-function", f"{name} is a local from outside of the type function")
     else:
-        v.note(path, "upvalues", f"{name} would be the function's upvalue 201")
+        v.note(path, "upvalues", f"{name} would be upvalue 201 of the function")
     other = v.scope.pick_local(variable.name)
     if other is not None:
         variable.name = other.index
@@ -45,7 +45,7 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
 
 
 def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """Visit an ExprGlobal in the message that holds it."""
+    """Check and repair an ExprGlobal in its Expr, ExprPrefix or LValue `node`."""
     inner = node.alternative
     visit_name(v, inner.name, (path, "name", None))
     name = v.names.global_(inner.name)
@@ -62,7 +62,7 @@ def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
 
 
 def visit_name(v: Traversal, node: m.Name, path: Place, *_: int) -> None:
-    """Visit a Name."""
+    """Check and repair a Name."""
     if node.which is None:
-        v.note(path, "unset", "no name is set")
+        v.note(path, "unset", "missing name")
         node.custom = 0

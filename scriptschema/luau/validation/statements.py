@@ -1,4 +1,4 @@
-"""Statements and blocks: which statement may be where, and what it declares."""
+"""Rules about statements and blocks: where each statement is allowed, and what it declares."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from scriptschema.luau.validation.type_annotations import (
 RULES: Final = {
     "unset": "one of the alternatives must be set",
     "empty": "the list must not be empty",
-    "last": "return, break and continue end their block",
-    "loop": "break and continue stand in a loop",
-    "self": "only a method has a self",
-    "class": "a class stands behind a flag of Luau's",
-    "function-name": "a function statement's name is a variable and its fields",
+    "last": "return, break and continue must be the last statement of their block",
+    "loop": "break and continue must be inside a loop",
+    "self": "only a method can have a self",
+    "class": "classes require a Luau flag that is off",
+    "function-name": "the name of a function statement must be a variable, followed by fields",
 }
 
 _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
@@ -54,15 +54,15 @@ _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
 _DECLARE: Final = {
     "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
 }  # fmt: skip
-"""The statements that declare local variables, and their minimum number."""
+"""The statements that declare local variables, and the minimum number of these variables."""
 
 
 def _visit_block(
     v: Traversal, node: m.StatBlock, path: Place, depth: int, loop: Loop | None = None, *after: Task
 ) -> None:
-    """Visit the statements in a new scope, and then do the tasks in `after`, in that scope too.
+    """Check and repair the statements in a new scope. Then run the tasks in `after` in that scope.
 
-    `loop` is the repeat whose body the block is.
+    If the block is the body of a repeat loop, `loop` is that loop.
     """
     v.scope.open(loop)
     body = node.body
@@ -79,15 +79,15 @@ def _visit_block(
 
 
 def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool = True) -> None:
-    """Visit a Stat; `last` says whether it ends its block."""
+    """Check and repair a Stat. `last` says whether it is the last statement of its block."""
     function = v.scope.function
     which = node.which
     if which is None:
-        v.note(path, "unset", "no statement is set")
+        v.note(path, "unset", "missing statement")
         node.block = m.StatBlock()
         return
     if function.is_too_large():
-        v.note(path, "size", f"the function holds more than {MAX_SIZE} messages")
+        v.note(path, "size", f"the function contains more than {MAX_SIZE} messages")
         node.block = m.StatBlock()
         return
     if which in _JUMPS:
@@ -101,7 +101,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
         visit_require(v, node, path, depth)
         return
     if which == "class_":
-        v.note(path, "class", "Luau has classes behind flags only, which are off")
+        v.note(path, "class", "classes require a Luau flag that is off")
         node.block = m.StatBlock()
         return
     inner: Any = node.alternative
@@ -117,19 +117,19 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
 
 
 def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool) -> None:
-    """Visit a break, a continue or a return in its Stat."""
+    """Check and repair the break, continue or return statement that `node` holds."""
     function = v.scope.function
     which = node.which or ""
     inner: Any = node.alternative
     depth += 1
     if which != "return_" and function.loop is None:
-        v.note(path, "loop", f"no loop is around this {which[:-1]}")
+        v.note(path, "loop", f"{which[:-1]} outside of a loop")
         node.block = m.StatBlock()
         return
     if which == "continue_":
         function.loop.continued = True
     if not last:
-        v.note(path, "last", f"statements follow this {which[:-1]}")
+        v.note(path, "last", f"{which[:-1]} is followed by other statements")
         if depth + 1 + HEIGHTS[inner.__class__] > v.deepest:
             node.block = m.StatBlock()
             return
@@ -138,15 +138,17 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
     if which != "return_":
         return
     if function.module and depth + 2 > v.deepest:
-        v.note(path, "depth", "no value fits into this return, and a module needs one")
+        v.note(
+            path, "depth", "the return is nested too deep for the value that a module must return"
+        )
         node.block = m.StatBlock()
         return
     v.push((_visit_return, inner, (path, which, None), depth))
 
 
 def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
-    """Replace a declaration by a statement without locals, if the function can have no more."""
-    v.note(path, "locals", "the function has as many local variables as it can have")
+    """Replace a declaration by a statement without locals, if the function has too many locals."""
+    v.note(path, "locals", "the function already has the maximum number of local variables")
     inner: Any = node.alternative
     match inner:
         case m.StatFor() | m.StatForIn():
@@ -187,7 +189,7 @@ def _loop_over(
 ) -> tuple[Task, ...]:
     return (
         (v.scope.open,),
-        (v.scope.take_registers, 3),  # Luau's own: the bounds, or the iterator and its state
+        (v.scope.take_registers, 3),  # for Luau itself: the bounds, or the iterator and its state
         (v.scope.declare_locals, variables),
         *_in_loop(v, body, path, depth),
         (v.scope.close,),
@@ -311,7 +313,7 @@ def _visit_compound_assign(
 def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, depth: int) -> None:
     _function_name(v, node.var, (path, "var", None))
     if node.self_ and node.var.which != "index_name":
-        v.note(path, "self", "a method's name is a field")
+        v.note(path, "self", "a method must be named by a field")
         node.self_ = False
     v.push(
         (visit_prefix, node.var, (path, "var", None), depth + 1),
@@ -320,25 +322,25 @@ def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, d
 
 
 def _function_name(v: Traversal, node: Any, path: Place) -> None:
-    """Leave only variables and fields in the name of a function statement."""
+    """Repair the name of a function statement, so that it has only variables and fields."""
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
+        if inner.__class__ is m.ExprIndexName:
+            path = ((path, "index_name", None), "expr", None)
+            node = inner.expr
+            continue
+        v.note(path, "function-name", "a function must be named by a variable, followed by fields")
         match inner:
-            case m.ExprIndexName():
-                path = ((path, "index_name", None), "expr", None)
-                node = inner.expr
-                continue
             case m.ExprIndexExpr():
                 node.index_name = m.ExprIndexName(expr=inner.expr, index=m.Name(custom=0))
             case m.ExprCall():
                 _replace(node, inner.func)
             case _:
                 _replace(node, inner.expr)
-        v.note(path, "function-name", "a function's name is a variable and its fields")
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Let `node` hold what `other` holds, or nothing if it cannot hold that."""
+    """Set `node` to the alternative of `other`, or unset it if it lacks that alternative."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

@@ -1,4 +1,4 @@
-"""Strings, and the text in interpolated strings."""
+"""Rules about strings and the text in interpolated strings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from scriptschema.luau.quoting import string_bytes
 from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
-    "string": "a string is decoded as far as it is UTF-8, and a string type has no zero",
+    "string": "UTF-8 in strings must be decoded; string types cannot contain zero bytes",
 }
 
 
 def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """Visit an ExprConstantString, or a TypeString."""
+    """Check and repair an ExprConstantString or a TypeString."""
     if not node.val.isascii():
         decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
         if decoded != node.val:
-            v.note(path, "string", "some bytes of the string are UTF-8, but not decoded")
+            v.note(path, "string", "the string contains UTF-8 that is not decoded")
             node.val = decoded

@@ -1,12 +1,12 @@
 """The traversal that validates and repairs: the remaining tasks, and the problems so far.
 
-It goes through a tree in the order in which Luau's compiler reads a program. The handlers in the
-modules above are functions of the traversal `v`, a message, its path and its depth (the root's is
-1). If a rule is broken, they record a `Problem` and repair the message immediately; and they push
-the messages to visit next. Open messages are kept on a stack: depth costs memory, never a
+It visits a tree in the order in which Luau's compiler reads a program. The handlers in the other
+modules are functions that take the traversal `v`, a message, its path and its depth (the root's is
+1). If a rule is broken, a handler records a `Problem` and repairs the message immediately. It then
+pushes the messages to visit next. Open messages are kept on a stack, so depth costs memory, never a
 RecursionError, and time is linear.
 
-The rule `depth` is applied here: parts that would nest too deep are replaced by the simplest part
+The rule `depth` is applied here: a part that would nest too deep is replaced by the simplest part
 that does not.
 """
 
@@ -29,28 +29,28 @@ RULES: Final = {
 }
 
 MAX_DEPTH: Final = 100
-"""The maximum depth of a message that protobuf's runtimes accept."""
+"""The maximum depth of a tree that protobuf's runtimes accept."""
 
 DEEPEST: Final = 400
-"""The maximum depth of a tree that already exceeds that: Luau's parser has a limit of 1,000."""
+"""The maximum depth for a tree that exceeds `MAX_DEPTH`, far below Luau's own limit of 1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""The position of a message: the place of the message around it, and the last step of its path, in
-the form of `Path`'s arguments; the root's place is empty. Few places are converted to a Path.
-"""
+"""The position of a message: the place of the message around it, and the last step of its path,
+in the form of `Path`'s arguments. The root's place is empty. Only few places are converted to a
+Path."""
 
 Visit: TypeAlias = Callable[..., None]
-"""A handler: takes the Traversal, a message, its path, its depth, and what its holder knows."""
+"""A handler. Its arguments are the Traversal, a message, its path, its depth, and further facts."""
 
 Task: TypeAlias = tuple[Any, ...]
-"""A handler and its arguments after the Traversal; or a method of the Scope and its arguments,
-which are two at most.
-"""
+"""A handler with its arguments after the Traversal, or a method of the Scope with its arguments. A
+method has at most two arguments."""
 
 HANDLERS: Final[dict[type[Message], Visit]] = {}
 """The handler of each kind of message, registered by the modules that have the handlers.
 
-Other kinds can only be checked in a message around them, or cannot break a rule.
+Messages of other kinds can only be checked by the handler of a message around them, or cannot break
+a rule.
 """
 
 _NOT_EMPTY: Final = {
@@ -64,7 +64,7 @@ _WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
 
 @attrs.frozen
 class Problem:
-    """A rule that a tree breaks: where, which rule (a key of RULES), and what is wrong there."""
+    """A rule that a tree breaks: the path, the rule (a key of RULES), and what is wrong there."""
 
     path: Path
     rule: str
@@ -100,14 +100,15 @@ def _heights() -> dict[type[Message], int]:
 
 
 HEIGHTS: Final = _heights()
-"""The minimum height of a valid message of each kind: 1 for a message without messages in it."""
+"""The minimum height of a valid message of each kind. It is 1 for a message that does not hold
+another message."""
 
 _ROOMY: Final = MAX_DEPTH - max(HEIGHTS.values())
-"""The depth down to which there is room for any message."""
+"""The maximum depth at which any message still fits."""
 
 
 def _depth(tree: Message) -> int:
-    """Return the depth of a tree: 1 for a message without messages in it."""
+    """Return the depth of a tree. It is 1 for a message that does not hold another."""
     depth = 0
     level = [tree]
     while level:
@@ -125,29 +126,38 @@ def _depth(tree: Message) -> int:
 
 
 def filler() -> m.ExprConstantNumber:
-    """Return the replacement of a missing expression: programs with numbers run further than nils.
+    """Return a replacement for a missing expression: 0, since nil would stop a program earlier.
 
-    It is 0, and not 1, because `-1` would be a separate constant.
+    It is 0 and not 1 because `-1` would be a separate constant.
     """
     return m.ExprConstantNumber(val=0)
 
 
 class IncompleteError(Exception):
-    """A partial traversal does not suffice: the whole tree has to be visited."""
+    """The whole tree has to be visited, because visiting a part of it is not enough."""
+
+
+class InvalidError(Exception):
+    """The tree breaks a rule, and the traversal must not repair it."""
 
 
 class Traversal:
     """One traversal: it repairs `tree` and adds to `problems`.
 
-    `scope` is what is visible at the current position, `module_reachable` whether a require here
-    finds a module, and `any` the index of the type of that name. `partial` says that only a part of
-    the tree is visited, and that the rest must not change: see `partial.py`.
+    `scope` has what is visible at the current position. `module_reachable` says whether a require
+    here finds a module. `any` is the index of the type named `any`. `partial` says that only a part
+    of the tree is visited and that the rest must not change: see `partial.py`. If `strict` is true,
+    the first problem raises InvalidError. The tree is then unchanged, since a handler records a
+    problem before it repairs anything.
     """
 
-    def __init__(self, tree: Message, names: Names, *, partial: bool = False) -> None:
+    def __init__(
+        self, tree: Message, names: Names, *, partial: bool = False, strict: bool = False
+    ) -> None:
         self.tree: Any = tree
         self.names = names
         self.partial = partial
+        self.strict = strict
         self.scope = Scope(names)
         self.problems: list[Problem] = []
         self.module_reachable = True
@@ -156,7 +166,7 @@ class Traversal:
 
     @cached_property
     def deepest(self) -> int:
-        """The maximum depth of the tree; repairs before the first access do not make it deeper."""
+        """Return the maximum depth of the tree, which is computed on first access."""
         return MAX_DEPTH if _depth(self.tree) <= MAX_DEPTH else DEEPEST
 
     def run(self) -> None:
@@ -165,36 +175,42 @@ class Traversal:
         self.go_on(0)
 
     def go_on(self, left: int) -> None:
-        """Run the next tasks, until `left` are left."""
+        """Run tasks until only `left` tasks remain."""
         stack = self.stack
+        scope = self.scope
         while len(stack) > left:
             task = stack.pop()
             count = len(task)
             if count == 5:  # the most frequent case, and faster than the general case below
-                visit, node, place, depth, known = task
-                self.enter(node, place, depth)
-                visit(self, node, place, depth, known)
-            elif count > 3:  # a message, its place and its depth: others are about the scope
+                visit, node, place, depth, argument = task
+                scope.function.size += 1
+                if depth > _ROOMY:
+                    self.fit(node, place, depth)
+                visit(self, node, place, depth, argument)
+            elif count > 3:  # a handler's arguments; methods of the Scope have fewer
                 self.enter(*task[1:4])
                 task[0](self, *task[1:])
             else:
                 task[0](*task[1:])
 
     def enter(self, node: Message, path: Place, depth: int) -> None:
-        """Count a message, and shorten it if it nests too deep; call this before visiting it.
+        """Count a message, and shorten it if it nests too deep.
 
-        The handler of a message that holds only another message may visit that immediately.
+        This method is called before the message is visited. A handler of a message that only holds
+        another message may visit the inner message immediately.
         """
         self.scope.function.size += 1
         if depth > _ROOMY:
             self.fit(node, path, depth)
 
     def push(self, *tasks: Task) -> None:
-        """Run these tasks next, in this order."""
+        """Add tasks to run next, in this order."""
         self.stack.extend(reversed(tasks))
 
     def note(self, place: Place, rule: str, message: str) -> None:
-        """Record a problem: where, the rule's name, what is wrong."""
+        """Record a problem: its place, the name of the rule, and what is wrong."""
+        if self.strict:
+            raise InvalidError
         steps = []
         while place:
             place, *step = place
@@ -212,15 +228,16 @@ class Traversal:
             value = getattr(node, field.name)
             if not field.is_message or not value or HEIGHTS[field.type] <= room:
                 continue
-            if field.rule == "repeated":
-                setattr(node, field.name, [])
-            elif cls in _WRAPPERS:
-                self.simplify(node)
-            elif field.oneof or field.rule == "optional":
-                setattr(node, field.name, None)
-            else:
+            is_wrapper = cls in _WRAPPERS
+            if field.rule == "required" and not (field.oneof or is_wrapper):
                 continue
             self.note(path, "depth", f"nested more than {self.deepest} deep below {field.name}")
+            if field.rule == "repeated":
+                setattr(node, field.name, [])
+            elif is_wrapper:
+                self.simplify(node)
+            else:
+                setattr(node, field.name, None)
 
     def simplify(self, node: Any) -> None:
         """Set a message that consists of a oneof to its simplest alternative."""
@@ -236,4 +253,4 @@ class Traversal:
 
 
 def _leave(*_: object) -> None:
-    """Visit a message that has no handler."""
+    """Do nothing: the handler of a message that does not have another handler."""

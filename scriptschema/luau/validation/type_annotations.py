@@ -1,4 +1,4 @@
-"""Types, and lists of generics."""
+"""Rules about types and lists of generics."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit
 
 RULES: Final = {
-    "type": "a type that is named is in scope",
-    "pack": "a pack in parentheses has no type or several, and does not end in another one",
-    "default": "generics with defaults are the last ones",
-    "indexer": "an indexer stands among the properties",
-    "duplicate": "parameters have different names, and so have generics",
+    "type": "a named type must be in scope",
+    "pack": "a pack in parentheses must not have exactly one type, or end in another such pack",
+    "default": "generics with defaults must come last",
+    "indexer": "the position of an indexer must be among the properties",
+    "duplicate": "parameters must have different names, and so must generics",
 }
 
 _TYPE_FUNCTIONS: Final = frozenset(
@@ -29,7 +29,7 @@ _TYPE_FUNCTIONS: Final = frozenset(
 def types_of(
     types: Iterable[m.Type], path: Place, name: str, depth: int, omitted: int = 0
 ) -> list[Task]:
-    """Return tasks for a list of types, the field `name`, of which the first may be omitted."""
+    """Return tasks for the types in the field `name`. The first `omitted` types may be left out."""
     return [
         (visit_type, item, (path, name, index), depth)
         for index, item in enumerate(types)
@@ -38,40 +38,45 @@ def types_of(
 
 
 def trim_types(v: Traversal, node: Any, path: Place) -> None:
-    """Remove the omitted types at the end of a list, which print as nothing."""
+    """Remove the omitted types at the end of a list, since nothing is printed for them."""
     while node.types and node.types[-1].which == "omitted":
-        v.note((path, "types", len(node.types) - 1), "types", "the last type is omitted")
+        v.note(
+            (path, "types", len(node.types) - 1),
+            "types",
+            "the last type of a list cannot be omitted",
+        )
         node.types = node.types[:-1]
 
 
 def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
-    """Return tasks for the pack that ends a list of types, the field `name`."""
+    """Return tasks for the pack that ends a list of types, in the field `name`."""
     return [(_visit_pack, pack, (path, name, None), depth)]
 
 
 def join_lists(
     v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
 ) -> None:
-    """Merge a list of types with the list at its end, as both forms have the same text.
+    """Merge a list of types with the list at its end, because both forms are printed alike.
 
-    With `may_be_empty`, an empty list after no types stays: the results of `(): ()`.
+    If `may_be_empty` is true, an empty list at the end of an empty list stays, as for the results
+    in `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
         end: m.TypeList = pack.alternative
         if may_be_empty and not getattr(node, types) and not end.types and end.tail is None:
             return
-        v.note((path, tail, None), "pack", "a list of types does not end in another one")
+        v.note((path, tail, None), "pack", "a list of types cannot end in another list")
         setattr(node, types, [*getattr(node, types), *pack.alternative.types])
         setattr(node, tail, pack.alternative.tail)
 
 
 def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
-    """Visit the name of a generic pack; return whether there is a pack that is valid here."""
+    """Check and repair the name of a generic pack. Return whether there is a valid pack."""
     own_name(v, node, path)
     name = v.names.type(node.index)
     if possible and v.scope.packs.get(name) is not None:
         return True
-    v.note(path, "type", f"no generic pack {name} can stand here")
+    v.note(path, "type", f"the generic pack {name} cannot be used here")
     index = v.scope.packs.pick(node.index) if possible else None
     if index is not None:
         node.index = index
@@ -79,9 +84,9 @@ def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool 
 
 
 def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
-    """Visit the name of a type that must not be a type function that Luau defines."""
+    """Check and repair the name of a declared type, which must not be a built-in type function."""
     if node.kind is m.Typename.Kind.Builtin:
-        v.note(path, "type", "Luau's own functions of types are only used")
+        v.note(path, "type", "a built-in type function cannot be declared")
         node.kind = None
 
 
@@ -97,12 +102,12 @@ def _visit_pack(v: Traversal, node: m.TypePack, path: Place, depth: int) -> None
             v.push((_visit_pack, inner.tail, (here, "tail", None), depth + 2))
     elif node.which is None or not visit_pack_name(v, inner, path):
         if node.which is None:
-            v.note(path, "unset", "no pack is set")
+            v.note(path, "unset", "missing type pack")
         node.variadic = m.Type(primitive=m.TypePrimitive(kind=v.any))
 
 
 def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth: int) -> None:
-    """Visit the arguments for generics."""
+    """Check and repair the arguments for generics."""
     for index, argument in enumerate(node.items):
         here = (path, "items", index)
         _settle_argument(v, argument, here)
@@ -111,21 +116,21 @@ def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth
 
 
 def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> None:
-    """Make an argument a type or a pack, and convert a list of one type to that type."""
+    """Make an argument either a type or a pack, and convert a list of one type to that type."""
     if argument.which is None:
-        v.note(path, "unset", "neither a type nor a pack is set")
+        v.note(path, "unset", "missing type or type pack")
         argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
     inner: Any = argument.alternative
     packed = inner.alternative if argument.which == "pack" else None
     if packed.__class__ is m.TypeList:
         join_lists(v, packed, "types", "tail", ((path, "pack", None), "list", None))
         if len(packed.types) == 1 and packed.tail is None:
-            v.note(path, "pack", "a type in parentheses is no pack")
+            v.note(path, "pack", "a single type in parentheses is not a type pack")
             argument.type = packed.types[0]
 
 
 def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
-    """Move types and then generic packs, which begin the arguments, to the fields for these."""
+    """Move the leading arguments (types, then generic packs) to the fields for these arguments."""
     items = node.arguments.items if node.arguments is not None else []
     for index, argument in enumerate(items):
         _settle_argument(v, argument, ((path, "arguments", None), "items", index))
@@ -139,13 +144,17 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
     else:
         index = len(items)
     if index:
-        v.note(path, "pack", "the first types and generic packs are no other arguments")
+        v.note(
+            path,
+            "pack",
+            "leading types and generic packs belong to the fields generics and genericpacks",
+        )
         rest = items[index:]
         node.arguments = m.TypeArguments(items=rest) if rest else None
 
 
 def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> list[Task]:
-    """Return tasks for the defaults of generics; all generics after the first default have one."""
+    """Return tasks for the defaults of generics. All generics after the first default need one."""
     defaults: Any = node.defaults
     here = (path, "defaults", None)
     for name, generics_ in (("types", node.generics), ("packs", node.genericpacks)):
@@ -154,11 +163,11 @@ def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int)
             v.note(here, "default", f"{len(given)} {name} for {len(generics_)} generics")
             setattr(defaults, name, given[: len(generics_)])
     if defaults.types and len(defaults.packs) < len(node.genericpacks):
-        v.note(here, "default", "what stands behind a generic with a default has one")
+        v.note(here, "default", "a generic after one with a default must have a default")
         missing = len(node.genericpacks) - len(defaults.packs)
         defaults.packs = [m.TypePack(list=m.TypeList()) for _ in range(missing)] + defaults.packs
     if not (defaults.types or defaults.packs):
-        v.note(here, "default", "there are no defaults in it")
+        v.note(here, "default", "the list of defaults is empty")
         node.defaults = None
     return [
         *types_of(defaults.types, here, "types", depth + 1),
@@ -192,16 +201,16 @@ def distinct(
     path: Place,
     seen: set[str],
 ) -> None:
-    """Give the variables of a list unique names that are not in `seen`, and add them to it."""
+    """Give the variables of a list unique names that are not in `seen`. Add these to `seen`."""
     kept = []
     free = iter(range(len(table)))
     variables = getattr(node, field)
-    taken = {table[getattr(variable, attribute) % len(table)] for variable in variables}
+    used = {table[getattr(variable, attribute) % len(table)] for variable in variables}
     for position, variable in enumerate(variables):
         name = table[getattr(variable, attribute) % len(table)]
         if name in seen:
-            v.note((path, field, position), "duplicate", f"{name} is there already")
-            index = next((i for i in free if table[i] not in seen and table[i] not in taken), None)
+            v.note((path, field, position), "duplicate", f"duplicate name {name}")
+            index = next((i for i in free if table[i] not in seen and table[i] not in used), None)
             if index is None:
                 continue
             setattr(variable, attribute, index)
@@ -213,10 +222,10 @@ def distinct(
 
 
 def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
-    """Visit a Type."""
+    """Check and repair a Type."""
     inner: Any = node.alternative
     if inner is None or inner.__class__ is m.TypeOmitted:
-        v.note(path, "unset", "no type is set")
+        v.note(path, "unset", "missing type")
         v.simplify(node)
         return
     here = (path, node.which or "", None)
@@ -255,10 +264,14 @@ def _visit_type_literal(
         packs.append(pack)
     if len(packs) < len(inner.genericpacks):
         inner.genericpacks = packs
-    if inner.arguments is not None and inner.arguments.items:
-        _split_arguments(v, inner, path)
+    if inner.arguments is not None:
+        if inner.arguments.items:
+            _split_arguments(v, inner, path)
+        elif inner.generics or inner.genericpacks:
+            v.note(path, "pack", "an empty list of arguments cannot follow other arguments")
+            inner.arguments = None
     if is_luaus and not (inner.generics or inner.genericpacks or inner.arguments):
-        v.note(path, "type", "Luau's own functions of types have arguments")
+        v.note(path, "type", "a built-in type function must have arguments")
         v.simplify(node)
         return
     if inner.arguments is not None:
@@ -292,7 +305,7 @@ def _visit_type_table(v: Traversal, node: m.TypeTable, path: Place, depth: int) 
         tasks.append((_visit_type_indexer, node.indexer, here, depth + 1))
     position = node.indexer_position
     if position is not None and not (node.indexer is not None and 0 <= position <= len(node.items)):
-        v.note(path, "indexer", f"there is no place {position} for an indexer")
+        v.note(path, "indexer", f"invalid position {position} of the indexer")
         node.indexer_position = None
     v.push(*tasks)
 
@@ -302,10 +315,10 @@ def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Place, depth: in
         visit_name(v, node.key, (path, "key", None))
     else:
         if node.key.which is not None:
-            v.note(path, "string", "a property has one name: key_string or key")
+            v.note(path, "string", "a property must have one name, key_string or key, not both")
             node.key = m.Name()
         if "\0" in node.key_string:
-            v.note(path, "string", "a property's name cannot hold a zero byte")
+            v.note(path, "string", "a property's name cannot contain a zero byte")
             node.key_string = node.key_string.replace("\0", "")
     v.push((visit_type, node.type, (path, "type", None), depth + 1))
 
@@ -348,7 +361,7 @@ def _visit_junction(
 
 def _visit_type_string(v: Traversal, node: m.TypeString, path: Place, *_: int) -> None:
     if "\0" in node.val:
-        v.note(path, "string", "a string type cannot hold a zero byte")
+        v.note(path, "string", "a string type cannot contain a zero byte")
         node.val = node.val.replace("\0", "")
     visit_string(v, node, path)
 

@@ -1,4 +1,4 @@
-"""Removes what a version of Luau does not have yet, before everything else is checked."""
+"""Removes everything that a version of Luau does not have yet, before other rules are checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scriptschema.luau.validation.traversal import Problem, Traversal
 from scriptschema.versions import Version
 
 RULES: Final = {
-    "version": "nothing is newer than the Luau that is asked for",
+    "version": "nothing may be newer than the requested version of Luau",
 }
 
 _SINCE: Final = {
@@ -20,11 +20,11 @@ _SINCE: Final = {
 
 
 def leave_out_newer(v: Traversal, luau: Version) -> None:
-    """Remove everything from the tree that `luau` does not have."""
+    """Remove everything from the tree that the version `luau` does not have."""
     newer: dict[type[Message], list[tuple[str, Version]]] = {
-        cls: found
+        cls: too_new
         for cls, fields in _SINCE.items()
-        if (found := [(name, since) for name, since in fields if since > luau])
+        if (too_new := [(name, since) for name, since in fields if since > luau])
     }
     if not newer:
         return
@@ -33,7 +33,7 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
             value: Any = getattr(node, name)
             if value is None or value == []:
                 continue
-            v.problems.append(Problem(path, "version", f"{name.rstrip('_')} is Luau of {since}"))
+            v.problems.append(Problem(path, "version", f"{name.rstrip('_')} requires Luau {since}"))
             field = node.ALL_FIELDS[name]
             if not field.oneof:
                 setattr(node, name, [] if field.rule == "repeated" else None)
@@ -49,7 +49,7 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
 
 
 def _take(node: Any, prefix: m.ExprPrefix) -> None:
-    """Let an Expr or an ExprPrefix hold what a prefix holds, without its type arguments."""
+    """Set an Expr or ExprPrefix to the alternative of `prefix`, without its explicit types."""
     while isinstance(prefix.alternative, m.ExprInstantiate):
         prefix = prefix.alternative.expr
     setattr(node, prefix.which or node.which, prefix.alternative)
