@@ -1,43 +1,46 @@
 """Templates: pieces of programs, written as Luau with holes, from which trees are built.
 
-A template is parsed once and compiled to functions that build its messages for each use. These
-names of globals are holes:
+A template is parsed once and compiled to functions, which build its messages for each use. Globals
+with these names are holes:
 
-    NUMBER, STRING ...      an expression of that kind, any of `luau.library.KINDS`
-    some_number ...         a variable of that kind that is in scope; the same variable for the same
-                            name, another for another ending: some_number_2
+    NUMBER, STRING ...      an expression of that kind, which is any of `luau.library.KINDS`
+    some_number ...         a variable of that kind that is in scope. The same name means the
+                            same variable. Another ending, as in some_number_2, can mean
+                            another variable
     RANGE(1, 6)             an integer constant in that range
-    ONE_OF(a, b)            one of the expressions; the first is the simplest
+    ONE_OF(a, b)            one of the expressions, of which the first is the simplest
     FRESH                   an integer constant that occurs nowhere else in the program
-    REPEAT(2, 9, a)         an item of a list, so many times, built separately each time
+    REPEAT(2, 9, a)         2 to 9 items of a list, each built separately from `a`
     RESULT                  an expression for the enclosing function to return
-    BLOCK()                 statements, none or many
+    BLOCK()                 any number of statements, even none
     ALIAS()                 a type alias, if types are requested
     TYPE                    any type, in place of a type
     TYPE_FUNCTION()         a type function
-    LIBRARY()               a call of any library member whose results are printed
-    COMBINATION()           operations with operands from anywhere, anywhere, at limits
+    LIBRARY()               a call of any library member, with its results printed
+    COMBINATION()           operations with operands from any source, in any surroundings, at limits
+    ANYTHING()              code that must not run, in which any value is used as anything
     if MAYBE then ... end   these statements, or none, in the enclosing scope
-    if REPEAT(2, 9) then ... end                        these statements, so many times
+    if REPEAT(2, 9) then ... end                        these statements, 2 to 9 times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
-    UNTYPED(a)              the expression; with sound types, no argument or alternative
+    UNTYPED(a)              the expression `a`, left out (as an argument etc.) with sound types
     if UNTYPED then ... end statements that are left out with sound types
     if TYPED then ... end   statements that exist only with sound types
     elseif UNTYPED then     a branch of `if ONE_OF` that is left out with sound types
 
-Types declare kinds: `local total: number` is a variable that later statements may use, and so are
-parameters. A variable is private to the template if it has no type, a type that is not a kind
-(`number | string`), or is declared by a `for` under a name that is not a kind and `_`
-(`integer_i`). Other statements may call a local function whose types are kinds. The options
-determine the annotations; if they are sound, types that are not kinds are kept as written, with
-the types that the template declares, and if no parameter has a type, they are inferred: use `any`
-where a type checker could not infer them.
+Types declare kinds: `local total: number` is a variable that later statements may use. The same is
+true of parameters. A variable is private to the template if it has no type, or if its type is not a
+kind (`number | string`). A `for` variable without a type is private unless its name begins with a
+kind and `_` (`integer_i`). Other statements may call a local function whose types are kinds.
 
-In programs for a version of Luau, functions occasionally get attributes and private variables
-become constants, where possible.
+The options determine the annotations. If types are sound, types that are not kinds are kept as
+written, including types that the template declares. If no parameter has a type, all parameter types
+are inferred. Write `any` where a type checker could not infer a type.
 
-Fields and globals that Luau does not know get the program's own names; `value` and `update` are
-the same everywhere: every object has them.
+In programs for a given Luau version, functions occasionally get attributes, and private variables
+become constants where possible.
+
+Fields and globals that Luau does not have get the program's own names. Only the names that every
+object has, such as `value` and `update`, are the same in all templates.
 """
 
 from __future__ import annotations
@@ -55,16 +58,16 @@ __all__ = ["expression", "statements"]
 
 
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return an expression's template, for programs that a type checker accepts if `typed`.
+    """Return the template of an expression. If `typed`, a type checker accepts the expression.
 
-    `newer`: the seed's schema cannot represent it. Raises parse.ParseError, and ValueError for a
-    text that is not a template.
+    `newer` says that the original schema cannot represent the expression. Raises parse.ParseError
+    if `text` is not Luau, and ValueError if it is not a template.
     """
     return _template(text, f"return {text}", typed, newer)
 
 
 def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of statements, see `expression`."""
+    """Return the template of statements. The arguments and errors are as in `expression`."""
     return _template(text, "", typed, newer)
 
 

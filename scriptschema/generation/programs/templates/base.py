@@ -1,6 +1,7 @@
-"""The compiler of templates: compiles plain messages.
+"""The template compiler. This module compiles messages that need no special treatment.
 
-`HANDLERS`, which `expressions.py` and `statements.py` fill, has the functions for other messages.
+`HANDLERS` has the functions that compile other messages. `expressions.py`, `statements.py` and
+`types.py` add most of these functions.
 """
 
 from __future__ import annotations
@@ -24,32 +25,33 @@ from scriptschema.messages import Expr, Local, LValue, Name, TableItem, Type
 from scriptschema.versions import TODAY
 
 _SHARED: Final = ("value", "update", "text")
-"""The names that every object has."""
+"""The names of the fields and methods that every object has."""
 
 OWN: Final = len(DEFAULT.customs)
-"""The number of the program's own names that are used, for fields and globals."""
+"""The number of the program's own names to use for fields and globals."""
 
 _LARGE: Final = 8
-"""The number of nodes from which an alternative is compiled only when it is first chosen."""
+"""An alternative with at least this many nodes is compiled only when it is first chosen."""
 
 Part: TypeAlias = tuple[Build, int, int]
-"""An optional part, with its fixed number of nodes and its holes' weight."""
+"""The build of an optional part, the part's fixed number of nodes, and the weight of its holes."""
 
 
 @attrs.frozen
 class TypeOf:
-    """The meaning of a type in a template: a kind or, if that is empty, the type `build` builds."""
+    """The meaning of a type in a template: its kind, or the type that `build` returns."""
 
     kind: str = ""
     build: Build | None = None
 
 
 class Compiler:
-    """Compiles one template; stores its measures in `template`.
+    """Compiles one template, and stores its measures in `template`.
 
-    `typed`: for programs that a type checker accepts. `loops` is the number of enclosing loops,
-    `guarded` has the functions whose errors are caught, by `id`, `given` the kinds of variables
-    that REPEAT declares, before anything uses them; `assigned` the variables that are assigned.
+    `typed` means that a type checker must accept the program. `loops` is the number of enclosing
+    loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of
+    variables that a REPEAT declares before they are used. `assigned` has the variables that are
+    assigned.
     """
 
     def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:
@@ -62,72 +64,72 @@ class Compiler:
         self.assigned = _assigned(result.tree)
         self.names = result.names
         self.customs: dict[str, int] = {}
-        # So that templates seldom use the same name for different things.
+        # Templates begin at different names, to rarely use one name for different things.
         self.first_own = len(_SHARED) + crc32(template.text.encode()) % (OWN - 20)
         self.loops = 0
         self.guarded: set[int] = set()
         self.given: set[str] = set()
 
     def hole(self, level: int, weight: int) -> None:
-        """Record a hole."""
+        """Record a hole of this weight, `level` levels below the template's root."""
         self.template.weight += weight
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Compile an optional part."""
+        """Call `compiled` to compile an optional part, and return the part with its measures."""
         template = self.template
         fixed, weight = template.fixed, template.weight
         build = compiled()
-        found = build, template.fixed - fixed, template.weight - weight
+        measured = build, template.fixed - fixed, template.weight - weight
         template.fixed = fixed
-        return found
+        return measured
 
     def one_of(self, parts: Sequence[Part]) -> Build:
-        """Build one of the parts; nodes that the others would use are left for the rest."""
+        """Return a build of one of the parts. Other holes get the nodes that it does not use."""
         total = sum(weight for *_, weight in parts)
         self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
 
         write = self.write
-        chosen, made = write.name(), write.name()
+        chosen, result_name = write.name(), write.name()
         lines = [f"{chosen} = maker.below({len(parts)})"]
         for position, (build, fixed, weight) in enumerate(parts):
             inner = [f"maker.made += {fixed}", f"frame.weight -= {total - weight}"]
             [result] = write.taken([build if fixed < _LARGE else write.called(build)], inner)
             lines.append(f"{'elif' if position else 'if'} {chosen} == {position}:")
-            lines += indented([*inner, f"{made} = {result}"])
-        return write.source(lines, made)
+            lines += indented([*inner, f"{result_name} = {result}"])
+        return write.source(lines, result_name)
 
     def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
-        """Return what a call of REPEAT repeats, and its least and greatest number; else None."""
+        """Return the repeated arguments and the bounds if `node` is a call of REPEAT, else None."""
         if node.which != "call" or self.custom_global(node.alternative.func) != "REPEAT":
             return None
         low, high, *repeated = node.alternative.args
         return repeated, (low.alternative.val, high.alternative.val)
 
     def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
-        """Build a list several times; each time `some_...` refers to other variables."""
+        """Return a build of a repeated list. `some_...` can be another variable each time."""
         low, high = bounds
         heavy = self.template.heavy
         make, fixed, weight = self.part(compiled)
         self.template.heavy = heavy + (fixed + self.template.heavy - heavy) * (low + high) // 2
 
         write = self.write
-        count, made = write.name(), write.name()
+        count, items_name = write.name(), write.name()
         lines = [f"{count} = maker.between({low}, {high})", f"maker.made += {fixed} * {count}"]
-        lines += [f"frame.weight += {weight} * ({count} - 1)", f"{made} = []"]
+        lines += [f"frame.weight += {weight} * ({count} - 1)", f"{items_name} = []"]
         inner = ["frame.forget()"]
         [result] = write.taken([make], inner)
-        lines += [f"for _ in range({count}):", *indented([*inner, f"{made} += {result}"])]
-        return write.source(lines, made)
+        lines += [f"for _ in range({count}):", *indented([*inner, f"{items_name} += {result}"])]
+        return write.source(lines, items_name)
 
     def compile(self, node: Message, level: int) -> Build:
-        """Return the function that builds a message; `level` is below the template's root."""
+        """Return the build of a message, which is `level` levels below the template's root."""
         special = HANDLERS.get(node.__class__)
         build = None if special is None else special(self, node, level)
         return build or self.plain(node, level)
 
     def plain(self, node: Message, level: int) -> Build:
-        """Build the message as it is, with its parts."""
+        """Return a build of a message and its parts, without special treatment of the message."""
         self.template.fixed += 1
         self.template.levels = max(self.template.levels, level)
         if node.__class__ in WRAPPERS and node.alternative is not None:
@@ -144,29 +146,29 @@ class Compiler:
         return self.write.node(node.__class__, values)
 
     def many(self, items: Sequence[Message], level: int) -> Build:
-        """Build a list."""
+        """Return a build of a list."""
         items = self.wanted(items)
         return self.write.items([self.several(item, level) for item in items])
 
     def several(self, item: Any, level: int) -> tuple[bool, Build]:
-        """Build an item of a list, or the list of a REPEAT; also return whether it is a list."""
-        found = self.repetition(getattr(item, "value", item))
-        if found is None:
+        """Return (builds_list, build) for an item. For a REPEAT, the build creates a list."""
+        repetition = self.repetition(getattr(item, "value", item))
+        if repetition is None:
             return False, self.compile(item, level)
-        [repeated], bounds = found
+        [repeated], bounds = repetition
         inner = TableItem(value=repeated) if isinstance(item, TableItem) else repeated
         return True, self.repeated(
             lambda: self.write.items([(False, self.compile(inner, level))]), bounds
         )
 
     def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
-        """Return the items of a list; for typed programs, without those that are UNTYPED."""
+        """Return the items of a list. In typed programs, leave out UNTYPED items."""
         if not self.typed:
             return items
         return [item for item in items if not self.is_untyped(item)]
 
     def is_untyped(self, node: Any) -> bool:
-        """Return whether a message is UNTYPED(...), or a table item with such a value."""
+        """Return whether a message is UNTYPED(...), or a table item with this as its value."""
         if node.__class__ is TableItem:
             node = node.value
         if node.__class__ is not Expr or node.which != "call":
@@ -176,20 +178,20 @@ class Compiler:
     # Names and kinds
 
     def custom_global(self, node: Any) -> str:
-        """Return the name of a global that Luau does not know, if `node` holds one; else ""."""
+        """Return the global's name if `node` is a global that Luau does not have, else ""."""
         if node.which == "global_" and node.alternative.name.which == "custom":
             text: str = self.names.customs[node.alternative.name.alternative]
             return text
         return ""
 
     def custom(self, text: str) -> int:
-        """Return the index of one of the program's own names."""
+        """Return the index of the program's own name for `text`."""
         if text in _SHARED:
             return _SHARED.index(text)
         return self.customs.setdefault(text, (self.first_own + len(self.customs)) % OWN)
 
     def kind_of(self, type_: Type) -> str:
-        """Return the kind that a type names; empty if it is another type."""
+        """Return the kind that a type names, or "" if it does not name a kind."""
         inner: Any = type_.alternative
         if type_.which == "primitive":
             name = self.names.primitive(inner.kind)
@@ -204,7 +206,7 @@ class Compiler:
         return name
 
     def type_of(self, type_: Type, level: int) -> TypeOf:
-        """Return the meaning of a type."""
+        """Return the meaning of a type in the template."""
         kind = self.kind_of(type_)
         if kind:
             return TypeOf(kind)
@@ -219,33 +221,33 @@ class Compiler:
     def types_of(
         self, variables: Sequence[Local], types: Sequence[Type], level: int
     ) -> list[TypeOf | None]:
-        """Return the declared types of variables; None: a variable private to the template."""
-        found: list[TypeOf | None] = [
+        """Return the declared type of each variable, or None if the variable is private."""
+        meanings: list[TypeOf | None] = [
             self.type_of(type_, level) for type_ in types[: len(variables)]
         ]
-        for variable in variables[len(found) :]:
+        for variable in variables[len(meanings) :]:
             word = self.names.local(variable.name).split("_")[0]
-            found.append(TypeOf(word) if word in KINDS and not types else None)
-        return found
+            meanings.append(TypeOf(word) if word in KINDS and not types else None)
+        return meanings
 
     def said(self, types: Sequence[TypeOf | None]) -> str:
-        """Return the source of a list with the declarations of variables, for annotations."""
-        told = []
+        """Return Python code that passes the kinds and types of variables to `Annotations`."""
+        declarations = []
         for type_ in types:
             if type_ is None or not type_.build:
-                told.append(repr(type_ and type_.kind))
+                declarations.append(repr(type_ and type_.kind))
             else:
-                told.append(f"partial({self.write.name(type_.build)}, maker, frame)")
-        return f"({''.join(f'{each}, ' for each in told)})"
+                declarations.append(f"partial({self.write.name(type_.build)}, maker, frame)")
+        return f"({''.join(f'{each}, ' for each in declarations)})"
 
     def declare(self, variables: Sequence[Local], types: Sequence[TypeOf | None]) -> Build:
-        """Declare variables; the function returns them."""
+        """Return a build that brings variables into scope and returns their declarations."""
         self.template.fixed += len(variables)
         self.template.declares += len(variables)
         lines: list[str] = []
         names = []
         for variable, type_ in zip(variables, types, strict=True):
-            if variable.name == SELF:  # a parameter of this name
+            if variable.name == SELF:  # the parameter `self`
                 names.append("SELF")
                 continue
             name = self.write.name()
@@ -258,22 +260,22 @@ class Compiler:
 
 
 def _assigned(tree: Message) -> set[int]:
-    """Return the indexes of the local variables that are assigned somewhere in a template."""
-    found: set[int] = set()
+    """Return the name indexes of the local variables that a template assigns."""
+    indexes: set[int] = set()
     for node, _ in walk(tree):
         if isinstance(node, LValue) and node.local is not None:
-            found.add(node.local.var.name)
-    return found
+            indexes.add(node.local.var.name)
+    return indexes
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[[Compiler, Any, int], Build | None])
 
 HANDLERS: Final[dict[type[Message], Callable[[Compiler, Any, int], Build | None]]] = {}
-"""The functions that compile messages that are not plain; they return None for a plain message."""
+"""Functions that compile certain messages. A message is compiled as usual if one returns None."""
 
 
 def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:
-    """Let a function compile messages of these classes."""
+    """Return a decorator that registers a function for messages of these classes."""
 
     def register(handler: HandlerT) -> HandlerT:
         HANDLERS.update(dict.fromkeys(classes, handler))
@@ -284,7 +286,7 @@ def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:
 
 @handles(Name)
 def name(compiler: Compiler, node: Name, _: int) -> Build | None:
-    """Compile one of the program's own names."""
+    """Compile the use of one of the program's own names."""
     if node.which != "custom":
         return None
     compiler.template.fixed += 1
@@ -294,7 +296,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """Compile a use of a variable; declarations are built by the messages that have them."""
+    """Compile the use of a variable. Messages that declare variables build the declarations."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])

@@ -1,4 +1,4 @@
-"""Expressions in templates: the holes, and special cases of operands, texts and calls."""
+"""Compiles expressions in templates: holes, and special cases of operands, strings and calls."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scriptschema.luau.library import KINDS
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
 
 _FRESH: Final = 1 << 20
-"""The first fresh number; smaller numbers need no entry in a function's table of constants."""
+"""The first fresh number. Smaller numbers do not need an entry in a function's constant table."""
 
 _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
-"""The members whose functions may fail; those of `coroutine.create` fail in `coroutine.resume`."""
+"""Members that catch a function's errors. For `coroutine.create`, `coroutine.resume` does so."""
 
 _NOT_RISKY: Final = frozenset(
     [m.ExprBinary.Op.And, m.ExprBinary.Op.Or, m.ExprBinary.Op.CompareEq, m.ExprBinary.Op.CompareNe]
@@ -30,7 +30,7 @@ _NOT_RISKY: Final = frozenset(
 
 @handles(m.Expr, m.ExprPrefix, m.LValue)
 def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
-    """Compile an Expr, ExprPrefix or LValue, which can have a hole as its content."""
+    """Compile an Expr, ExprPrefix or LValue, which can be a hole."""
     if node.which == "call" and node.alternative.func.which == "global_":
         return call_hole(compiler, node, level)
     if node.which == "varargs":
@@ -62,14 +62,14 @@ def kind_hole(
         compiler.template.fixed += 2
         level += 2
     compiler.hole(level, 1)
-    made = f"maker.expression({kind!r}, frame.take(maker, 1), frame.room - {level}, risky={risky})"
+    code = f"maker.expression({kind!r}, frame.take(maker, 1), frame.room - {level}, risky={risky})"
     if cls is m.ExprPrefix:
-        made = f"{compiler.write.name(nodes.as_prefix)}({made})"
-    return compiler.write.source([], made)
+        code = f"{compiler.write.name(nodes.as_prefix)}({code})"
+    return compiler.write.source([], code)
 
 
 def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
-    """Compile a hole for a variable of a kind that is already in scope."""
+    """Compile a hole for a variable that is already in scope."""
     kind = text.split("_")[1]
     if kind not in compiler.given:
         compiler.template.needs.add(kind)
@@ -111,7 +111,7 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 @handles(m.ExprBinary)
 def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
-    """Compile an operation; arithmetic and comparisons by order have risky operands."""
+    """Compile a binary operation. Arithmetic and ordering operators have risky operands."""
     if node.op in _NOT_RISKY:
         return None
     compiler.template.fixed += 1
@@ -129,7 +129,7 @@ def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
 
 @handles(m.ExprUnary)
 def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
-    """Compile a unary operation; its operand is changed if a minus and it would be one constant."""
+    """Compile a unary operation, so that a minus and a number do not become one constant."""
     make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)
@@ -149,25 +149,25 @@ def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
 
 @handles(m.ExprInterpString)
 def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> Build | None:
-    """Compile an interpolation; a string constant in braces needs parentheses, or it is text."""
+    """Compile an interpolated string. A string constant in braces is put in parentheses."""
     make, parts = MAKE[m.ExprInterpString], node.parts
     compiler.template.fixed += 1
     builds = [(part.which == "string", compiler.compile(part, level + 1)) for part in parts]
 
     def build(maker: Maker, frame: Frame) -> Any:
-        made = []
+        content = []
         for is_text, part in builds:
             value = part(maker, frame)
             grouped = not is_text and value.which == "string"
-            made.append(nodes.group(value) if grouped else value)
-        return make(made)
+            content.append(nodes.group(value) if grouped else value)
+        return make(content)
 
     return build
 
 
 @handles(m.ExprCall)
 def call(compiler: Compiler, node: m.ExprCall, level: int) -> Build | None:
-    """Compile a call; if it catches errors, its function arguments are marked as guarded."""
+    """Compile a call. If it catches errors, mark the functions in its arguments as guarded."""
     callee: Any = node.func.alternative
     name = callee.name if node.func.which == "global_" else getattr(callee, "index", None)
     text = ""

@@ -1,8 +1,8 @@
-"""Compiles templates to Python, which is run for each use of a template.
+"""Compiles templates to Python code, which is run for each use of a template.
 
-A `Source` builds a part of a template, for a maker and a frame. The part around it includes its
-lines, so that most of a template is one function. That is compiled when it is first called: few
-programs use more than a tenth of all templates.
+A `Source` is code that builds a part of a template, for a maker and a frame. The enclosing part
+includes the lines of this code, so that most of a template is one function. That function is
+compiled when it is first called, since few programs use more than a tenth of all templates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scriptschema.generation.programs.nodes import MAKERS
 from scriptschema.generation.programs.scope import SELF, Variable
 
 Build: TypeAlias = Callable[[Maker, Frame], Any]
-"""Builds a part of a template, for one use of it."""
+"""A function that builds a part of a template, for one use of the template."""
 
 _SCOPE: Final[dict[str, Any]] = {
     "SELF": SELF,
@@ -29,9 +29,9 @@ _SCOPE: Final[dict[str, Any]] = {
 
 
 class Source:
-    """A Build in Python: lines, and then an expression whose value is the built part.
+    """A build as Python code: lines, followed by an expression whose value is the built part.
 
-    They use `maker`, `frame` and the names of `scope`.
+    The code uses `maker`, `frame` and the names in `scope`.
     """
 
     def __init__(self, lines: Sequence[str], result: str, scope: dict[str, Any]) -> None:
@@ -41,7 +41,7 @@ class Source:
         self._function: Build | None = None
 
     def __call__(self, maker: Maker, frame: Frame) -> Any:
-        """Build the part."""
+        """Return the built part for one use of the template."""
         if self._function is None:
             self._function = self._compiled()
         return self._function(maker, frame)
@@ -54,14 +54,14 @@ class Source:
 
 
 class Writer:
-    """Generates the sources of one template, which share their names."""
+    """Generates the sources of one template, which share a scope of names."""
 
     def __init__(self) -> None:
         self._scope = dict(_SCOPE)
         self._names = 0
 
     def name(self, value: Any = None) -> str:
-        """Return an unused name: of a variable, or of a value for the lines to use."""
+        """Return an unused name. If `value` is given, the name refers to that value."""
         self._names += 1
         name = f"n{self._names}"
         if value is not None:
@@ -69,13 +69,13 @@ class Writer:
         return name
 
     def literal(self, value: Any) -> str:
-        """Return an expression for a value that is not a message."""
+        """Return code for a value that is not a message: a literal or a new name."""
         return repr(value) if type(value) in (int, bool, str, type(None)) else self.name(value)
 
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
-        """Return expressions for the built parts and the given expressions, in order.
+        """Return an expression for each built part, in order. A string is already an expression.
 
-        Lines that must run before them are added to `lines`.
+        Lines that must run before these expressions are added to `lines`.
         """
         results: list[str] = []
         for build in builds:
@@ -91,7 +91,7 @@ class Writer:
         return results
 
     def kept(self, build: Build | str, lines: list[str]) -> str:
-        """Add lines that store the built part in a variable; return its name, or a literal."""
+        """Add lines that store the built part in a variable. Return its name, or a literal."""
         [result] = self.taken([build], lines)
         if result[-1] not in ")]":
             return result
@@ -100,22 +100,22 @@ class Writer:
         return name
 
     def called(self, build: Build) -> str:
-        """Return an expression that calls `build`, which is then compiled separately."""
+        """Return an expression that calls `build`, which is therefore compiled separately."""
         return f"{self.name(build)}(maker, frame)"
 
     def source(self, lines: Sequence[str], result: str) -> Source:
-        """Return the source of these lines and an expression."""
+        """Return a source of these lines and this expression."""
         return Source(lines, result, self._scope)
 
     def node(
         self, cls: type[Message], values: Iterable[Build | str], lines: Sequence[str] = ()
     ) -> Source:
-        """Return the source that creates a message from its slots, after some lines."""
+        """Return a source that runs `lines` and then creates a message from its slots' values."""
         before = [*lines]
         return self.source(before, f"make_{cls.__name__}({', '.join(self.taken(values, before))})")
 
     def wrapper(self, node: Any, inner: Build) -> Source:
-        """Return the source that creates a message with the same alternative as `node`."""
+        """Return a source that creates a message like `node`, but with the alternative `inner`."""
         name = f"make_{node.__class__.__name__}"
         held = f"make_{node.alternative.__class__.__name__}("
         if isinstance(inner, Source) and inner.result.startswith(held):
@@ -124,9 +124,9 @@ class Writer:
         return self.node(node.__class__, [repr(node.which), inner])
 
     def items(self, builds: Iterable[tuple[bool, Build]]) -> Source:
-        """Return the source of a list of the built parts; parts that are lists are unpacked."""
+        """Return a source that creates a list from (is_list, build) pairs. Lists are unpacked."""
         many, parts = zip(*builds, strict=True) if builds else ((), ())
         lines: list[str] = []
-        taken = self.taken(parts, lines)
-        inner = (f"*{part}" if several else part for several, part in zip(many, taken, strict=True))
+        texts = self.taken(parts, lines)
+        inner = (f"*{part}" if several else part for several, part in zip(many, texts, strict=True))
         return self.source(lines, f"[{', '.join(inner)}]")

@@ -1,4 +1,4 @@
-"""Statements and functions in templates: declarations, loops, and the holes for statements."""
+"""Compiles statements and functions in templates: declarations, loops and statement holes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.codec.compiling import indented
-from scriptschema.generation.programs import calls, combinations
+from scriptschema.generation.programs import anything, calls, combinations
 from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
 from scriptschema.generation.programs.templates.base import (
     Compiler,
@@ -21,16 +21,21 @@ from scriptschema.generation.programs.templates.source import Build
 from scriptschema.generation.programs.templates.types import alias, declare_generics, type_function
 
 _BLOCK_WEIGHT: Final = 6
-"""The share of a block, relative to an expression's."""
+"""The weight of a block, if an expression has weight 1."""
 
-_LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS}
-"""The maximum number of levels down to the arguments' simplest expressions."""
+_LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS, "ANYTHING": anything.LEVELS}
+"""For each of these holes, the maximum number of levels down to the simplest expressions."""
 
-_HEAVY: Final = {"LIBRARY": 16, "COMBINATION": combinations.LEAST, "ALIAS": 6}
-"""The minimum number of nodes of these holes."""
+_HEAVY: Final = {
+    "LIBRARY": 16,
+    "COMBINATION": combinations.LEAST,
+    "ANYTHING": anything.LEAST,
+    "ALIAS": 6,
+}
+"""For each of these holes, the minimum number of nodes."""
 
 _INSIDE: Final = frozenset(["body", "var", "vars"])
-"""The fields of a loop that are inside its scope."""
+"""The fields of a loop that are in the scope of the loop."""
 
 _CONSTANT: Final = "maker.constant_here()"
 _ATTRIBUTES: Final = "maker.attributes()"
@@ -43,12 +48,13 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
     "TYPE_FUNCTION": lambda maker, size, room: type_function(maker),
     "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
     "COMBINATION": lambda maker, size, room: combinations.statement(maker, size, room),
+    "ANYTHING": lambda maker, size, room: anything.statements(maker, room),
 }
 
 
 @handles(m.ExprFunction)
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
-    """Compile a function; statements in it must suit it, not the enclosing function."""
+    """Compile a function. Its body cannot use `...`, loops or results of enclosing functions."""
     template = compiler.template
     template.fixed += 1
     template.repeats = True
@@ -67,14 +73,14 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     template.fixed += 1
     compiler.loops = loops
     template.vararg, template.loop, template.returns = outside
-    annotated, inside, made, cost = (write.name() for _ in range(4))
+    annotated, inside, function_name, cost = (write.name() for _ in range(4))
     generics, packs = f"{annotated}[0]", f"{annotated}[1]"
     lines: list[str] = []
     if node.generics or node.genericpacks:
         own = write.kept(partial(declare_generics, node), lines)
         generics, packs = f"{own}[0] + {generics}", f"{own}[1] + {packs}"
-    told = ", ".join(compiler.said(each) for each in (types, rest, returned))
-    called = f"maker.annotations.function(maker, {told}, frame.room - {level + 1})"
+    declarations = ", ".join(compiler.said(each) for each in (types, rest, returned))
+    called = f"maker.annotations.function(maker, {declarations}, frame.room - {level + 1})"
     lines.append(f"{annotated} = {called}")
     values: list[Build | str] = [generics, packs, declare, repr(vararg)]
     values += [write.node(m.StatBlock, [body]), f"{annotated}[2]", f"{annotated}[3]"]
@@ -85,29 +91,29 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
         [
             f"def {inside}():",
             *indented([*function.lines, f"return {function.result}"]),
-            f"{made}, {cost} = maker.function({inside}, {options})",
+            f"{function_name}, {cost} = maker.function({inside}, {options})",
             f"frame.cost += {cost}",
         ],
-        made,
+        function_name,
     )
 
 
 def result_kinds(compiler: Compiler, node: m.ExprFunction) -> tuple[str, ...]:
-    """Return the kinds of a function's results; empty without results, or if one has no kind."""
+    """Return the kinds of a function's results, or () if it has none or a kind is unknown."""
     kinds = tuple(compiler.kind_of(type_) for type_ in node.rettypes)
     return kinds if all(kinds) else ()
 
 
 @handles(m.StatLocalFunction)
 def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) -> Build:
-    """Compile a local function; holes in its body do not call it, since that might never end."""
+    """Compile a local function. Holes in its body do not call it, to avoid endless recursion."""
     compiler.template.fixed += 1
     results = result_kinds(compiler, node.func)
     parameters = tuple(compiler.kind_of(type_) for type_ in node.func.types)
     all_known = len(parameters) == len(node.func.args) and all(parameters)
     # The cost of a recursive function is unknown.
     is_recursive = any(
-        isinstance(one, m.Local) and one.name == node.var.name for one, _ in walk(node.func.body)
+        isinstance(use, m.Local) and use.name == node.var.name for use, _ in walk(node.func.body)
     )
     is_public = bool(results) and all_known and not node.func.vararg and not is_recursive
     write = compiler.write
@@ -119,17 +125,17 @@ def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) ->
     flags = [repr(node.is_const), repr(node.is_exported)]
     if not node.is_const and not node.is_exported and node.var.name not in compiler.assigned:
         flags[0] = _CONSTANT
-    made = write.kept(write.node(m.StatLocalFunction, [f"{variable}[0]", function, *flags]), lines)
+    built = write.kept(write.node(m.StatLocalFunction, [f"{variable}[0]", function, *flags]), lines)
     if is_public:
         for kind in ("function", f"-> {results[0]}"):
-            known = f"{variable}[0].name, {kind!r}, False, {parameters}, {results}, frame.cost"
-            lines.append(f"maker.scope.publish(Variable({known}))")
-    return write.source([*lines, f"frame.cost += {outer}"], made)
+            arguments = f"{variable}[0].name, {kind!r}, False, {parameters}, {results}, frame.cost"
+            lines.append(f"maker.scope.publish(Variable({arguments}))")
+    return write.source([*lines, f"frame.cost += {outer}"], built)
 
 
 @handles(m.StatFunction)
 def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> Build:
-    """Compile a function that is a global or a field, or a method."""
+    """Compile a function statement, which defines a global, a field or a method."""
     compiler.template.fixed += 1
     target = compiler.compile(node.var, level + 1)
     function = function_of(compiler, node.func, level + 1)
@@ -137,12 +143,12 @@ def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> 
 
 
 def stats(compiler: Compiler, body: Sequence[m.Stat], level: int) -> Build:
-    """Build statements in the scope that is open."""
+    """Return a build of statements in the current scope."""
     return compiler.write.items([stat(compiler, statement, level) for statement in body])
 
 
 def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
-    """Compile a statement; also return whether it becomes a list of statements."""
+    """Return (builds_list, build) for a statement, which can become several statements."""
     inner: Any = node.alternative
     if node.which in ("break_", "continue_") and not compiler.loops:
         compiler.template.loop = True
@@ -161,26 +167,26 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         if text in ("TYPED", "UNTYPED"):
             wanted = inner.then.body if compiler.typed == (text == "TYPED") else ()
             return True, stats(compiler, wanted, level)
-        found = compiler.repetition(inner.cond)
-        if found is not None:
+        repetition = compiler.repetition(inner.cond)
+        if repetition is not None:
             body = inner.then.body
             for local in (each.alternative for each in body if each.which == "local"):
                 compiler.given |= {kind for each in local.types if (kind := compiler.kind_of(each))}
-            return True, compiler.repeated(lambda: stats(compiler, body, level), found[1])
+            return True, compiler.repeated(lambda: stats(compiler, body, level), repetition[1])
     return False, compiler.compile(node, level)
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
-    """Compile the branches of an `if`, of which one branch's statements will be used."""
-    found = []
+    """Return the branches of an `if ONE_OF`. Each use of the template has one of them."""
+    parts = []
     if not (compiler.typed and compiler.custom_global(node.cond) == "UNTYPED"):
-        found.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
+        parts.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
     if node.which == "elseif":
-        found += branches(compiler, node.alternative, level)
+        parts += branches(compiler, node.alternative, level)
     elif node.which:
         other: Any = node.alternative
-        found.append(compiler.part(lambda: stats(compiler, other.body, level)))
-    return found
+        parts.append(compiler.part(lambda: stats(compiler, other.body, level)))
+    return parts
 
 
 def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
@@ -189,31 +195,31 @@ def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
     compiler.hole(level + _LEVELS.get(text, 0), weight)
     compiler.template.heavy += _HEAVY.get(text, 0)
     make = compiler.write.name(_STATEMENT_HOLES[text])
-    made = f"{make}(maker, frame.take(maker, {weight}), frame.room - {level - 1})"
-    return compiler.write.source([], made)
+    source = f"{make}(maker, frame.take(maker, {weight}), frame.room - {level - 1})"
+    return compiler.write.source([], source)
 
 
 @handles(m.StatBlock)
 def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
-    """Compile a block, which has its own scope."""
+    """Compile a block in a new scope."""
     compiler.template.fixed += 1
     write = compiler.write
     mark = write.name()
     lines = [f"{mark} = maker.scope.open()"]
-    made = write.kept(write.node(m.StatBlock, [stats(compiler, node.body, level + 1)]), lines)
-    return write.source([*lines, f"maker.scope.close({mark})"], made)
+    result = write.kept(write.node(m.StatBlock, [stats(compiler, node.body, level + 1)]), lines)
+    return write.source([*lines, f"maker.scope.close({mark})"], result)
 
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
-    """Compile local variables, which are not in scope in their values."""
+    """Compile a declaration of local variables. Their values cannot use the variables."""
     compiler.template.fixed += 1
     write = compiler.write
     lines: list[str] = []
     values = write.kept(compiler.many(node.values, level + 1), lines)
     types = compiler.types_of(node.vars, node.types, level + 1)
-    told = f"{compiler.said(types)}, frame.room - {level + 1}"
-    annotated = write.kept(f"maker.annotations.local(maker, {told})", lines)
+    declarations = f"{compiler.said(types)}, frame.room - {level + 1}"
+    annotated = write.kept(f"maker.annotations.local(maker, {declarations})", lines)
     flags = [repr(node.is_const), repr(node.is_exported)]
     own = not any(each and each.kind for each in types)
     alike = len(node.vars) == len(node.values) and not any(map(compiler.repetition, node.values))
@@ -225,7 +231,7 @@ def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
 
 @handles(m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat)
 def loop(compiler: Compiler, node: Any, level: int) -> Build:
-    """Compile any loop: its body runs several times, in a scope with its variables."""
+    """Compile any loop. Its body runs several times, in a scope with the loop variables."""
     template = compiler.template
     template.fixed += 2
     template.repeats = True
@@ -234,24 +240,24 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
     first = [] if cls is m.StatRepeat else [slot for slot in slots if slot not in _INSIDE]
     scope, function, mark, times = (write.name() for _ in range(4))
     lines = [f"{scope} = maker.scope", f"{function} = {scope}.function", f"{mark} = {scope}.open()"]
-    made: dict[str, Build | str] = {}
+    values: dict[str, Build | str] = {}
     for slot in first:
-        made[slot] = write.kept(head(compiler, getattr(node, slot), level + 1), lines)
+        values[slot] = write.kept(head(compiler, getattr(node, slot), level + 1), lines)
     variables = getattr(node, "vars", None) or ([node.var] if cls is m.StatFor else [])
     declare = compiler.declare(variables, compiler.types_of(variables, (), level))
     declared = write.kept(declare, lines)
-    made["vars"], made["var"] = declared, f"{declared}[0]"
+    values["vars"], values["var"] = declared, f"{declared}[0]"
     lines += [f"{times} = {function}.times", f"{function}.loops += 1"]
     lines.append(f"{function}.times = {times} * {LOOP}")
     compiler.loops += 1
     body = stats(compiler, node.body.body, level + 2)
     compiler.loops -= 1
-    made["body"] = write.kept(write.node(m.StatBlock, [body]), lines)
+    values["body"] = write.kept(write.node(m.StatBlock, [body]), lines)
     lines += [f"{function}.loops -= 1", f"{function}.times = {times}"]
     if cls is m.StatRepeat:
-        made["cond"] = write.kept(head(compiler, node.cond, level + 1), lines)
+        values["cond"] = write.kept(head(compiler, node.cond, level + 1), lines)
     lines.append(f"{scope}.close({mark})")
-    return write.node(cls, [made[slot] for slot in slots], lines)
+    return write.node(cls, [values[slot] for slot in slots], lines)
 
 
 def head(compiler: Compiler, value: Any, level: int) -> Build | str:

@@ -1,7 +1,7 @@
-"""Types in templates that are not kinds: programs have them as they are written.
+"""Compiles the types in templates that are not kinds. Programs get these types as written.
 
-A kind as a part of such a type, `{value: integer}`, is the type of values of that kind. Types that
-the template declares, and generics, get names that are not in scope.
+If a kind is a part of such a type, as in `{value: integer}`, it means the type of the kind's
+values. Types that the template declares, and generics, get names that are not in scope yet.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from scriptschema.luau.parse import parse
 from scriptschema.versions import TODAY
 
 _ANY_WEIGHT: Final = 3
-"""The share of any type, relative to an expression's."""
+"""The weight of any type, if an expression has weight 1."""
 
 
 @handles(m.Type)
 def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
-    """Compile a type; a type that Luau does not know is a kind, or the hole for any type."""
+    """Compile a type. A name that Luau does not have is a kind, or the hole for any type."""
     kind = compiler.kind_of(node)
     if node.which != "class_":
         return None
@@ -44,7 +44,7 @@ def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
 
 @handles(m.Typename)
 def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
-    """Compile a use of a type that the template declares, or of a generic."""
+    """Compile the name of a generic, or of a type that the template declares."""
     compiler.template.fixed += 1
     make = MAKE[m.Typename]
     return lambda maker, frame: make(_name_of(node, maker, frame))
@@ -52,7 +52,7 @@ def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
 
 @handles(m.TypeFunction)
 def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
-    """Compile the type of a function, whose generics are in scope in it."""
+    """Compile a function type. Its generics are in scope inside the type."""
     compiler.template.fixed += 1
     args, rets = compiler.many(node.args, level + 1), compiler.many(node.rets, level + 1)
     make = MAKE[m.TypeFunction]
@@ -60,15 +60,15 @@ def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
     def build(maker: Maker, frame: Frame) -> Any:
         mark = maker.scope.open()
         generics, packs = declare_generics(node, maker, frame)
-        made = make(generics, packs, args(maker, frame), rets(maker, frame))
+        result = make(generics, packs, args(maker, frame), rets(maker, frame))
         maker.scope.close(mark)
-        return made
+        return result
 
     return build
 
 
 def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
-    """Compile a type alias, which exists if types are requested; it may refer to itself."""
+    """Compile a type alias, which may refer to itself. It is omitted without annotations."""
     part, fixed, _ = compiler.part(lambda: compiler.compile(node.type, level + 1))
     make, make_name = MAKE[m.StatTypeAlias], MAKE[m.Typename]
     generics, packs = len(node.generics), len(node.genericpacks)
@@ -97,38 +97,41 @@ _TYPE_FUNCTIONS: Final = (
     "export type function T0(...) local v1 = ... return v1 end",
     "type function T0(v1) local v2 = {} for v3 = 1, 3 do v2[v3] = v1 end return v2[1] end",
 )
-"""The type functions to choose from, which refer to nothing around them."""
+"""The type functions to choose from. They do not refer to other names in the program."""
 
 
 def type_function(maker: Maker) -> list[m.Stat]:
-    """Return a type function, which comes into scope, if types are requested."""
+    """Return a type function and bring it into scope. Without annotations, return []."""
     if not maker.annotations.declare:
         return []
-    found, count = _parsed(_TYPE_FUNCTIONS[maker.below(len(_TYPE_FUNCTIONS))])
-    made: Any = copy(found)
+    original, count = _parsed(_TYPE_FUNCTIONS[maker.below(len(_TYPE_FUNCTIONS))])
+    statement: Any = copy(original)
     maker.made += count
-    made.alternative.name.index = maker.scope.new_type()
-    maker.scope.types.append(Alias(made.alternative.name.index, 1))
-    return [made]
+    statement.alternative.name.index = maker.scope.new_type()
+    maker.scope.types.append(Alias(statement.alternative.name.index, 1))
+    return [statement]
 
 
 @cache
 def _parsed(text: str) -> tuple[m.Stat, int]:
-    [found] = parse(text, luau=TODAY).tree.program.body
-    return found, nodes.size(found)
+    [statement] = parse(text, luau=TODAY).tree.program.body
+    return statement, nodes.size(statement)
 
 
 def declare_generics(
     node: m.ExprFunction | m.TypeFunction | m.StatTypeAlias, maker: Maker, frame: Frame
 ) -> tuple[list[m.Typename], list[m.Typename]]:
-    """Bring a template's generics and packs into scope; return them, or nothing without types."""
+    """Bring a template's generics and packs into scope, and return them.
+
+    If `maker.annotations.declare` is false, return two empty lists.
+    """
     if not maker.annotations.declare:
         return [], []
     scope = maker.scope
     generics = _declare(node.generics, maker, frame)
-    scope.types += [Alias(one.index) for one in generics]
+    scope.types += [Alias(typename_.index) for typename_ in generics]
     packs = _declare(node.genericpacks, maker, frame)
-    scope.packs += [one.index for one in packs]
+    scope.packs += [typename_.index for typename_ in packs]
     return generics, packs
 
 
@@ -142,7 +145,7 @@ def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.
 
 
 def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
-    """Return the index of a type's name; an alias may be used before it is declared."""
+    """Return the index of a type's name. An alias may be used before its declaration."""
     key = _key(node)
     if key not in frame.names:
         frame.names[key] = maker.scope.new_type()
