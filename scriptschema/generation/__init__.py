@@ -1,1 +1,1 @@
-"""Generates trees: random trees of any message, programs that run, trees in bulk."""
+"""Generates random trees of any message, programs that run, and both in bulk."""

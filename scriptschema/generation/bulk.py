@@ -1,8 +1,8 @@
-"""Many random trees, each from its own seed number, on one processor or several.
+"""Generates many random trees, each from its own seed number, on one processor or several.
 
 The tree for a seed number depends only on the recipe, not on the number of processes or on earlier
-trees. Workers only generate bytes, in chunks, and the caller gets them in order; so a single
-process writes them, and workers have nothing to clean up when they are stopped.
+trees. Workers only generate bytes, in chunks, and the caller gets them in order. So only one
+process writes files, and workers have nothing to clean up when they are stopped.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 
 @attrs.frozen
 class Recipe:
-    """A recipe for the file of a seed number: a tree of a message in some format.
+    """Makes the file for each seed number: a tree of a message, in some format.
 
-    `kind`: `tree` is a random tree, `repaired` a random tree repaired to a program that Luau
-    compiles, and `program` a program that runs, with the other `options` of
-    `generation.programs.program`. The latter two are ModuleSets, and only then may `form` be
-    `luau`, the source. It must be `luau` for `broken`: the source of such a program, changed so
-    that it is not Luau. `style` is the seed number of the sources' style, or `random`: the
-    program's seed number. `luau` is the version that trees and programs are for, None for the
-    seed's schema.
+    `kind` is `tree` (a random tree), `repaired` (a random tree repaired to a program that Luau
+    compiles), `program` (a program that runs, with the other `options` of
+    `generation.programs.program`), or `broken` (the source of such a program, changed so that it is
+    not Luau). For all kinds but `tree`, the message is ModuleSet. `form` is the file format. The
+    format `luau`, the source, is required for `broken` and not possible for `tree`. `style` is the
+    seed number of the style of all sources, or `random` for a different style in each source.
+    `luau` is the Luau version that the trees and programs are for, or None for the original schema.
     """
 
     message: str
@@ -93,11 +93,11 @@ class Recipe:
         return tree
 
     def style_of(self, seed: int) -> int | None:
-        """Return the seed of the style of the source for `seed`."""
+        """Return the seed number for the style of a source, or None for the plain style."""
         return seed if self.style == "random" else self.style
 
     def make(self, seed: int) -> bytes:
-        """Return the file for `seed`; raises the errors of `generate` and of the format."""
+        """Return the file content for `seed`. Raises the errors of `generate` and of the format."""
         if self.form == "luau":
             from scriptschema.luau.sources import encode, one_source
 
@@ -113,17 +113,17 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """A recipe for the Luau source, or the two sources, of the program of a seed number."""
+    """Makes the Luau source of the program for each seed number, or its two sources."""
 
     recipe: Recipe
 
     @property
     def size(self) -> int:
-        """The target number of nodes."""
+        """Return the target number of nodes."""
         return self.recipe.size
 
     def make(self, seed: int) -> dict[str, bytes]:
-        """Return the sources for `seed` by their names relative to the output folder."""
+        """Return the sources for `seed` by path, relative to the output folder."""
         from scriptschema.luau.sources import source_files_of
 
         recipe = self.recipe
@@ -133,7 +133,7 @@ class SourceRecipe:
 
 
 def _make_unicode(tree: Message) -> None:
-    """Replace bytes that are not UTF-8 in strings by U+FFFD, since JSON cannot represent them."""
+    """Replace each byte that is not UTF-8 in strings by U+FFFD, since JSON cannot represent it."""
     for message, _ in walk(tree):
         for name, field in message.ALL_FIELDS.items():
             if field.type is str and getattr(message, name) is not None:
@@ -142,11 +142,11 @@ def _make_unicode(tree: Message) -> None:
 
 
 class Maker(Protocol[MadeT]):
-    """A recipe, which generates something from a seed number."""
+    """A recipe that generates something from a seed number."""
 
     @property
     def size(self) -> int:
-        """The target number of nodes."""
+        """Return the target number of nodes."""
 
     def make(self, seed: int) -> MadeT:
         """Return the result for `seed`."""
@@ -155,7 +155,7 @@ class Maker(Protocol[MadeT]):
 def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
     """Yield the result of `recipe` for each seed number, in order, using `jobs` processes.
 
-    Raises concurrent.futures.process.BrokenProcessPool if one of these is killed.
+    Raises concurrent.futures.process.BrokenProcessPool if one of the processes is killed.
     """
     if jobs == 1:
         yield from map(recipe.make, seeds)
@@ -163,13 +163,13 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
     seeds = iter(seeds)
     length = max(1, min(100, 20_000 // recipe.size))
     chunks = iter(lambda: list(islice(seeds, length)), [])
-    # Spawned processes are the same on every platform, and share nothing with this one.
+    # Spawned processes work alike on every platform, and share nothing with this process.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
     waiting: deque[Future[list[MadeT]]] = deque()
     try:
         while True:
-            # Stay only a little ahead of the consumer: there may be millions of chunks.
+            # Stay only a little ahead of the consumer, since there may be millions of chunks.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
                 with interrupts_later():
                     waiting.append(pool.submit(_make_chunk, recipe, chunk))
@@ -186,10 +186,10 @@ def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Delay interrupts and termination until the block ends, if the platform supports it.
+    """Delay interrupts and termination until the `with` block ends, if the platform can do so.
 
-    A worker that is started in the block inherits this until it is ready: during its imports,
-    Ctrl-C would print a traceback.
+    A worker process that is started in the block also delays these signals, until the worker is
+    ready. Otherwise Ctrl-C could interrupt its imports and print a traceback.
     """
     if not _SIGNAL_MASKS:
         yield
@@ -205,7 +205,7 @@ _SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
 
 
 def _start_worker() -> None:
-    """Make this process end silently at Ctrl-C, and when its parent process has ended."""
+    """Make this process end without output on Ctrl-C, or when its parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if _SIGNAL_MASKS:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})

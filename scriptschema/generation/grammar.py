@@ -1,6 +1,7 @@
-"""The grammar of random trees: the parts of each message, and their minimum cost.
+"""The grammar of random trees: the parts of each message, and the minimum cost of each part.
 
-It is derived from the messages and `weights.py`; `trees.py` and `sampling.py` build trees with it.
+The grammar is derived from the messages and from `weights.py`. `trees.py` and `sampling.py` build
+trees with it.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from scriptschema.versions import TODAY, Version
 def grammar_of(
     weights: Weights | str | PathLike[str] | None, luau: str | Version | None = None
 ) -> Grammar:
-    """Return the grammar with the given weights: see `generate`, which raises the same errors."""
-    known = schema(luau)
+    """Return the grammar with the given weights. The arguments and errors are as in `generate`."""
+    luau_schema = schema(luau)
     if weights is None:
-        return _grammar((), known)
+        return _grammar((), luau_schema)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for message, inner in weights.items():
@@ -50,9 +51,9 @@ def grammar_of(
         for name, weight in inner.items():
             # Sums of larger weights would no longer be exact.
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
-                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                rule = "a weight must be 0, or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
-    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()), known)
+    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()), luau_schema)
 
 
 @lru_cache(maxsize=64)
@@ -63,18 +64,20 @@ def _grammar(
     for message, newer in NEWER_WEIGHTS.items():
         if message in known.messages:
             names = {field.schema_name for field in known.fields[known.messages[message]].values()}
-            found = {name: weight for name, weight in newer.items() if name in names}
-            weights[message] = weights.get(message, {}) | found
+            newer_weights = {name: weight for name, weight in newer.items() if name in names}
+            weights[message] = weights.get(message, {}) | newer_weights
     for message, inner in changes:
         if message not in weights:
             there = ", ".join(weights)
-            raise WeightsError(f"{message} has no alternatives to weigh; these have: {there}")
+            raise WeightsError(
+                f"{message} has no alternatives to weight; messages with alternatives: {there}"
+            )
         fields = known.fields[known.messages[message]].values()
         listed = [*(field.schema_name for field in fields if field.oneof), UNSET]
         for name, weight in inner:
             if name not in listed:
                 raise WeightsError(
-                    f"{message} has no alternative {name!r}; it has {', '.join(listed)}"
+                    f"unknown alternative {name!r} of {message}; available: {', '.join(listed)}"
                 )
             weights[message][name] = weight
     return Grammar(weights, known)
@@ -82,10 +85,11 @@ def _grammar(
 
 @attrs.frozen
 class Alternative:
-    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes exclude the holder.
+    """An alternative of a oneof. If `field` is None, it is the choice to leave the oneof unset.
 
-    `cost` is the number of nodes that it needs at least, `with_wanted` the number that it needs to
-    be useful: see `WANTED`.
+    `cost` is the minimum number of nodes, `with_wanted` is the minimum number of nodes with which
+    the alternative is useful (see `WANTED`), and `height` is the minimum number of levels. These
+    numbers do not include the message that has the oneof.
     """
 
     field: FieldInfo | None
@@ -97,18 +101,18 @@ class Alternative:
 
 
 Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
-"""Alternatives with the running sums of their weights."""
+"""Alternatives, and the running sums of their weights."""
 
 
 @attrs.frozen
 class Step:
     """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
-    Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
-    one of the two may be empty. Lengths of lists are running sums of their weights; `longer`
-    continues with twice the odds after each item. `draw` returns the value of a field that holds no
-    message, and is None for others. `tables` is a cache of the builders, filled on demand: with
-    `swarm` each tree has a separate grammar, and needs few of them.
+    `growing` has the alternatives that can hold a tree of any size, and `ends` has the others. One
+    of the two may be empty. `lengths` has the running sums of the weights of list lengths. `longer`
+    has the running sums if the odds of another item after each item are doubled. `draw` returns the
+    value of a field, or is None if the field holds a message. `tables` is a cache that the builders
+    fill on demand, since with `swarm`, each tree has its own grammar and needs few of the tables.
     """
 
     slot: str
@@ -128,10 +132,11 @@ class Step:
 
 
 class Grammar:
-    """The messages with weights: the minimum cost of each, and how it is built.
+    """The messages with weights: how each message is built, and its minimum cost.
 
-    `costs` are the numbers of nodes of the smallest tree of each class, `heights` the levels below
-    the root of the flattest tree. Raises WeightsError if a class has no finite tree.
+    For each class, `costs` has the number of nodes of its smallest tree, and `heights` has the
+    number of levels below the root of its flattest tree. Raises WeightsError if a class does not
+    have a finite tree.
     """
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]], known: Schema) -> None:
@@ -143,8 +148,8 @@ class Grammar:
         for cls, cost in self.costs.items():
             if cost == inf:
                 raise WeightsError(
-                    f"the weights leave no finite {cls.__name__}: give an alternative of "
-                    f"{cls.__name__} that needs no other a weight above 0"
+                    f"these weights make every {cls.__name__} infinite: give a weight above 0 "
+                    f"to an alternative of {cls.__name__} that contains no other"
                 )
         self.plans = {cls: self._plan(cls) for cls in known.fields}
         self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
@@ -152,7 +157,7 @@ class Grammar:
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the alternatives disabled.
 
-        Each oneof keeps an alternative that leads to an end.
+        Each oneof keeps an alternative that makes a finite tree possible.
         """
         weights = {}
         for message, inner in self.weights.items():
@@ -172,11 +177,11 @@ class Grammar:
         return Grammar(weights, self.schema)
 
     def weight(self, field: FieldInfo) -> float:
-        """Return the weight of an alternative."""
+        """Return the weight of the alternative `field` of a oneof."""
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """Return the messages that every `cls` holds, once for each alternative of its oneof."""
+        """Return, for each alternative of the oneof of `cls`, the messages that it requires."""
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
@@ -233,7 +238,7 @@ def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
-    """Return the minimum value of `combine` over the parts of each message: a fixed point."""
+    """Return, for each message, the smallest value that `combine` returns for its parts."""
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True
     while changed:
@@ -248,9 +253,9 @@ def _least(
 
 @cache
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
-    """Return the step for a field outside the oneof, given its type's minimum cost and height.
+    """Return the step for a field outside a oneof, whose type has this `cost` and `height`.
 
-    Grammars share these steps, since with `swarm` each tree has a separate grammar.
+    Grammars share these steps, since with `swarm` each tree has its own grammar.
     """
     field = cls.ALL_FIELDS[name]
     return Step(
@@ -268,7 +273,7 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
 
 
 def _drawing(field: FieldInfo) -> Callable[[Choices], Any]:
-    """Return a function that draws a field's value, which is mostly None for an extension."""
+    """Return a function that draws a field's value, which is mostly None for extension fields."""
     if issubclass(field.type, IntEnum):
         draw: Callable[[Choices], Any] = partial(_member, tuple(field.type))
     else:
@@ -335,7 +340,7 @@ def _grows(field: FieldInfo) -> bool:
 
 
 def _bounded() -> set[type]:
-    """Return the messages of limited size: without lists, and holding only such messages."""
+    """Return the messages of limited size, without message lists or unlimited parts."""
     bounded: set[type] = set()
     while True:
         more = {
@@ -359,7 +364,7 @@ _Parts: TypeAlias = tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]
 
 @cache
 def _parts(known: Schema) -> Mapping[type[Message], _Parts]:
-    """Return the messages that each message always holds, and those of its alternatives."""
+    """Return, for each message, its required messages and those of each of its alternatives."""
     return {cls: _parts_of(fields.values()) for cls, fields in known.fields.items()}
 
 

@@ -1,15 +1,15 @@
-"""Random trees from choices that shrink or run out: Hypothesis's, and those of a fuzzer's bytes.
+"""Random trees from choices that shrink or run out: Hypothesis's, and a fuzzer's bytes.
 
-Here the same choices should result in the same tree in any place, so that a part can be left out,
-or replace the part around it, without changing the rest. So no part depends on the nodes that
-another part has used. Instead each place has a hint, the number of nodes to aim for there: it is
-divided among fields and items beforehand, and the larger it is, the likelier lists have items and
-messages hold others. A part that has them with a small hint has them with any larger hint, and the
-choices 0 and 1 mean no and yes for every hint: a shrunk tree can be moved. A message makes the same
-number of choices for lists of any length.
+Here the same choices should result in the same tree in any place. Then a part can be left out, or
+can replace the enclosing part, without changing the rest. So no part depends on the number of nodes
+that another part has used. Instead, each place has a hint, which is the number of nodes to aim for
+there. The hint is divided among fields and items beforehand. The larger the hint, the more often
+lists have items and messages hold other messages. If a part has these with a small hint, it also
+has them with any larger hint. The choices 0 and 1 mean no and yes for every hint, so a shrunk tree
+can be moved. A message makes the same number of choices for lists of any length.
 
-Only in a tree that reaches the requested size does a part depend on earlier parts: then everything
-that needs more nodes is left out.
+A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
+leaves out everything that would need more nodes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from scriptschema.messages import Expr, Stat, Type
 MessageT = TypeVar("MessageT", bound=Message)
 
 _LARGEST: Final = 20
-"""The hint beyond which probabilities no longer increase."""
+"""Larger hints than this do not increase probabilities any further."""
 
 _NARROW: Final = 16
-"""The number of trees, of 256, that are narrow."""
+"""The number of trees out of 256 that are narrow."""
 
 
 APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
-"""The messages that have separate choices in any place, if the source supports parts."""
+"""The messages whose choices are kept apart, if the source of choices supports that."""
 
 
 def decides(number: int, threshold: int) -> bool:
-    """Return whether `number`, of 256, means yes: 256 - `threshold` of them do.
+    """Return whether `number`, from 0 to 255, means yes: if it is 1 or at least `threshold`.
 
-    For every threshold, 0 means no and 1 means yes.
+    For every threshold from 2 on, 0 means no and 1 means yes.
     """
     return number == 1 or number >= threshold
 
@@ -47,9 +47,9 @@ def decides(number: int, threshold: int) -> bool:
 class Sampler:
     """Builds one tree of at most `size` nodes, if its class has such a tree.
 
-    A narrow tree has lists of one item, and each part may be as large as the whole: so it gets
-    deep, until the size is reached. `left` is the number of nodes that may be added to those that
-    exist and those that they require.
+    In a narrow tree, lists have at most one item, and each part may be as large as the whole tree.
+    So the tree gets deep until the size is reached. `left` is the number of nodes that may be added
+    to the existing nodes and the nodes that they require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -61,7 +61,7 @@ class Sampler:
         self.left = 0
 
     def tree(self, cls: type[MessageT], size: int, max_depth: int) -> MessageT:
-        """Build a whole tree, which seldom reaches the size."""
+        """Return a whole tree, which is usually smaller than `size`."""
         self.narrow = self.choices.below(256) >= 256 - _NARROW
         self.left = size - self.grammar.costs[cls]
         # Less than the size: in a tree that reaches it, no part can be moved unchanged; shrinking
@@ -70,7 +70,7 @@ class Sampler:
         return tree
 
     def build(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Build a message of about `hint` nodes, at most `depth` levels below it."""
+        """Return a message of about `hint` nodes, with at most `depth` levels below it."""
         choices = self.choices
         message = cls._unchecked()
         for slot, repeated in cls._newer_slots:
@@ -112,11 +112,11 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Build a message of any size in a place that could have something small or nothing."""
+        """Return a message of any size, for a place where it could also be small or missing."""
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:
-        """Build the items of a list."""
+        """Return the items of a list."""
         if step.share:
             lengths: Sequence[float] = step.lengths
             fits = decides(self.decision(), self.threshold(step, hint))
@@ -124,7 +124,7 @@ class Sampler:
         else:  # names, which cost little
             lengths, fits, most = step.longer, True, len(step.longer)
         number = self.decision()
-        # 1 means one item in every list, 0 no items, like in `decides`.
+        # For every list, 1 means one item and 0 no items, as in `decides`.
         count = number if number < 2 else bisect(lengths, number * lengths[-1] / 256)
         count = min(count, most, self.left // step.cost)
         if not fits or count <= 0 or step.height > depth:
@@ -134,15 +134,15 @@ class Sampler:
         return [self.build(step.type, part, depth) for _ in range(count)]
 
     def decision(self) -> int:
-        """Choose a number from 0 to 255 on which the presence of parts depends."""
+        """Return a number from 0 to 255 that decides whether a part is present."""
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """Return the threshold for a list to have items, a field to be set, or a tree to grow."""
+        """Return the threshold from which a list has items, a field is set, or a tree grows."""
         key = max(0, min(hint, _LARGEST))
-        found: int | None = step.tables.get(key)
-        if found is None:
-            # The odds of growing with this hint, relative to those of the weights.
+        limit: int | None = step.tables.get(key)
+        if limit is None:
+            # How much this hint changes the odds of growing that follow from the weights.
             odds = max(0.12, min((key / 5) ** 2, 12))
             if step.kind == "optional":
                 odds = min(odds, 1)
@@ -152,11 +152,11 @@ class Sampler:
                 if step.type not in APART:
                     odds = min(odds, 1)
                 odds *= step.growing[1][-1] / step.ends[1][-1]
-            found = step.tables[key] = max(2, min(round(256 / (1 + odds)), 255))
-        return found
+            limit = step.tables[key] = max(2, min(round(256 / (1 + odds)), 255))
+        return limit
 
     def alternative(self, step: Step, hint: int, depth: int) -> Alternative:
-        """Choose an alternative and subtract its cost from `left`."""
+        """Return a chosen alternative, and subtract its cost from `left`."""
         alternatives, cumulative = step.ends
         if step.growing[0] and (
             not alternatives or decides(self.choices.below(256), self.threshold(step, hint))

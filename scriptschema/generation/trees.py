@@ -1,11 +1,12 @@
 """Random trees of any message.
 
-They use one grammar, derived from the messages (`grammar.py`), and any source of choices
-(`choices.py`). From choices that shrink or run out, `sampling.py` builds trees. From random numbers
-a tree is built top down as follows: each message gets a budget of nodes, keeps what it requires,
-and divides the rest among its fields; a list gets more or fewer items, a oneof an alternative that
-can use the budget. So a tree's size is known beforehand, its lists are wide rather than its
-branches deep, and when the budget is used up, the cheapest completion is chosen.
+All trees are built with one grammar, which is derived from the messages (`grammar.py`). Any source
+of choices can be used (`choices.py`). If choices can shrink or run out, `sampling.py` builds the
+tree. From random numbers, this module builds the tree, from the root down. Each message gets a
+budget of nodes, keeps the nodes that it requires, and divides the rest among its fields. A list
+gets more or fewer items, and a oneof gets an alternative that can use the budget. So a tree's size
+is known beforehand, and trees get long lists rather than deep branches. When the budget is used up,
+the cheapest completion is chosen.
 
 `weights.WEIGHTS` has the relative frequencies of the alternatives, so that trees look like
 programs.
@@ -30,10 +31,10 @@ from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
 MAX_DEPTH: Final = 100
-"""The maximum depth that protobuf's C++ and upb runtimes read."""
+"""The maximum depth of messages that protobuf's C++ and upb runtimes can read."""
 
 DEEPEST: Final = 200
-"""The maximum depth of any tree, even if more is requested: each level takes a nested call."""
+"""The maximum depth of any tree, even if more is requested, since each level is a nested call."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -76,29 +77,29 @@ def generate(
     swarm: bool = False,
     luau: str | Version | None = None,
 ) -> Message:
-    """Return a random tree of class `cls`, valid by the schema.
+    """Return a random tree of class `cls` that is valid according to the schema.
 
-    The choices come from `seed` or `choices`: the same seed number gives the same tree on every
-    machine; without either, each call returns another tree.
+    The choices come from `seed` or `choices`. The same seed number gives the same tree on every
+    machine. Without either argument, each call returns a different tree.
 
-    `size` is the aimed number of nodes (messages), from 1 on; with a source that does not fill
-    (bytes, Hypothesis) it is the limit, except for what a message requires. No tree is deeper than
-    `max_depth` levels below `cls`, nor than `DEEPEST`.
+    `size` is the target number of nodes (messages) and is at least 1. With a source of choices that
+    does not fill the tree (bytes, Hypothesis), `size` is the limit, except for nodes that a message
+    requires. No tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
 
-    `weights` changes `weights.WEIGHTS`: a mapping from messages to alternatives to weights, or the
-    path of a TOML file with a table for each message. `swarm` disables a random subset of the
-    alternatives for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
+    `weights` changes `weights.WEIGHTS`. It maps messages to the weights of their alternatives, or
+    is the path of a TOML file with a table for each message. `swarm` disables a random subset of
+    the alternatives for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
 
-    With `luau`, a version such as `0.711` or `today`, trees may hold what that version has beyond
-    the seed's schema.
+    If `luau` is a version such as `0.711` or `today`, trees may have the extensions of that
+    version.
 
-    Raises WeightsError; ValueError for an unknown version, and for a size or a depth for which
-    there is no tree; TypeError for a class that is not a message.
+    Raises WeightsError for invalid weights. Raises ValueError for an unknown version, and for a
+    size or depth that is too small for a tree. Raises TypeError if `cls` is not a message class.
     """
     if seed is not None and choices is not None:
-        raise ValueError("give a seed or choices, not both")
+        raise ValueError("seed and choices cannot be combined")
     if size < 1:
-        raise ValueError(f"size must be at least 1, not {size}")
+        raise ValueError(f"size must be at least 1, found {size}")
     max_depth = min(max_depth, DEEPEST)
     grammar = grammar_of(weights, luau)
     if cls not in grammar.costs:
@@ -109,8 +110,8 @@ def generate(
         grammar = grammar.swarm(source)
     if max_depth < grammar.heights[cls]:
         raise ValueError(
-            f"a {cls.__name__} is at least {grammar.heights[cls]} deep, so max_depth cannot be "
-            f"{max_depth}"
+            f"a {cls.__name__} has a depth of at least {grammar.heights[cls]}, so max_depth "
+            f"cannot be {max_depth}"
         )
     if not source.fills:
         return Sampler(grammar, source).tree(cls, size, max_depth)
@@ -119,7 +120,7 @@ def generate(
 
 
 class Builder:
-    """Builds one tree; `made` counts its nodes so far."""
+    """Builds one tree. `made` is the number of nodes so far."""
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
         self.plans = grammar.plans
@@ -127,7 +128,7 @@ class Builder:
         self.made = 0
 
     def build(self, cls: type[Message], budget: int, depth: int) -> Any:
-        """Build a message of about `budget` nodes, at most `depth` levels below it."""
+        """Return a message of about `budget` nodes, with at most `depth` levels below it."""
         self.made += 1
         choices = self.choices
         message = cls._unchecked()
@@ -184,13 +185,13 @@ class Builder:
         return message
 
     def items(self, step: Step, budget: int, depth: int) -> list[Any]:
-        """Build the items of a list from `budget` nodes."""
+        """Return the items of a list, with about `budget` nodes in total."""
         most = budget // step.cost if step.height <= depth else 0
         items: list[Any] = []
         if most <= 0:
             return []
         if step.share and budget > 8 * step.cost:
-            # A wide list rather than few large items: about as many items as each has nodes.
+            # Many small items rather than a few large ones: about as many items as each has nodes.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
         else:
             count = self.choices.pick(step.lengths)
@@ -198,7 +199,7 @@ class Builder:
         while count:
             part = budget
             if count > 1:
-                # With a few nodes for each, so that not many are mere fillers.
+                # Leave a few nodes for each item, so that few items have minimum size.
                 part = self.choices.part(budget, 1, count)
                 part = max(min(part, budget - (count - 1) * step.cost), min(budget // count, 3))
             before = self.made
@@ -208,21 +209,22 @@ class Builder:
         return items
 
     def alternative(self, step: Step, budget: int, depth: int) -> Alternative:
-        """Choose an alternative that `budget` and `depth` allow."""
+        """Return a chosen alternative that `budget` and `depth` allow."""
         key = min(budget, 12), min(depth, 12)
-        found = step.tables.get(key)
-        if found is None:
-            found = step.tables[key] = _table(step.alternatives, *key)
-        able, cumulative = found
+        table = step.tables.get(key)
+        if table is None:
+            table = step.tables[key] = _table(step.alternatives, *key)
+        able, cumulative = table
         return able[self.choices.pick(cumulative)]
 
 
 def _table(
     alternatives: Sequence[Alternative], budget: int, depth: int
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
-    """Return the alternatives that budget and depth allow, with running sums of their weights.
+    """Return the alternatives that fit `budget` and `depth`, and running sums of their weights.
 
-    Alternatives that cannot use much are rare if some budget is left, and excluded if much is left.
+    Alternatives that cannot use much of the budget are rare if some of it is left, and excluded if
+    much of it is left.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

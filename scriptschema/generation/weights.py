@@ -1,7 +1,7 @@
-"""The weights of the alternatives in random trees, and how sizes are shared and lists filled.
+"""The weights of alternatives in random trees, the shares of fields, and the lengths of lists.
 
-Users may change `WEIGHTS`. The other tables, by names of messages and fields, make trees look like
-programs.
+Users may change `WEIGHTS`. The other tables have entries for certain messages and fields, and make
+trees look like programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Weights = Mapping[str, Mapping[str, float]]
 
 
 class WeightsError(ValueError):
-    """Weights for names that the schema does not have, or that leave no finite tree."""
+    """Raised if weights have names that are not in the schema, or if no finite tree is possible."""
 
 
 WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -91,7 +91,8 @@ WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
 )
 """The weight of each alternative of each message's oneof, relative to the others.
 
-The names are the schema's; `unset` means no alternative. An alternative not listed has weight 0.
+The names are those in the schema. `unset` is the weight for leaving the oneof unset. An alternative
+that is not listed has weight 0.
 """
 
 NEWER_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -106,7 +107,7 @@ NEWER_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         "ClassMember": {"prop": 1, "method": 1},
     }
 )
-"""The weights of alternatives that only exist if a version of Luau is requested."""
+"""The weights of alternatives that exist only if a Luau version is requested."""
 
 # The shares of a message's spare budget that fields get, if not 1.
 SHARES: Final = {
@@ -134,9 +135,9 @@ _STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
 _AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
 
 SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
-"""The simplest of the alternatives that hold others, which are tried instead of any other.
+"""The simplest alternatives that hold other messages. Shrinking tries them in place of others.
 
-A call is the second everywhere, so that a call in one place can become a call in another.
+Both lists have a call in second place, so that a call in one place can become a call in another.
 """
 
 # Lists that a realistic program needs: if the generator aims at a size, they are seldom empty.
@@ -156,8 +157,11 @@ LENGTHS: Final = {
 
 
 def read_weights(path: Path) -> Weights:
-    """Read a TOML file with a table of weights for each message: raises WeightsError, OSError."""
-    import tomllib  # here, because few read a file, and its patterns take time to compile
+    """Return the weights in a TOML file that has a table for each message.
+
+    Raises WeightsError if the weights are invalid, and OSError if the file cannot be read.
+    """
+    import tomllib  # only here: few runs read a file, and tomllib is slow to import
 
     try:
         with path.open("rb") as file:

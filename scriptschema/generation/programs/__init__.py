@@ -1,14 +1,14 @@
-"""Programs that run: built by kind and scope, valid without repair.
+"""Programs that run, built by kind and scope, so that they are valid without repair.
 
     program(seed=7)                                    a ModuleSet
-    expression("number", scope, choices, size=8)       a piece for a place in some other program
-    statements(scope, choices, size=20)
+    expression("number", scope, choices, size=8)       an expression for a place in another program
+    statements(scope, choices, size=20)                statements for a place in another program
 
 Expressions are requested by kind, so that operators and library members get operands that they can
-use; variables are chosen from a scope that knows their kinds; statements come from a table of
+use. Variables are chosen from a scope, which stores their kinds. Statements come from a table of
 idioms. Loops and recursion are bounded. Where to read next: `idioms/` has the parts of programs,
-`templates/` their notation, `expressions.py` and `calls.py` generate expressions, `maker.py`
-combines them.
+and `templates/` describes their notation. `expressions.py` and `calls.py` generate expressions, and
+`maker.py` combines them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports
 from scriptschema.generation.programs.idioms import COMPILED, IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
-from scriptschema.generation.programs.templates import measures
 from scriptschema.generation.trees import (
     DEEPEST,
     DEFAULT_SIZE,
@@ -45,36 +44,41 @@ __all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "s
 
 WRONG: Final = 0.05
 WRONG_IF_COMPILED: Final = 0.3
-"""The default share of operands and arguments that are wrong on purpose, unless types are sound: in
-programs that run, and in those that are only compiled."""
+"""The default share of operands and arguments that are wrong on purpose, unless types are sound.
+
+The first is for programs that run, the second for programs that are only compiled.
+"""
 
 MakerT = TypeVar("MakerT", bound=Maker)
 
 STEPS: Final = 5_000
-"""The most statements that a program of ordinary size executes; it prints fewer lines."""
+"""The maximum number of statements that a program of ordinary size runs, or of lines it prints."""
 
 _MODULE_SIZE: Final = 60
-"""The size from which programs may have a module."""
+"""The minimum size of programs that may have a module."""
+
+_LARGEST_MODULE: Final = 4000
+"""The maximum number of nodes to reserve for a module. Modules hardly need more."""
 
 _COMBINING_SIZE: Final = 100
 _COMBINED: Final = 0.5
-"""The share of programs from this size on that is for combinations, if these are counted."""
+"""The share of a program for counted combinations, if its size is at least `_COMBINING_SIZE`."""
 
 _LARGE_SIZE: Final = 100
-"""The size from which programs may begin with an additional piece of hundreds of nodes."""
+"""The minimum size of programs that may begin with an additional part of hundreds of nodes."""
 
 _EXPORTING: Final = 80
-"""The number of programs, of 256, that export something, if the version of Luau has exports."""
+"""The number of programs out of 256 that have exports, if the Luau version has exports."""
 
 _EXPORTING_MODULE: Final = 128
-"""The number of modules, of 256, that export their values, if the version of Luau has exports."""
+"""The number of modules out of 256 that have exports, if the Luau version has exports."""
 
 _MODULE_COST: Final = 50
-"""The number of statements that a call of the module's function counts as."""
+"""The cost of a call of the module's function, as a number of executed statements."""
 
 
 class ProgramOptions(TypedDict, total=False):
-    """The options of `program` that random trees do not have."""
+    """The options that `program` has in addition to those of `trees.generate`."""
 
     wrong: float
     deterministic: bool
@@ -98,30 +102,36 @@ def program(
 ) -> m.ModuleSet:
     """Return a random program, which compiles and usually runs to its end.
 
-    `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`; a program of
+    `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`. A program of
     fewer than 10 nodes or levels may be empty.
 
-    `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose, most of
-    them where the error is caught: 0.05, or none with sound types. With `deterministic` the program
-    prints the same in every run, at every optimization level. `types` are the annotations: `none`,
-    `random` ones, which mean nothing, or `sound` ones, which agree with the values: most of these
-    programs have no error in Luau's strict mode.
+    `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose. Most of
+    these errors are caught. The default is 0.05, or 0 with sound types. If `deterministic` is true,
+    the program prints the same output in every run and at every optimization level. `types` selects
+    the annotations. `none` adds no annotations. `random` adds annotations that mean nothing.
+    `sound` adds types that agree with the values, so that most of these programs have no error in
+    Luau's strict mode.
 
-    `weights` changes the frequency of each idiom and each library: a mapping with the tables
-    `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` excludes about
-    half of them from this program.
+    `weights` changes the frequency of each idiom and each library. It is a mapping with the tables
+    `idioms` and `libraries`, which map names to weights, or the path of a TOML file with these
+    tables. `swarm` excludes about half of the idioms and libraries from this program.
 
-    `luau` is the version of Luau to run it with, as in `versions.Version.parse`: the program uses
-    what that version has. By default it uses what is in the seed's schema, which all versions have.
+    `luau` is the Luau version to run the program with, as in `versions.Version.parse`. The program
+    then also uses features of that version. By default it uses only the original schema, which all
+    versions support.
 
-    Without `runs`, the program is for compilers alone and must not be executed: it also has endless
-    loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
-    builtins held in locals; and `wrong` is 0.3 by default.
+    `counts` counts uses of combinations in several programs. If it is given, half of a
+    program of 100 or more nodes is for combinations that are rare in those programs.
 
-    Raises WeightsError, and ValueError for other invalid options, with their valid values.
+    If `runs` is false, the program is only for compilers and must not be executed. It then also has
+    endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
+    builtins held in locals. The default of `wrong` is then 0.3.
+
+    Raises WeightsError for invalid weights. For other invalid options, raises ValueError with the
+    valid values.
     """
     if seed is not None and choices is not None:
-        raise ValueError("give a seed or choices, not both")
+        raise ValueError("seed and choices cannot be combined")
     check_options(size, max_depth, types)
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
@@ -136,17 +146,19 @@ def program(
 def check_options(size: int, max_depth: int, types: str) -> None:
     """Raise ValueError for an invalid size, depth or kind of annotations."""
     if size < 1:
-        raise ValueError(f"size must be at least 1, not {size}")
+        raise ValueError(f"size must be at least 1, found {size}")
     if max_depth < 1:
-        raise ValueError(f"a ModuleSet is at least 1 deep, so max_depth cannot be {max_depth}")
+        raise ValueError(
+            f"a ModuleSet has a depth of at least 1, so max_depth cannot be {max_depth}"
+        )
     if types not in ANNOTATIONS:
-        raise ValueError(f"types must be one of {', '.join(ANNOTATIONS)}, not {types!r}")
+        raise ValueError(f"types must be one of {', '.join(ANNOTATIONS)}, found {types!r}")
 
 
 def make_program(
     maker: Maker, size: int, max_depth: int, *, with_module: bool = True
 ) -> m.ModuleSet:
-    """Return a program that `maker` generates; `with_module` allows for a module."""
+    """Return a program that `maker` generates, which may have a module if `with_module`."""
     room = min(max_depth, DEEPEST) - 1
     exporting = maker.grammar.exports and maker.chance(_EXPORTING_MODULE)
     of_modules = module(maker.grammar.typed, exporting)
@@ -164,7 +176,7 @@ def make_program(
         maker.made += 4
         if exporting:
             body += idiom_of("exported values", maker.grammar.typed).make(maker, 20, room) or []
-    for_module = size // 4 if has_module else 0
+    for_module = min(size // 4, _LARGEST_MODULE) if has_module else 0
     if size >= _LARGE_SIZE and maker.chance(4):
         before = maker.made
         body += maker.large(size, room)
@@ -183,7 +195,7 @@ def make_program(
 
 
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
-    """Choose whether a program ends with its exports; a program with a return cannot."""
+    """Return whether a program is to end with exports. A program with a return cannot."""
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False
     fits = room > exports(maker.grammar.typed).levels + LEAF
@@ -201,15 +213,16 @@ def expression(
     deterministic: bool = True,
     luau: str | Version | None = None,
 ) -> m.Expr:
-    """Return an expression for a place in some program.
+    """Return an expression for a place in another program.
 
-    `kind` is a key of `luau.library.KINDS` that a variable can have, `scope` what is in scope there
-    (`Scope.of`), `size` the aimed number of nodes. No message in it is more than `max_depth` levels
-    below the Expr; at least 10 are needed. Raises ValueError for an unknown kind.
+    `kind` is a key of `luau.library.KINDS` that a variable can have. `scope` is the scope at that
+    place (see `Scope.of`). `size` is the target number of nodes. No message in the expression is
+    more than `max_depth` levels below the Expr. `max_depth` must be at least 10. Raises ValueError
+    for an unknown kind.
     """
     grammar = grammar_of(None, wrong, deterministic, luau=luau)
     if kind not in grammar.expressions:
-        raise ValueError(f"no kind {kind!r}{_nearest(kind, grammar.expressions)}")
+        raise ValueError(f"unknown kind {kind!r}{_nearest(kind, grammar.expressions)}")
     _check_depth(max_depth, 10)
     return maker_of(choices, grammar, "none", scope, size, Maker).expression(kind, size, max_depth)
 
@@ -225,10 +238,10 @@ def statements(
     types: Types = "none",
     luau: str | Version | None = None,
 ) -> list[m.Stat]:
-    """Return one idiom's statements, one or a few, for a place in some program.
+    """Return the statements of one idiom, one or a few, for a place in another program.
 
-    They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels
-    below the Stat; at least 16 are needed.
+    The statements may declare variables in `scope`. The arguments are as in `expression`, except
+    that `max_depth` counts levels below the Stat and must be at least 16.
     """
     grammar = grammar_of(None, wrong, deterministic, types, luau)
     check_options(size, max_depth, types)
@@ -245,26 +258,26 @@ def grammar_of(
     *,
     runs: bool = True,
 ) -> Grammar:
-    """Return the grammar for these options: see `program`. Raises WeightsError, ValueError."""
+    """Return the grammar for these options. The options and errors are as in `program`."""
     typed, luau = types == "sound", luau and Version.parse(luau)
     if wrong is None:
         wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
-        raise ValueError(f"wrong must be a share from 0 to 1, not {wrong!r}")
+        raise ValueError(f"wrong must be a number from 0 to 1, found {wrong!r}")
     if weights is None:
         return _grammar((), wrong, deterministic, typed, luau, runs)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for table, inner in weights.items():
         if table not in _WEIGHTS:
-            raise WeightsError(f"weights has no table {table!r}; it has {', '.join(_WEIGHTS)}")
+            raise WeightsError(f"weights has no table {table!r}; available: {', '.join(_WEIGHTS)}")
         if not isinstance(inner, Mapping):
             raise WeightsError(f"{table} must be a table of names and weights")
         for name, weight in inner.items():
             if name not in _WEIGHTS[table]:
                 raise WeightsError(f"{table} has no {name!r}{_nearest(name, _WEIGHTS[table])}")
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
-                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                rule = "a weight must be 0, or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
     return _grammar(changes, wrong, deterministic, typed, luau, runs)
@@ -300,9 +313,7 @@ def _grammar(
         for name, weight in weights["libraries"].items()
         if has(luau, NEWER_MEMBERS.get(("", name)))
     }
-    grammar = Grammar(idioms, libraries, wrong, deterministic, typed, luau)
-    measures.save()
-    return grammar
+    return Grammar(idioms, libraries, wrong, deterministic, typed, luau)
 
 
 def maker_of(
@@ -314,15 +325,15 @@ def maker_of(
     cls: type[MakerT],
     counts: Counts | None = None,
 ) -> MakerT:
-    """Return a maker of class `cls` for about `size` nodes; see `program` for `counts`."""
+    """Return a maker of class `cls` for a program of about `size` nodes."""
     return cls(choices, grammar, ANNOTATIONS[types], scope, STEPS + size, counts)
 
 
 def _check_depth(max_depth: int, least: int) -> None:
     if max_depth < least:
-        raise ValueError(f"max_depth must be at least {least}, not {max_depth}")
+        raise ValueError(f"max_depth must be at least {least}, found {max_depth}")
 
 
 def _nearest(name: object, known: Mapping[str, object]) -> str:
-    found = difflib.get_close_matches(str(name), known, n=1)
-    return f"; did you mean {found[0]!r}?" if found else f"; there are {', '.join(known)}"
+    matches = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else f"; available: {', '.join(known)}"

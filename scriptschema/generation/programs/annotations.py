@@ -1,6 +1,6 @@
 """Annotations: the types of variables, parameters and results, and type aliases.
 
-`random` annotations are any types of the schema, `sound` annotations are the types of the values.
+`random` annotations can be any type in the schema. `sound` annotations are the types of the values.
 Neither changes what a program does.
 """
 
@@ -28,18 +28,18 @@ Types = Literal["none", "random", "sound"]
 
 
 class RandomTypes(Annotations):
-    """Any types, on some of the variables."""
+    """Annotations with random types, for some of the variables."""
 
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return types for the first variables, or an empty list."""
+        """Return types for all of the variables, or an empty list."""
         if not maker.chance(110):
             return []
         return [self.one(maker, kind, room) for kind in kinds]
 
     def one(self, maker: Maker, kind: Said, room: int) -> m.Type:
-        """Return a type for a variable: often the correct type, so that it is meaningful."""
+        """Return a type for a variable: often the type of its value, otherwise a random type."""
         if kind is not None and is_known(kind) and maker.below(4) < 2:
             return sound(maker, kind)
         return random_type(maker, 6, min(room, DEEPEST))
@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return generics, and types of the first parameters and of results, or empty lists."""
+        """Return generics, and types of the first parameters and of the results, if any."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):
@@ -68,21 +68,24 @@ class RandomTypes(Annotations):
         return generics, packs, types, returned
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of any type."""
+        """Return an alias of a random type."""
         return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
 
 
 class SoundTypes(Annotations):
-    """The types of the values' kinds."""
+    """Annotations with the types of the values."""
 
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return the types of the first variables, if known; only some that would be inferred."""
-        known = [kind for kind in takewhile(is_known, kinds) if kind is not None]
-        if _INFERRED.issuperset(known) and maker.below(2):
+        """Return the types of the first variables, up to a variable whose type is unknown.
+
+        If a type checker can infer all of these types, return no types in half of the cases.
+        """
+        leading = [kind for kind in takewhile(is_known, kinds) if kind is not None]
+        if _INFERRED.issuperset(leading) and maker.below(2):
             return []
-        return [sound(maker, kind) for kind in known]
+        return [sound(maker, kind) for kind in leading]
 
     def function(
         self,
@@ -92,16 +95,16 @@ class SoundTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of parameters and results, `any` for unknown types.
+        """Return the types of the parameters and results, with `any` for unknown types.
 
-        If no parameter's type is known, they are left to inference.
+        If the type of every parameter is unknown, all parameters are left to type inference.
         """
-        said = [*kinds, *rest]
-        types = [sound(maker, kind or "any") for kind in said] if any(said) else []
+        all_kinds = [*kinds, *rest]
+        types = [sound(maker, kind or "any") for kind in all_kinds] if any(all_kinds) else []
         return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of any type, or of the type of a kind, which then uses the alias."""
+        """Return an alias of a random type, or an alias that annotations use as a kind's type."""
         if maker.below(3) == 2:
             return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
         kind = _KINDS[maker.below(len(_KINDS))]
@@ -113,7 +116,7 @@ ANNOTATIONS: Final[Mapping[str, Annotations]] = {
     "random": RandomTypes(),
     "sound": SoundTypes(),
 }
-"""The annotations by the values of the option `types`."""
+"""The annotations for each value of the option `types`."""
 
 
 def _indexed(key: str, value: m.Type) -> m.Type:
@@ -145,16 +148,16 @@ _KINDS: Final = tuple(kind for kind in _SOUND if kind != "int64")
 _INFERRED: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
-"""The kinds that a type checker infers from a value; for tables it would infer the current keys."""
+"""The kinds that a type checker infers from a value. For tables, it infers only current keys."""
 
 
 def is_known(kind: Said) -> bool:
-    """Return whether there is a type for what a template declares."""
+    """Return whether a variable's declared kind or type is known."""
     return kind in _SOUND or callable(kind)
 
 
 def sound(maker: Maker, kind: str | Callable[[], m.Type]) -> m.Type:
-    """Return the type of a kind, or the type that a template has."""
+    """Return the type of a kind, or the type that a template declares."""
     if callable(kind):
         return kind()
     maker.made += 3

@@ -1,4 +1,4 @@
-"""Any types, built by size; if types are sound, from parts that a type checker knows."""
+"""Random types of a given size. Sound types consist of parts that a type checker accepts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DEEPEST: Final = 12
 """The maximum number of levels of a type."""
 
 LEAF: Final = 6
-"""With less room than this, a type has no parts."""
+"""A type has no parts if fewer levels than this are available for it."""
 
 _READER: Final = NameReader(luau=TODAY)
 
 
 def type_of(which: str, node: Any) -> m.Type:
-    """Return the Type whose alternative `which` is `node`."""
+    """Return the Type that has `node` as its alternative `which`."""
     return cast(m.Type, MAKE[m.Type](which, node))
 
 
@@ -35,12 +35,12 @@ def primitive(name: str) -> m.Type:
 
 
 def named(alias: Alias, generics: list[m.Type], packs: list[m.Typename]) -> m.Type:
-    """Return a type by its name."""
+    """Return a type that refers to an alias, with these arguments for generics and packs."""
     return type_of("literal", MAKE[m.TypeLiteral](MAKE[m.Typename](alias.name), generics, packs))
 
 
 def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename], list[m.Typename]]:
-    """Declare one or two generics, and a pack; return them."""
+    """Declare and return one or two generics and, if `packs_too`, a generic pack."""
     scope = maker.scope
     generics = []
     for _ in range(1 + maker.below(2)):
@@ -57,15 +57,18 @@ def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename]
 
 
 _Maker: TypeAlias = Callable[[Maker, int, int], m.Type | None]
-"""Returns a type, or None; called with a maker, a size and the number of levels that fit."""
+"""A function that takes a maker, a size and the number of available levels.
+
+Returns a type or None.
+"""
 
 
 def random_type(maker: Maker, size: int, room: int) -> m.Type:
-    """Return any type of about `size` nodes."""
+    """Return a random type of about `size` nodes."""
     maker.made += 2
     makers, weights = _TABLES[maker.grammar.typed][size < 5 or room < LEAF]
-    made = makers[maker.pick(weights)](maker, size - 2, room - 2)
-    return made or primitive("any")
+    result = makers[maker.pick(weights)](maker, size - 2, room - 2)
+    return result or primitive("any")
 
 
 def _any_primitive(maker: Maker, size: int, room: int) -> m.Type:
@@ -179,4 +182,4 @@ _TABLES: Final = {
     typed: {True: _weighed(*leaves), False: _weighed(*leaves, *_COMPOUND)}
     for typed, leaves in ((False, _LEAVES), (True, _KNOWN))
 }
-"""The types to choose from, by whether types must be sound, and whether the type must be small."""
+"""The types to choose from, by whether types must be sound and whether the type must be small."""

@@ -1,4 +1,4 @@
-"""Operations on operands as expressions, and the printable parts of their results."""
+"""Builds expressions that apply an operation to operands, and expressions for printing results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scriptschema.generation.programs.nodes import MAKE
 
 
 def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
-    """Return the expression of an operation on operands."""
+    """Return an expression that applies `operation` to `operands`."""
     operator, name = operation.operator, operation.name
     if isinstance(operator, m.ExprBinary.Op):
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
@@ -30,7 +30,7 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return the printable part of a result, since tables would print as addresses."""
+    """Return an expression for a result's printable part, since tables print as addresses."""
     results = operation.results
     if "varies" not in operation.marks:
         if PRINTABLE.issuperset(results):

@@ -1,6 +1,6 @@
-"""Arguments for library calls: for each kind of parameter, a function that generates valid ones.
+"""Arguments for library calls. For each kind of parameter, a function generates valid arguments.
 
-Most are constants, so that the optimizer has something to fold.
+Most arguments are constants, so that the optimizer has something to fold.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from scriptschema.luau.library import Parameter
 from scriptschema.messages import Expr, ExprPrefix
 
 Argument = Callable[[Maker, int, int], list[Expr]]
-"""Returns the arguments for one parameter: mostly one."""
+"""A function that takes a maker, a size and the number of available levels.
+
+Returns the arguments for one parameter, mostly one.
+"""
 
 _FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
     (text, Parameter(kind, bounds=bounds))
@@ -75,13 +78,13 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
     )
 )
 _FIXED: Final = len(_PACKS) - 3
-"""The formats before this index have a length that is known beforehand."""
+"""The length of formats before this index does not depend on the packed values."""
 
 _EDGES: Final = 80
-"""The number of arguments, of 256 that may be any number, at which behaviour may change."""
+"""The number of numeric arguments out of 256 with an edge value, where behaviour may change."""
 
 _EDGE: Final = 12
-"""The minimum number of nodes of such an argument."""
+"""The minimum number of nodes for an argument with an edge value."""
 
 
 def _constant(texts: Sequence[str]) -> Argument:
@@ -112,10 +115,10 @@ def _format(maker: Maker, size: int, room: int) -> list[Expr]:
 
 
 def _values(maker: Maker, parameters: Sequence[Parameter], size: int, room: int) -> list[Expr]:
-    made: list[Expr] = []
+    values: list[Expr] = []
     for parameter in parameters:
-        made += right(maker, parameter, size // len(parameters), room, risky=False)
-    return made
+        values += right(maker, parameter, size // len(parameters), room, risky=False)
+    return values
 
 
 def _pack_by(maker: Maker, count: int, size: int, room: int) -> tuple[str, list[Expr]]:
@@ -169,7 +172,7 @@ MAKERS: Final[Mapping[str, Argument]] = {
 
 
 def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bool) -> list[Expr]:
-    """Return valid arguments for a parameter; if `risky`, occasionally invalid arguments."""
+    """Return valid arguments for a parameter. If `risky`, they are occasionally invalid."""
     kind = parameter.kind
     if parameter.bounds:
         if risky and maker.wrong():

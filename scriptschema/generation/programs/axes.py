@@ -1,10 +1,11 @@
 """The axes along which generated programs combine, and the pairs of values on two of them.
 
 Bugs occur where an operation, the source of its operand, its surroundings and a border value meet.
-`operations` are operators, metamethods and library members with their parameters, `SOURCES` where
-an operand can come from, `SURROUNDINGS` where the operation can be, and `values` the classes of
-values that a parameter can have. Impossible combinations follow from these: a kind without
-constants has no constant operands, and no parameter is at the top level.
+`operations` returns operators, metamethods and library members with their parameters. `SOURCES` has
+the places that an operand can come from, and `SURROUNDINGS` has the places where an operation can
+be. `Position.values` has the classes of values that a parameter can have. These axes also exclude
+impossible combinations: a kind without constants does not have constant operands, and the top level
+does not have parameters.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from scriptschema.messages import ExprBinary, ExprUnary, StatCompoundAssign
 from scriptschema.versions import Version, has
 
 Pair: TypeAlias = tuple[str, ...]
-"""The names of two axes, and a value on each; a position's is an operation and a number."""
+"""The names of two axes, and a value on each. A position is named by its operation and number."""
 
 Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
 
 @attrs.frozen(eq=False)
 class Source:
-    """Where an operand can come from; `nodes` is the number of nodes in addition to the value's.
+    """A place that an operand can come from, which needs `nodes` additional nodes.
 
-    `is_constant`: only values that are written as a constant. `is_variable`: it can be assigned.
-    `renews`: its value is created again each time. It may need an enclosing function, a loop, a
-    function with `...`, an annotation, or something that a type checker refuses.
+    `is_constant` means that the operand must be written as a constant, `is_variable` that it can be
+    assigned, and `renews` that its value is created again each time. `in_function`, `in_loop` and
+    `in_vararg` mean that it needs an enclosing function, a loop, or a function with `...`.
+    `annotated` means that it needs an annotation, and `untyped` that a type checker rejects it.
     """
 
     name: str
@@ -64,11 +66,11 @@ SOURCES: Final = (
 
 @attrs.frozen(eq=False)
 class Surroundings:
-    """Where an operation can be.
+    """A place where an operation can be.
 
-    `is_function`: in a function, whose errors can be caught. `may_loop`: a loop may be around it,
-    too. `may_vary`: in a function that may take `...`; `may_hold`: in a function that may contain
-    other functions. `attribute`: functions must have attributes.
+    `is_function` means that it is in a function, whose errors can be caught. `may_loop` means that
+    a loop may be around it. `may_vary` means that the function may have `...`, and `may_hold` that
+    the function may contain other functions. `attribute` means that Luau must have attributes.
     """
 
     name: str
@@ -92,7 +94,7 @@ SURROUNDINGS: Final = (
 
 
 def can_meet(source: Source, place: Surroundings) -> bool:
-    """Return whether an operand from a source is possible in these surroundings."""
+    """Return whether an operand from `source` is possible in these surroundings."""
     return (
         (place.is_function or not source.in_function)
         and (place.may_loop or not source.in_loop)
@@ -113,19 +115,19 @@ NUMBERS: Final[Mapping[str, Sequence[str]]] = {
     "infinity": ("1 / 0",),
     "-infinity": ("-1 / 0",),
 }
-"""Expressions of numbers at which any operation may change its behaviour, by their class."""
+"""Expressions for the numbers at which any operation may change its behaviour, by class."""
 
 _HUGE: Final = frozenset(["int32", "int53", "int64", "infinity", "-infinity"])
 _SIZES: Final = ("empty", "single", "limit", "long")
 
 LEAST_ORDINARY: Final = 2
-"""The first of the small whole numbers that are not special."""
+"""The smallest whole-number argument that is not a special value."""
 
 ORDINARY: Final = "ordinary"
-"""The class of all other values."""
+"""The class of all values that are not in another class."""
 
 OFF_BY_ONE: Final = "off by one"
-"""The class of positions and counts next to a limit."""
+"""The class of positions and counts that are one below or above a limit."""
 
 SIZED: Final = frozenset(["string", "array", "row", "buffer"])
 """The kinds of values that have a size."""
@@ -145,7 +147,7 @@ TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "time": ("!%Y-%m-%d", "!%H:%M:%S", "!%A %B %j", "!%c", "!%x %X %p", "!%y%%%U %w %a %b %d %I"),
     "inquiry": ("s", "l", "n", "a", "f", "sl", "na", "slnaf"),
 }
-"""The string constants that parameters of a kind get."""
+"""The string constants to use for parameters of a kind."""
 
 OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
 """The kinds of parameters that accept most values."""
@@ -160,7 +162,7 @@ def is_operand(parameter: Parameter) -> bool:
 
 
 def has_constants(parameter: Parameter) -> bool:
-    """Return whether a parameter can get a constant."""
+    """Return whether the value of a parameter can be a constant."""
     kind = parameter.kind
     is_text = kind in TEXTS or kind[0] == '"'
     return (
@@ -172,7 +174,7 @@ def has_constants(parameter: Parameter) -> bool:
 
 
 def _values(parameter: Parameter) -> tuple[str, ...]:
-    """Return the classes of values that a parameter can take."""
+    """Return the classes of values that a parameter can have."""
     if parameter.kind in SIZED:
         return (ORDINARY, *_SIZES)
     if not parameter.is_number:
@@ -190,7 +192,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether a class has a value that can be passed without making the call fail."""
+    """Return whether the class `value` contains a value that does not make the call fail."""
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True
@@ -202,7 +204,7 @@ def _is_harmless(parameter: Parameter, value: str) -> bool:
 
 
 def within(parameter: Parameter, value: str) -> list[str]:
-    """Return the numbers of a class that are within a parameter's bounds, if it has any."""
+    """Return the numbers in the class `value` that are within the parameter's bounds, if any."""
     low, high = parameter.bounds or (1, 0)
     return [n for n in NUMBERS.get(value, ()) if _INTEGER.fullmatch(n) and low <= int(n) <= high]
 
@@ -212,10 +214,10 @@ _INTEGER: Final = re.compile(r"-?[1-9]\d*|0")
 
 @attrs.frozen(eq=False)
 class Position:
-    """The position of an operand: its parameter, and the possible sources and values.
+    """The position of an operand: its parameter, and its possible sources and values.
 
-    `harmless` values do not make the operation fail, `fragile` values may. `safe` are the harmless
-    values and the sources.
+    `harmless` values do not make the operation fail, but `fragile` values may. `safe` has the
+    sources and the harmless values.
     """
 
     name: str
@@ -236,7 +238,7 @@ class Position:
 
     @classmethod
     def of(cls, operation: Operation, number: int) -> Position:
-        """Return the position with that number."""
+        """Return the position of an operation's parameter with the index `number`."""
         parameter = operation.parameters[number]
         sources = tuple(
             source
@@ -245,7 +247,11 @@ class Position:
             and (not source.is_constant or has_constants(parameter))
         )
         is_outside = operation.library in _OUTSIDE or "varies" in operation.marks
-        values = (ORDINARY,) if is_outside else _values(parameter)
+        values = tuple(
+            value
+            for value in _values(parameter)
+            if not is_outside or value == ORDINARY or within(parameter, value)
+        )
         harmless = tuple(value for value in values if _is_harmless(parameter, value))
         return cls(f"{operation.name} {number}", parameter, sources, values, harmless)
 
@@ -254,10 +260,10 @@ class Position:
 class Operation:
     """An operation on operands: a way to use an operator, a metamethod or a library member.
 
-    `operator` is the operator, or the operator that calls the metamethod, if any. `positions` are
-    those of its parameters, None for a parameter without a single operand. `need` is the number of
-    uses with harmless values that can cover each of its pairs, and `fragile` the number with other
-    values: 0 if it has no others.
+    `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
+    position for each parameter, or None for a parameter that is not a single operand. `need` is the
+    number of uses with harmless values that can cover each pair of the operation. `fragile` is the
+    number of uses that can cover each pair with fragile values, or 0 if there are no such values.
     """
 
     name: str
@@ -285,21 +291,21 @@ class Operation:
 
     @property
     def is_metamethod(self) -> bool:
-        """Whether it is an operation on an object with this metamethod."""
+        """Return whether the operation calls a metamethod of an object."""
         return self.name.startswith("__")
 
     def can_stand(self, place: Surroundings) -> bool:
-        """Return whether it is possible in these surroundings."""
+        """Return whether the operation is possible in these surroundings."""
         return place.may_hold or not any(each.function for each in self.parameters)
 
     @property
     def assigns(self) -> bool:
-        """Whether its first operand is a variable that it changes."""
+        """Return whether the first operand is a variable that the operation changes."""
         return isinstance(self.operator, StatCompoundAssign.Op)
 
 
 _OUTSIDE: Final = frozenset(["os", "debug", "coroutine"])
-"""The libraries whose results depend on the environment, not only on arguments."""
+"""The libraries whose results depend not only on arguments but also on the environment."""
 
 _NUMBER, _STRING = Parameter("number"), Parameter("string")
 _OBJECT, _SCALAR, _ARRAY = Parameter("object"), Parameter("scalar"), Parameter("array")
@@ -363,15 +369,15 @@ def _operators() -> Iterator[Operation]:
 
 
 OPERATORS: Final = tuple(_operators())
-"""Every way to use every operator and metamethod."""
+"""The operations that use an operator or a metamethod."""
 
 _NOT_CALLED: Final = frozenset(["coroutine.yield", "math.randomseed", "setfenv", "getfenv"])
-"""The members that would change the rest of the program, or not return."""
+"""The members that are not called, since they change the rest of the program or do not return."""
 
 
 @cache
 def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
-    """Return the operations in programs for a version; if `typed`, those that checkers accept."""
+    """Return the operations that a version has. If `typed`, leave out those with type errors."""
     members = tuple(
         Operation(
             str(signature),
@@ -391,31 +397,32 @@ def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
 
 
 def places(luau: Version | None) -> tuple[Surroundings, ...]:
-    """Return the surroundings in programs for a version."""
+    """Return the surroundings that are possible in programs for a Luau version."""
     return tuple(place for place in SURROUNDINGS if luau is not None or not place.attribute)
 
 
 def pairs(luau: Version | None = None, *, typed: bool = False, annotated: bool = True) -> set[Pair]:
-    """Return the pairs that can occur in programs for a version.
+    """Return the pairs that can occur in programs for a Luau version.
 
-    `typed`: a type checker accepts them; `annotated`: they have annotations.
+    If `typed` is true, leave out pairs that a type checker rejects. If `annotated` is false, leave
+    out pairs that need an annotation.
     """
-    made: set[Pair] = set()
+    possible: set[Pair] = set()
     sources = {s for s in SOURCES if not (typed and s.untyped) and (annotated or not s.annotated)}
     for operation in operations(luau, typed=typed):
         for place in filter(operation.can_stand, places(luau)):
-            made.add(("operation", "surroundings", operation.name, place.name))
+            possible.add(("operation", "surroundings", operation.name, place.name))
         for position in filter(None, operation.positions):
             of_operand = [source.name for source in position.sources if source in sources]
-            made |= {("operation", "source", position.name, source) for source in of_operand}
+            possible |= {("operation", "source", position.name, source) for source in of_operand}
             for value in position.values:
-                made.add(("operation", "value", position.name, value))
-                made |= {("source", "value", source, value) for source in of_operand}
+                possible.add(("operation", "value", position.name, value))
+                possible |= {("source", "value", source, value) for source in of_operand}
                 for place in places(luau):
                     if place.is_function or value in position.harmless:
-                        made.add(("value", "surroundings", value, place.name))
+                        possible.add(("value", "surroundings", value, place.name))
     for source in sources:
         for place in places(luau):
             if can_meet(source, place):
-                made.add(("source", "surroundings", source.name, place.name))
-    return made
+                possible.add(("source", "surroundings", source.name, place.name))
+    return possible

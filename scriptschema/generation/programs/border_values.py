@@ -1,4 +1,4 @@
-"""Values of the classes in `axes.py`: numbers at which behaviour changes, sizes at limits."""
+"""Values in the classes of `axes.py`: numbers at which behaviour changes, and sizes at limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.parse import parse
 
 Value = tuple[m.Expr, int]
-"""An expression, and its length or its value as a whole number; 0 if neither is known."""
+"""An expression, and its length or its whole-number value. The number is 0 if unknown."""
 
 _FORMATS: Final = (
     *("%d", "%5d|", "%-8.3d|", "%+.0d", "%010d", "% i", "%x", "%#.4X", "%o", "%u", "%c"),
@@ -26,41 +26,46 @@ _PACKED: Final = (
     *(("b", 127), ("b", -128), ("B", 255), ("h", 32767), ("<H", 65535), (">i3", 8388607)),
     *(("I3", 16777215), ("i16", 0), ("s1", 0), ("d", 0), ("f", 16777216), ("j", 0), ("i17", 0)),
 )
-"""Formats of `string.pack`, each with a limit of its arguments."""
+"""Formats for `string.pack`, each with a number at a limit of its argument."""
 
 _LARGEST_BUFFER: Final = 5000
 _LONG: Final = "The quick brown fox jumps over the lazy dog. "
 
 
 def number(maker: Maker, parameter: Parameter, value: str, length: int, before: int) -> Value:
-    """Return a number of a class for a parameter: see `Parameter.limits`."""
+    """Return an expression for a number in the class `value`, and the number, or 0 if unknown.
+
+    `length` and `before` are as in `Parameter.limits`.
+    """
     if value == axes.ORDINARY:
         low, high = parameter.bounds or (0, 9)
         low = min(max(low, axes.LEAST_ORDINARY), high)
-        made = low + maker.below(min(high - low + 1, 256))
-        return nodes.number(made), made
+        chosen = low + maker.below(min(high - low + 1, 256))
+        return nodes.number(chosen), chosen
     if value == axes.OFF_BY_ONE:
         limits = parameter.limits(length, before)
-        made = limits[maker.below(len(limits))] + (1 if maker.below(2) else -1)
-        return nodes.number(made), made
+        beside = [limit + step for limit in limits for step in (-1, 1)]
+        beside = [each for each in beside if each not in limits] or beside
+        chosen = beside[maker.below(len(beside))]
+        return nodes.number(chosen), chosen
     texts = axes.within(parameter, value) or axes.NUMBERS[value]
     return of_text(texts[maker.below(len(texts))]), 0
 
 
 def of_text(text: str) -> m.Expr:
-    """Return the expression that a text represents."""
+    """Return the tree of a Luau expression."""
     return copy(_parsed(text))
 
 
 @cache
 def _parsed(text: str) -> m.Expr:
     returned: Any = parse(f"return {text}").tree.program.body[0].alternative
-    found: m.Expr = returned.list[0]
-    return found
+    parsed: m.Expr = returned.list[0]
+    return parsed
 
 
 def formatted(maker: Maker, kind: str) -> list[m.Expr]:
-    """Return a format for `string.format` or `string.pack`, and a number at one of its limits."""
+    """Return a format for `string.format` or `string.pack`, and a value at or beyond a limit."""
     if kind == "format":
         text, limit = _FORMATS[maker.below(len(_FORMATS))], (0, 9, 255)[maker.below(3)]
     else:
@@ -119,11 +124,11 @@ SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
     "row": _array,
     "buffer": _buffer,
 }
-"""For each kind with a size, a function that returns a value of a class."""
+"""For each kind with a size, a function that returns a value in a given class."""
 
 
 def handler(maker: Maker, event: str) -> m.Expr:
-    """Return a handler for an event, as a metamethod: a new function, or one of Luau's."""
+    """Return a metamethod for `event`, such as `__add`: a new function, or a Luau function."""
     texts = _HANDLERS.get(event, _ARITHMETIC)
     return of_text(texts[maker.below(len(texts))])
 

@@ -1,4 +1,4 @@
-"""Calls of library members by their signatures, and the printing of their results."""
+"""Generates calls of library members from their signatures, and statements that print results."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 PRINTABLE: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
 )
-"""The kinds that print the same in every run; tables, functions etc. print as addresses."""
+"""The kinds of values that print alike in every run. Others, such as tables, print addresses."""
 
 _OPEN: Final = frozenset(["any", "value", "scalar"])
-"""The kinds of parameters that accept every argument."""
+"""The kinds of parameters that accept any argument."""
 
 _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "select", "assert"])
-"""Members that convert any argument to text, or return it."""
+"""The members that convert any argument to a string, or return the argument."""
 
 _CAUGHT: Final = 17
-"""The maximum number of levels down to the arguments of a call whose errors are caught."""
+"""The maximum number of levels down to the arguments of a call that catches errors."""
 
 _GENERAL: Final = frozenset(
     [
@@ -50,15 +50,17 @@ _PLAIN: Final = frozenset(
     for each in signature.parameters or ()
     if each.optional or each.repeated or each.kind in _GENERAL
 }
-"""The members whose type has the number and the types of their arguments."""
+"""The members whose calls have exactly the number and types of arguments in the member's type."""
 
 _HEAD: Final = 7
-"""The number of nodes counted for a call of a library's member without its arguments. It is one too
-small, but with another number every seed number would give another program."""
+"""The number of nodes counted for a call of a library member without its arguments.
+
+The number is one too small, but another number would change the program of every seed number.
+"""
 
 
 def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return a call of a member with valid arguments; or the member, if it is a field."""
+    """Return a call of a member with valid arguments, or the member itself if it is a field."""
     maker.made += _HEAD if signature.library else nodes.CALL
     if signature.parameters is None:
         return nodes.expr(*nodes.member(signature.library, signature.name))
@@ -67,44 +69,44 @@ def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
 
 
 def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[Expr]:
-    """Return arguments for a call; occasionally they are invalid, too few or too many by one."""
+    """Return arguments for a call. Occasionally one is invalid, missing or superfluous."""
     parameters = signature.parameters or ()
-    made: list[Expr] = []
+    values: list[Expr] = []
     risky = maker.grammar.wrong > 0
     loose = risky and signature.name not in _TEXTS_OF_ANYTHING
     share = max(1, size // max(1, len(parameters)))
     for parameter in parameters:
         if parameter.repeated:
             for _ in range(maker.below(3)):
-                made += right(maker, parameter, share // 2, room, risky=loose)
+                values += right(maker, parameter, share // 2, room, risky=loose)
         elif parameter.optional and maker.below(2) == 0:
             break
         elif parameter.function:
-            made.append(function(maker, parameter.function, room))
+            values.append(function(maker, parameter.function, room))
         else:
-            made += right(
+            values += right(
                 maker, parameter, share, room, risky=loose and parameter.kind not in _OPEN
             )
     if risky and maker.wrong():
-        if made and maker.below(2) == 0:
-            made.pop()
+        if values and maker.below(2) == 0:
+            values.pop()
         else:
-            made.append(maker.expression("scalar", 1, room))
-    return made
+            values.append(maker.expression("scalar", 1, room))
+    return values
 
 
 def function(maker: Maker, signature: Signature, room: int) -> Expr:
-    """Return a function with that signature; a comparison sorts up or down."""
+    """Return a function with this signature. A comparison function sorts up or down."""
     result = signature.results[0]
-    made = maker.grammar.callbacks[result, len(signature.parameters or ())]
-    found: Expr = made[maker.below(len(made))](maker, 12, room)
-    return found
+    producers = maker.grammar.callbacks[result, len(signature.parameters or ())]
+    callback: Expr = producers[maker.below(len(producers))](maker, 12, room)
+    return callback
 
 
 def of_kind(
     signatures: Sequence[tuple[float, Signature]],
 ) -> tuple[Sequence[Signature], list[float]]:
-    """Return signatures with the running sums of their weights."""
+    """Return the signatures, and the running sums of their weights."""
     total = 0.0
     sums = []
     for weight, _ in signatures:
@@ -114,7 +116,7 @@ def of_kind(
 
 
 def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
-    """Return a call of any library member, or nothing if none may be used."""
+    """Return a statement that calls a random library member, or [] if no member may be used."""
     signatures, sums = maker.grammar.calls[""]
     if not signatures:
         return []
@@ -122,7 +124,7 @@ def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
 
 
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
-    """Return a statement that calls a member and prints the results that never vary."""
+    """Return a statement that calls a member and prints the results that do not vary."""
     results = signature.results
     # In the worst case it is print(type((f(...)))).
     caught = signature.parameters is not None and room > _CAUGHT + LEAF and maker.chance(96)
@@ -144,35 +146,35 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return `pcall(f, ...)`, which also calls members that the compiler would inline in `f(...)`.
+    """Return `pcall(f, ...)`, which really calls members that the compiler inlines in `f(...)`.
 
-    With sound types, it is `pcall(function() return f(...) end)` for a member whose type does not
-    have the number and the types of its arguments.
+    With sound types, return `pcall(function() return f(...) end)` for a member whose type does not
+    exactly describe its arguments.
     """
     if maker.grammar.typed and str(signature) not in _PLAIN:
         return _caught_inside(maker, signature, size, room)
     function = maker.scope.function
     guarded, function.guarded = function.guarded, True
     maker.made += _HEAD + 3
-    made = arguments(maker, signature, size - _HEAD, room - 2)
+    values = arguments(maker, signature, size - _HEAD, room - 2)
     function.guarded = guarded
     member = nodes.expr(*nodes.member(signature.library, signature.name))
-    return nodes.call_builtin("pcall", member, *made)
+    return nodes.call_builtin("pcall", member, *values)
 
 
 def _caught_inside(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
     def inside() -> ExprFunction:
         returned = nodes.MAKE[StatReturn]([call(maker, signature, size - _INSIDE, room - 7)])
-        made: ExprFunction = nodes.MAKE[ExprFunction](
+        wrapper: ExprFunction = nodes.MAKE[ExprFunction](
             [], [], [], False, nodes.block([nodes.stat("return_", returned)]), [], []
         )
-        return made
+        return wrapper
 
-    made, cost = maker.function(inside, vararg=False, results=None, guarded=True)
+    wrapper, cost = maker.function(inside, vararg=False, results=None, guarded=True)
     maker.afford(cost)
     maker.made += _INSIDE
-    return nodes.call_builtin("pcall", nodes.expr("function", made))
+    return nodes.call_builtin("pcall", nodes.expr("function", wrapper))
 
 
 _INSIDE: Final = 8
-"""The nodes of such a function and its call, without the call inside it."""
+"""The number of nodes of `pcall(function() return f(...) end)` without the call `f(...)`."""

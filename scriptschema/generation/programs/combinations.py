@@ -8,9 +8,10 @@
       end
     end, 4))
 
-`axes.py` has the values to combine, and `Counts` the number of uses of each pair so far: the pair
-with the fewest comes next. Only the last operation of a statement may fail, and only if the error
-is caught, so that the others are executed. Values that a call changes are printed, too.
+`axes.py` has the values to combine. `Counts` has the number of uses of each pair so far, and the
+pair with the fewest uses comes next. Only the last operations of a statement may fail, and only if
+errors are caught, so that the operations before them run. Values that a call changes are printed,
+too.
 """
 
 from __future__ import annotations
@@ -33,77 +34,86 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.names import DEFAULT
 
 LEVELS: Final = 36
-"""The maximum number of levels below the statement."""
+"""The maximum number of levels below a statement that combines operations."""
 
 LEAST: Final = 60
-"""The approximate number of nodes of such a statement."""
+"""The approximate number of nodes of a statement that combines operations."""
 
-_MOST: Final = 5
-"""The maximum number of operations in a statement."""
+_MOST: Final = 6
+"""The maximum number of operations in a statement, without additional ones that may fail."""
+
+_CANDIDATES: Final = 16
+"""The number of candidate operations. The rarest of them is chosen."""
 
 _FRAGILE: Final = 3
-"""The maximum number of these that may fail."""
+"""The maximum number of operations at the end of a statement that may fail."""
 
 _BESIDE: Final = 6
-"""The number of nodes of an operand whose value is not chosen here."""
+"""The number of nodes for an argument that `arguments.right` generates."""
 
 _SHOWN: Final = 64
-"""Of a longer buffer, only the last bytes are printed."""
+"""If a buffer is longer than this, only this number of bytes at its end is printed."""
 
 _LOOPS: Final = 3
-"""The maximum number of loops for operands."""
+"""The maximum number of loops that supply operands."""
 
 _GLOBALS: Final = 6
-"""The number of globals used here: those with the last names, which templates hardly use."""
+"""The number of globals to use here. Templates rarely use these, which have the last names."""
 
 Step: TypeAlias = m.Stat | Callable[[list[m.Stat]], m.Stat]
-"""A statement, or a function that returns a loop around the statements that follow."""
+"""A statement, or a function that returns a loop around the statements after it."""
 
 
 def statements(maker: Maker, size: int, room: int) -> list[m.Stat]:
-    """Return such statements of about `size` nodes in total."""
-    made: list[m.Stat] = []
+    """Return statements that combine operations, with about `size` nodes in total."""
+    body: list[m.Stat] = []
     end = maker.made + size
     while maker.made + LEAST // 2 < end and (maker.fills or maker.chance(128)):
         more = statement(maker, LEAST, room)
         if not more:
             break
-        made += more
-    return made
+        body += more
+    return body
 
 
 def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
-    """Return a statement with up to three operations, or nothing if there is no room for it."""
+    """Return a statement that combines operations, or an empty list if `room` is too small."""
     if room < LEVELS:
         return []
     function = maker.scope.function
     is_top = function is maker.scope.main and not function.loops
-    made: list[m.Stat] = []
+    body: list[m.Stat] = []
 
     def inside() -> m.ExprFunction:
         operation = _rare(maker, fragile=bool(maker.below(8)))
         places = maker.grammar.places if is_top else maker.grammar.places[1:]
         able = [*filter(operation.can_stand, places)]
         place = maker.counts.rarest(maker, operation.name, able)
-        made.append(_Frame(maker, place, room - LEVELS).statement(operation))
+        body.append(_Frame(maker, place, room - LEVELS).statement(operation))
         return nodes.function([], [])
 
     _, cost = maker.function(inside, vararg=False, results=None, guarded=False)
     maker.afford(cost)
-    return made
+    return body
 
 
 def _rare(maker: Maker, *, fragile: bool) -> Operation:
-    """Choose a few operations; return the one with the fewest uses relative to its need."""
+    """Return, out of a few random operations, the one whose rarest pair has the fewest uses.
+
+    Operations are drawn in proportion to their needs.
+    """
     grammar = maker.grammar
     operations, sums = grammar.fragile if fragile else grammar.operations
-    few = [operations[maker.pick(sums)] for _ in range(6)]
+    few = [operations[maker.pick(sums)] for _ in range(_CANDIDATES)]
     return min(few, key=lambda each: maker.counts.rank(each, fragile=fragile))
 
 
 @attrs.frozen
 class _Operand:
-    """A reusable operand: a function that returns an expression of it, its length or its value."""
+    """An operand that can be used again. `read` returns an expression for the operand.
+
+    `length` is the operand's length, or its value if it is a number.
+    """
 
     source: Source
     operation: Operation
@@ -113,7 +123,7 @@ class _Operand:
     length: int
 
     def suits(self, operation: Operation, parameter: Parameter, *, fragile: bool) -> bool:
-        """Return whether it suits a parameter; unless `fragile`, it must not make the call fail."""
+        """Return whether this can be used for a parameter, without an error unless `fragile`."""
         mine = self.parameter
         if mine.kind == "object":
             return self.operation is operation and mine == parameter
@@ -124,7 +134,10 @@ class _Operand:
 
 
 class _Frame:
-    """Builds one such statement: `outside` comes before its function and `steps`."""
+    """Builds one statement that combines operations.
+
+    `outside` has the statements before its function, and `steps` has those in the function.
+    """
 
     def __init__(self, maker: Maker, place: Surroundings, room: int) -> None:
         self.maker = maker
@@ -138,12 +151,13 @@ class _Frame:
         self.rest: list[m.Expr] = []
         self.operands: list[_Operand] = []
         self.globals = self.loops = 0
+        self.keeps_rest = maker.below(4) > 0  # `...` is for the operation with the fewest uses
         self.metatables: dict[str, int] = {}
         self.shown: list[m.Expr] = []
         self.allowed = self.sources()
 
     def statement(self, operation: Operation) -> m.Stat:
-        """Return the statement, with the operation last if that may fail."""
+        """Return the statement, in which `operation` follows all operations that cannot fail."""
         maker = self.maker
         maker.made += 13
         mark = maker.scope.open()
@@ -153,6 +167,7 @@ class _Frame:
             other = _rare(maker, fragile=False)
             if other.can_stand(self.place):
                 self.operate(other, fragile=False)
+        self.keeps_rest = False
         last = [operation]
         if self.is_function:
             more = [_rare(maker, fragile=True) for _ in range(maker.below(_FRAGILE))]
@@ -171,7 +186,7 @@ class _Frame:
         return nodes.stat("block", nodes.block([*self.outside, *called]))
 
     def repeat(self) -> None:
-        """Let the following statements run two or three times."""
+        """Add a loop that runs all later statements two or three times."""
         variable, count = self.maker.scope.declare(), 2 + self.maker.below(2)
 
         def loop(body: list[m.Stat]) -> m.Stat:
@@ -182,7 +197,7 @@ class _Frame:
         self.steps.append(loop)
 
     def called(self, body: list[m.Stat]) -> list[m.Stat]:
-        """Return statements that execute the body in its surroundings, and print its results."""
+        """Return statements that run `body` in the chosen surroundings and print its results."""
         maker, place = self.maker, self.place.name
         maker.made += 14
         name, count = maker.scope.declare(), maker.scope.declare()
@@ -207,7 +222,7 @@ class _Frame:
             return [nodes.print_([nodes.call_member("coroutine", "resume", thread, *arguments)])]
         if place not in ("closure", "inlined function"):
             return [nodes.print_([nodes.call_builtin("pcall", function, *arguments)])]
-        # The function is called by another function, and is declared in that, or outside.
+        # Another function, `caller`, calls the function. The function is declared in it or outside.
         lines = [nodes.local_function(name, inner)]
         calling = [nodes.return_([nodes.call_local(name, arguments)])]
         if place == "closure":
@@ -219,7 +234,7 @@ class _Frame:
     # Operations
 
     def operate(self, operation: Operation, *, fragile: bool) -> None:
-        """Add an operation with its operands, and set `shown` to its results."""
+        """Add statements for an operation and its operands, and add its results to `shown`."""
         maker = self.maker
         maker.made += 13
         operands: list[m.Expr] = []
@@ -229,7 +244,7 @@ class _Frame:
         wrong = maker.below(len(operation.positions) or 1)
         for number, position in enumerate(operation.positions):
             parameter = operation.parameters[number]
-            if parameter.optional and maker.below(4) == 0:
+            if parameter.optional and maker.below(8) == 0:
                 break
             if position is None:
                 operands += self.others(parameter, fragile=fragile)
@@ -237,13 +252,13 @@ class _Frame:
             for _ in range(maker.below(4) if parameter.repeated else 1):
                 at = length, before
                 may_fail = fragile and (whole or number == wrong)
-                made = self.operand(operation, position, at, fragile=may_fail)
+                current = self.operand(operation, position, at, fragile=may_fail)
                 if parameter.is_number:
-                    before = made.length
+                    before = current.length
                 elif not operands:
-                    length = made.length
-                subject = subject or made
-                operands.append(made.read())
+                    length = current.length
+                subject = subject or current
+                operands.append(current.read())
         if fragile and operation.library and not maker.grammar.typed and maker.below(16) == 15:
             if operands and maker.below(2):
                 operands.pop()
@@ -254,7 +269,10 @@ class _Frame:
         self.perform(operation, operands, subject)
 
     def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
-        """Return a function, or a format with its arguments."""
+        """Return arguments that are not a single operand.
+
+        They are a function, or a format string followed by its values.
+        """
         maker = self.maker
         if parameter.function is not None:
             return [calls.function(maker, parameter.function, self.room)]
@@ -265,7 +283,7 @@ class _Frame:
     def perform(
         self, operation: Operation, operands: list[m.Expr], subject: _Operand | None
     ) -> None:
-        """Add statements that perform the operation and print its results."""
+        """Add statements that perform the operation, and add its results to `shown`."""
         operator, name = operation.operator, operation.name
         if isinstance(operator, m.StatCompoundAssign.Op):
             target = MAKE[m.LValue](operands[0].which, operands[0].alternative)
@@ -294,32 +312,34 @@ class _Frame:
     def operand(
         self, operation: Operation, position: Position, at: tuple[int, int], *, fragile: bool
     ) -> _Operand:
-        """Return the operand at a position, from the source and at the value with the fewest uses.
+        """Return the operand at a position, with the source and value that were used least.
 
-        `at` has the length of the first operand, and the preceding number.
+        `at` has the length of the first operand, and the value of the preceding number.
         """
         maker = self.maker
         counts = maker.counts
         name, parameter = position.name, position.parameter
         allowed = self.allowed
         if parameter.kind == "row" and self.place.name == "loop" and not fragile:
-            # In the next iteration it would be frozen, or empty.
+            # In the next iteration, the row would be frozen or empty.
             allowed = {each for each in allowed if each.renews}
+        if self.keeps_rest:
+            allowed = {each for each in allowed if not each.in_vararg}
         able = [each for each in position.sources if each in allowed]
         classes = position.values if fragile else position.harmless
-        for known in self.operands:
+        for earlier in self.operands:
             if (
-                known.source in able
-                and known.value in classes
-                and known.suits(operation, parameter, fragile=fragile)
-                and counts.is_rare(name, able, known.source)
-                and counts.is_rare(name, classes, known.value)
+                earlier.source in able
+                and earlier.value in classes
+                and earlier.suits(operation, parameter, fragile=fragile)
+                and counts.is_rare(name, able, earlier.source)
+                and counts.is_rare(name, classes, earlier.value)
             ):
-                counts.count(name, known.source)
-                counts.count(name, known.value)
-                return known
+                counts.count(name, earlier.source)
+                counts.count(name, earlier.value)
+                return earlier
         source = counts.rarest(maker, name, able)
-        if source.in_vararg and self.rest:  # of another kind
+        if source.in_vararg and self.rest:  # `...` already holds values of another kind
             source = next(each for each in able if each.is_variable)
         value = counts.rarest(maker, name, classes)
         counts.count(name, source)
@@ -329,13 +349,13 @@ class _Frame:
         else:
             expression, length = self.value(parameter, value, at)
         read = self.put(source, parameter.kind, expression)
-        made = _Operand(source, operation, parameter, value, read, length)
+        new_operand = _Operand(source, operation, parameter, value, read, length)
         if not source.is_constant and not operation.assigns:
-            self.operands.append(made)
-        return made
+            self.operands.append(new_operand)
+        return new_operand
 
     def sources(self) -> set[Source]:
-        """Return the possible sources of operands here."""
+        """Return the sources that an operand can come from in these surroundings."""
         maker = self.maker
         return {
             source
@@ -348,7 +368,7 @@ class _Frame:
         }
 
     def put(self, source: Source, kind: str, value: m.Expr) -> Callable[[], m.Expr]:
-        """Put a value into a source; return a function that returns an expression that reads it."""
+        """Store a value in a source. Return a function that returns an expression to read it."""
         maker, name = self.maker, source.name
         maker.made += source.nodes
         if source.is_constant:
@@ -394,7 +414,7 @@ class _Frame:
             where = self.outside if name == "upvalue" else self.steps
             if maker.below(2):
                 where.append(nodes.let(variable, value))
-            else:  # so that constant folding does not see a constant
+            else:  # a separate assignment prevents constant folding
                 where.append(nodes.let(variable, None))
                 where.append(nodes.assign(nodes.target(variable), value))
         return lambda: nodes.read(variable)
@@ -402,7 +422,7 @@ class _Frame:
     # Values
 
     def value(self, parameter: Parameter, value: str, at: tuple[int, int]) -> border_values.Value:
-        """Return an expression for a value of a class, and its length or its value."""
+        """Return an expression for a value in the class `value`, and its length or value."""
         maker, kind = self.maker, parameter.kind
         if parameter.is_number:
             maker.made += 4
@@ -418,11 +438,11 @@ class _Frame:
             if choice == 2:
                 return nodes.string(WORDS[maker.below(len(WORDS))]), 0
             return (nodes.boolean(False) if choice == 3 else nodes.number(maker.below(9))), 0
-        [made] = right(maker, parameter, _BESIDE, self.room, risky=False)
-        return made, 0
+        [expression] = right(maker, parameter, _BESIDE, self.room, risky=False)
+        return expression, 0
 
     def object(self, event: str, *, shared: bool) -> m.Expr:
-        """Return an object with a metamethod; its metatable may be shared, always if `shared`."""
+        """Return an object with this metamethod. If `shared`, reuse an existing metatable."""
         maker = self.maker
         maker.made += 13
         metatable = self.metatables.get(event)
@@ -435,7 +455,7 @@ class _Frame:
 
 
 def _content(subject: _Operand) -> list[m.Expr]:
-    """Return expressions that show the content of an operand that may have changed."""
+    """Return expressions for an operand's content, which an operation may have changed."""
     kind, name = subject.parameter.kind, subject.source.name
     if kind not in ("row", "buffer") or name in ("call", "varargs"):
         return []

@@ -1,12 +1,15 @@
-"""Counts of generated combinations, with which a generator prefers rare ones."""
+"""Counts of generated combinations, so that a generator can prefer rare ones."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from scriptschema.generation.programs.axes import SURROUNDINGS, Operation
+
+_ANY_VERSION: Final = tuple(place for place in SURROUNDINGS if not place.attribute)
+"""The surroundings that are possible in programs for any Luau version."""
 
 ItemT = TypeVar("ItemT", bound=Hashable)
 
@@ -16,9 +19,9 @@ class _Chooser(Protocol):
 
 
 class Counts:
-    """The number of times that one generator used each pair on two axes, and each operation.
+    """A generator's number of uses of each operation, and of each pair of values on two axes.
 
-    The same choices give the same programs in the same order, independent of other generators.
+    The same choices result in the same programs in the same order, independent of other generators.
     """
 
     def __init__(self) -> None:
@@ -26,36 +29,37 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return the item with the fewest uses with `on`; if there are several, any of them."""
-        made = self._pairs[on]
-        counts = [made[item] for item in items]
+        """Return a random item out of the items with the fewest uses together with `on`."""
+        uses = self._pairs[on]
+        counts = [uses[item] for item in items]
         least = min(counts)
         rare = [item for item, count in zip(items, counts, strict=True) if count == least]
         return rare[chooser.below(len(rare))]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether an item is about as rare as the rarest of the items."""
-        made = self._pairs[on]
-        return made[item] <= min([made[each] for each in items]) + 1
+        """Return whether `item` has at most one more use with `on` than the rarest item has."""
+        uses = self._pairs[on]
+        return uses[item] <= min([uses[each] for each in items]) + 1
 
     def rank(self, operation: Operation, *, fragile: bool) -> tuple[int, int]:
-        """Return the number of uses of an operation's rarest pair, and of the operation."""
+        """Return (uses of the operation's rarest pair, uses of the operation)."""
         return self._ranks.get((operation, fragile), (0, 0))
 
     def count(self, on: str, item: Hashable) -> None:
-        """Count one use of an item with `on`."""
+        """Count one use of `item` together with `on`."""
         self._pairs[on][item] += 1
 
     def add(self, operation: Operation, *, fragile: bool) -> None:
-        """Count one use of an operation; `fragile`: with values that may make it fail."""
+        """Count one use of an operation. If `fragile`, its values may make the operation fail."""
         number = self.rank(operation, fragile=fragile)[1] + 1
-        least = []
+        uses = self._pairs[operation.name]
+        least = [uses[place] for place in _ANY_VERSION if operation.can_stand(place)]
         for position in operation.positions:
             items = position and (position.fragile if fragile else position.safe)
             if position and items:
-                made = self._pairs[position.name]
-                least.append(min([made[item] for item in items]))
-        self._ranks[operation, fragile] = min(least, default=number // len(SURROUNDINGS)), number
+                uses = self._pairs[position.name]
+                least.append(min([uses[item] for item in items]))
+        self._ranks[operation, fragile] = min(least), number
 
 
 def _zeros() -> defaultdict[Hashable, int]:

@@ -1,7 +1,8 @@
-"""Expressions by kind: the table of templates, and literals.
+"""Expressions by kind: tables of templates and literals.
 
-Each kind has templates with weights, the simplest first; an expression of a kind can also be a
-literal, a variable, a call of a library member (`calls.py`) or of one of the program's functions.
+Each kind has templates with weights, the simplest first. An expression of a kind can also be a
+literal, a variable, or a call of a library member (`calls.py`) or of one of the program's
+functions.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (0.5, "({NUMBER, NUMBER})[RANGE(1, 2)]"),
         (0.5, "({value = NUMBER}).value"),
     ),
-    "edge": (  # constants are integers, so that a fraction is a quotient
+    "edge": (  # constants are integers, so a fraction is written as a quotient
         (6, "RANGE(-5, 4) + 1 / 2"),
         (4, "RANGE(-99, 99) / 10"),
         (2, "RANGE(-9, 9) / RANGE(3, 7)"),
@@ -211,7 +212,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
     "thread": ((1, "coroutine.create(CALLABLE)"),),
     "optional": (
         (2, "nil"),
-        (4, "UNTYPED(NUMBER)"),  # a type checker takes a variable that is tested for nil
+        (4, "UNTYPED(NUMBER)"),  # type checkers know that a number is not nil
         (2, "if BOOLEAN then NUMBER else nil"),
         (2, "ARRAY[INTEGER]"),
         (1, "MAP[STRING]"),
@@ -221,7 +222,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
     "scalar": ((4, "NUMBER"), (3, "STRING"), (3, "BOOLEAN"), (1, "nil")),
     "any": ((4, "VALUE"), (1, "nil"), (1, "ARRAY"), (1, "MAP"), (1, "CALLABLE")),
 }
-"""The templates of each kind, with weights."""
+"""The templates of each kind, with their weights."""
 
 _FLOATS: Final = NEWER_MEMBERS["math", "isnan"]
 _CONSTANTS: Final = NEWER_MEMBERS["math", "nan"]
@@ -259,11 +260,11 @@ _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
     ("int64", _INTEGERS, 2, "integer.mul(INT64, INT64)"),
     ("int64", _INTEGERS, 1, "({[1] = INT64})[1]"),
 )
-"""Templates that need a newer Luau: the kind, the versions that have it, the weight."""
+"""Templates that need a newer Luau: their kind, supporting versions, weight, and Luau text."""
 
 
 def newer(kind: str, luau: Version | None) -> list[tuple[float, str]]:
-    """Return the templates of a kind that a version adds to `TEMPLATES`, with weights."""
+    """Return (weight, template) for each template that a Luau version adds for a kind."""
     return [
         (weight, text) for name, span, weight, text in _NEWER if name == kind and has(luau, span)
     ]
@@ -336,7 +337,7 @@ _TEXTS: Final = (
 
 
 def boolean(maker: Maker) -> Expr:
-    """Return `true` or `false`; true is as simple as false, and executes more code."""
+    """Return `true` or `false`. `true` counts as simple as `false`, since it runs more code."""
     return nodes.boolean(maker.below(3) < 2)
 
 
@@ -350,7 +351,7 @@ CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
     ("any", 2): ("function(a, b) return b end", "function(a, b) return nil end"),
     ("any", 1): ("function(a) return NUMBER end", "function(a) return type(a) end"),
 }
-"""Functions that library members call, by what they return and how many arguments they take."""
+"""Functions that library members call, by the kind of result and the number of parameters."""
 
 LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "number": (14, number),
@@ -378,7 +379,10 @@ LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "value": (1, number),
     "scalar": (1, number),
 }
-"""The literals of each kind that has any, with weights; they need no variables and no room."""
+"""The weight and generator of literals, for each kind with literals.
+
+Literals do not need variables or additional levels.
+"""
 
 VARIABLES: Final[Mapping[str, float]] = {
     "number": 16,
@@ -396,7 +400,7 @@ VARIABLES: Final[Mapping[str, float]] = {
     "thread": 2,
     "optional": 4,
 }
-"""The weight of a variable as an expression, if there is a variable of the kind."""
+"""For each kind, the weight of a variable as an expression, if one of this kind is in scope."""
 
 CALLS: Final[Mapping[str, float]] = {
     "number": 14,
@@ -412,19 +416,19 @@ CALLS: Final[Mapping[str, float]] = {
     "thread": 0.2,
     "optional": 4,
 }
-"""The weight of a call of a library member that returns the kind."""
+"""For each kind, the weight of a call of a library member that returns this kind."""
 
 USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4, "array": 3}
-"""The weight of a call of a function of the program, if there is such a function."""
+"""For each kind, the weight of a call of one of the program's functions, if possible."""
 
 
 def read(variable: Variable) -> Expr:
-    """Return the value of a local variable."""
+    """Return an expression for the value of a local variable."""
     return nodes.expr("local", nodes.variable(variable.name))
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a variable of a kind as an expression, or None."""
+    """Return a function that returns a variable in scope that has this kind, or None."""
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         variable = maker.some(kind)
@@ -437,7 +441,7 @@ def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
 
 
 def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
-    """Return a function that returns a literal."""
+    """Return a function that takes a maker, a size and levels, and returns a literal."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         return maker.constant(literal(maker))
@@ -446,7 +450,7 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a call of a function of the program, or None."""
+    """Return a function that returns a call of one of the program's functions, or None."""
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         function = maker.some(f"-> {kind}")

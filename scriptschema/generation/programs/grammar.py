@@ -1,8 +1,8 @@
-"""The grammar: the possible expressions and statements, weighted by the options, by kind and size.
+"""The grammar of programs: tables of expressions and statements, by kind and size.
 
-A grammar is created once for each set of options. Its tables hold functions that take a maker, a
-size and the number of levels that fit, and return an expression, or a list of statements, or None
-if the scope does not have what they need.
+A grammar is created once for each set of options, which determine the weights. Its tables hold
+functions that take a maker, a size and the number of available levels. Such a function returns an
+expression, a list of statements, or None if the scope does not have the necessary variables.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from scriptschema.messages import Expr
 from scriptschema.versions import TODAY, Span, Version, has
 
 LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signature in SIGNATURES))
-"""The libraries by name, and `globals`."""
+"""The names of the libraries, and `globals`."""
 
 INTEGERS: Final = NEWER_MEMBERS["", "integer"]
 """The versions that have 64-bit integers."""
@@ -50,42 +50,42 @@ DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
     *("thread", "optional", "int64"),
 )
-"""The kinds for which an idiom of that name declares a variable."""
+"""The kinds with an idiom that has the kind's name and declares a variable of the kind."""
 
-_LEFT_OUT: Final = {"combination": 8}
-"""One in this many choices of `swarm` leaves an idiom out; one in two if it does not stand here."""
+_LEFT_OUT: Final = {"combination": 8, "anything as anything": 8}
+"""`swarm` leaves out each of these idioms in 1 of this many cases, and any other in 1 of 2."""
 
 
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
-    """Return the template of an idiom; if `typed`, for programs that a type checker accepts."""
+    """Return an idiom's template. If `typed`, a type checker accepts what the template builds."""
     return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
 @cache
 def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of an expression."""
+    """Return the template of an expression, as `templates.expression` does."""
     return templates.expression(text, typed=typed, newer=newer)
 
 
 @cache
 def exports(typed: bool = False) -> Template:
-    """Return the template of a program's exports."""
+    """Return the template of a program's exports. If `typed`, a type checker accepts them."""
     return templates.statements(EXPORTS, typed=typed, newer=True)
 
 
 @cache
 def module(typed: bool = False, exports: bool = False) -> Template:
-    """Return the template of the module; if `exports`, of a module with exported values."""
+    """Return the template of the module. If `exports`, the module exports its values."""
     return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
 
 
 class Grammar(Tables):
-    """The tables, according to the weights of idioms and libraries by name.
+    """The tables of expressions and statements, according to the weights of idioms and libraries.
 
     `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`
-    excludes code that runs but is refused by a type checker. `luau` is the version that must be
-    able to run it; None: all versions.
+    excludes code that runs but is rejected by a type checker. `luau` is the version that must be
+    able to run the program, or None for all versions.
     """
 
     def __init__(
@@ -147,7 +147,8 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar without about half of the idioms and libraries.
 
-        Combinations mostly stay: what they count is rare only if it is possible.
+        Combinations mostly stay, because their counts are meaningful only if combinations are
+        possible.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
@@ -166,18 +167,21 @@ class Grammar(Tables):
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
-        """Return the members that return the kind, or all for "", and the sums of their weights."""
-        found: list[tuple[float, Signature]] = []
+        """Return the library members that return a kind, and running sums of their weights.
+
+        For "", return all members.
+        """
+        weighted: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
             weight = share * self.library_weights.get(library, 0)
             if not weight or (self.typed and "untyped" in signature.marks):
                 continue
             if has(self.luau, signature.span):
-                found.append((weight, signature))
+                weighted.append((weight, signature))
             elif (library, signature.name) not in NEWER_MEMBERS:
-                # Instead of `vector.lerp` the previous member, so that the others stay as likely.
-                found[-1] = found[-1][0] + weight, found[-1][1]
-        return calls.of_kind(found)
+                # The previous member gets the weight of `vector.lerp`; all others stay as likely.
+                weighted[-1] = weighted[-1][0] + weight, weighted[-1][1]
+        return calls.of_kind(weighted)
 
 
 _KINDS: Final = tuple(dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *TEXTS]))
@@ -198,9 +202,9 @@ def _argument(kind: str) -> Producer:
 
 @cache
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
-    """Return the signatures that return the kind, or all for "", with libraries and shares.
+    """Return (library, share, signature) for each signature that returns the kind.
 
-    The signatures of a member share its weight.
+    For "", return all signatures. The signatures of a member share the member's weight.
     """
     numbers = Counter(str(signature) for signature in SIGNATURES)
     return [
@@ -225,7 +229,7 @@ def _callbacks(typed: bool) -> Mapping[tuple[str, int], Sequence[Producer]]:
 
 @cache
 def _simplest(typed: bool) -> Mapping[str, Producer]:
-    """Return the functions that return the simplest expression of each kind."""
+    """Return, for each kind, a function that returns its simplest expression."""
     return {kind: _simplest_of(kind, typed) for kind in _KINDS}
 
 
@@ -243,27 +247,27 @@ def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> S
     """Return the tables for each size up to `LARGEST`, with or without library calls."""
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
-    found: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
+    producers: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
     if literal is not None:
-        found = [(literal[0], 2, simplest)]
+        producers = [(literal[0], 2, simplest)]
     elif kind in TEXTS:
-        found = [(6, 2, simplest)]
+        producers = [(6, 2, simplest)]
     if kind in expressions.VARIABLES:
         make = expressions.a_variable(kind)
-        found.append((expressions.VARIABLES[kind], 3, make))
+        producers.append((expressions.VARIABLES[kind], 3, make))
     seeds = [(weight, text, False) for weight, text in expressions.TEMPLATES.get(kind, ())]
     newer = [(weight, text, True) for weight, text in expressions.newer(kind, luau)]
     for weight, text, is_newer in seeds + newer:
         if not (typed and text.startswith("UNTYPED(")):
             template = expression_of(text, typed, is_newer)
-            found.append((weight, template.least, template.make))
+            producers.append((weight, template.least, template.make))
     if calls:
-        found.append((expressions.CALLS[kind], 10, _library_call(kind)))
+        producers.append((expressions.CALLS[kind], 10, _library_call(kind)))
     if kind in expressions.USER_CALLS:
-        found.append((expressions.USER_CALLS[kind], 8, expressions.a_user_call(kind)))
+        producers.append((expressions.USER_CALLS[kind], 8, expressions.a_user_call(kind)))
     tables: list[Table] = []
     for size in range(LARGEST + 1):
-        able = [(weight, make) for weight, least, make in found if least <= max(size, 2)]
+        able = [(weight, make) for weight, least, make in producers if least <= max(size, 2)]
         able = able or [(1, simplest)]
         if not any(weight for weight, _ in able):
             able = [(1, make) for _, make in able]
@@ -272,7 +276,7 @@ def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> S
 
 
 def _library_call(kind: str) -> Producer:
-    """Return a function that calls one of the grammar's members that return the kind."""
+    """Return a function that returns a call of a library member with results of this kind."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         signatures, sums = maker.grammar.calls[kind]

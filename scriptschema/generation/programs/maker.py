@@ -1,14 +1,14 @@
 """The maker, which generates expressions and statements for all parts of the generator.
 
-The classes before it are what it uses: types (`Annotations`), templates, and the tables of these.
-`templates/` compiles the templates, `grammar.py` fills the tables.
+The classes before `Maker` are its parts: types (`Annotations`), templates, and tables of templates.
+`templates/` compiles the templates, and `grammar.py` fills the tables.
 
-Each request has a number of nodes to generate (`size`) and the number of levels of messages that
-fit (`room`). Results never need more room; a size is an aim.
+Each request has a target number of nodes (`size`) and the number of available levels (`room`). A
+result may have another size, but never needs more levels.
 
-Programs terminate: each statement costs the number of times that it runs at most
-(`Function.times`), a call costs what the function costs, and nothing that loops or calls is chosen
-when `limit` is used up.
+Programs terminate. The cost of a statement is the maximum number of times that it runs
+(`Function.times`), and a call costs as much as its function. When `limit` is used up, no loops or
+calls are chosen.
 """
 
 from __future__ import annotations
@@ -38,47 +38,49 @@ LARGEST: Final = 24
 """The largest size that the tables distinguish."""
 
 _DEEP: Final = 48
-"""The number of levels that is enough for every idiom."""
+"""A number of levels that is enough for every idiom."""
 
 _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 250)
-"""The sizes by which affordable idioms are grouped."""
+"""The sizes at which the choice of idioms changes."""
 
-_NEEDY: Final = 80
-_FAVOUR: Final = 3
-"""The factor by which idioms of more than `_NEEDY` nodes are likelier where they barely fit."""
+_LARGE_IDIOM: Final = 80
+_LARGE_IDIOM_FACTOR: Final = 3
+"""Idioms of more than `_LARGE_IDIOM` nodes are likelier by this factor where they just fit."""
 
 _CONSTANTS: Final = 48
 _NATIVE: Final = 20
-"""The number, of 256, of variables that are constants, and of functions that are native, if the
-version of Luau has these."""
+"""How many variables out of 256 are constants, and how many functions out of 256 are native.
+
+Both apply only if the Luau version has constants or attributes.
+"""
 
 _WIDE: Final = 400
-"""The size above which most statements hold blocks."""
+"""The size above which most statements contain blocks."""
 
 
 Producer: TypeAlias = Callable[["Maker", int, int], Any]
-"""Returns an expression, or None; called with a maker, a size and the number of levels that fit."""
+"""A function of a maker, a size and a number of levels, which returns an expression or None."""
 
 Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
-"""The functions to choose from, the simplest first, and the running sums of their weights."""
+"""Functions to choose from, beginning with the simplest, and the running sums of their weights."""
 
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
-"""A function's generics, generic packs, types of parameters and of results."""
+"""A function's generics, its generic packs, its parameter types, and its result types."""
 
 Said: TypeAlias = str | Callable[[], Type] | None
-"""A template's declaration of a variable: its kind, a function that returns its type, or None."""
+"""A declared variable's kind, or a function that returns its type, or None if neither is known."""
 
 
 class Annotations:
-    """The source of types for statements; this base class has no types.
+    """Provides types for statements. This base class does not provide any types.
 
-    `declare` says whether types that a template declares come into scope.
+    `declare` says whether types that a template declares are brought into scope.
     """
 
     declare = False
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
-        """Return types for the first of the local variables of these kinds, or an empty list."""
+        """Return types for the first local variables, or an empty list."""
         return []
 
     def function(
@@ -89,21 +91,21 @@ class Annotations:
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of a function, whose generics come into scope.
+        """Return the types of a function, and bring its generics into scope.
 
-        `rest` describes `...`, if the function has it.
+        If the function has `...`, `rest` describes the values of `...`.
         """
         return [], [], [], []
 
     def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:
-        """Return a type alias, which comes into scope, or nothing."""
+        """Return a type alias and bring the alias into scope, or return an empty list."""
         return []
 
 
 class Frame:
     """One use of a template: the meanings of its names, and the number of nodes left to use.
 
-    `cost` is the cost of its functions so far.
+    `cost` is the total cost of the functions that the template has defined so far.
     """
 
     __slots__ = ("cost", "names", "room", "spare", "weight")
@@ -116,11 +118,11 @@ class Frame:
         self.cost = 0
 
     def forget(self) -> None:
-        """Let `some_...` refer to other variables from now on."""
+        """Allow names such as `some_number` to refer to other variables from now on."""
         self.names = {name: value for name, value in self.names.items() if type(name) is int}
 
     def take(self, maker: Maker, weight: int) -> int:
-        """Return the number of nodes for a hole of that weight."""
+        """Return the number of nodes for a hole of this weight, and subtract it from `spare`."""
         spare = self.spare
         part = spare
         if weight < self.weight and spare > 0:
@@ -134,12 +136,13 @@ class Frame:
 class Template:
     """A template, which is compiled when it is first used.
 
-    `fixed` is the number of nodes that it always has, `weight` the number of holes that share the
-    other nodes, `heavy` the minimum for some of these, `levels` the depth of the deepest hole.
-    `needs` are the kinds of which there must be variables, `declares` the number that it adds.
-    `vararg`, `loop` and `returns`: it requires `...`, a loop, or a function with results of known
-    kinds around it. `repeats`: it loops or defines a function. `compile` returns a function that
-    builds the nodes.
+    `fixed` is the number of nodes that it always has. `weight` is the total weight of its holes,
+    which share the other nodes. `heavy` is the minimum number of nodes of some holes. `levels` is
+    the depth of the deepest hole. `needs` has the kinds of variables that must be in scope, and
+    `declares` is the number of variables that it declares. `vararg`, `loop` and `returns` say that
+    it must be in a function with `...`, in a loop, or in a function with results of known kinds.
+    `repeats` says that it loops or defines a function. `compile` returns a function that builds the
+    nodes.
     """
 
     text: str
@@ -158,11 +161,11 @@ class Template:
 
     @property
     def least(self) -> int:
-        """The minimum number of nodes with all holes filled."""
+        """Return the minimum number of nodes of the template with all holes filled."""
         return self.fixed + 2 * min(self.weight, 12) + self.heavy
 
     def fits(self, maker: Maker) -> bool:
-        """Return whether the scope has what the template needs."""
+        """Return whether everything that the template needs is in scope."""
         scope = maker.scope
         function = scope.function
         return (
@@ -173,7 +176,7 @@ class Template:
         )
 
     def make(self, maker: Maker, size: int, room: int) -> Any:
-        """Return the template's Expr or list of Stat; None if the template does not fit."""
+        """Return the template's Expr or list of Stats, or None if the template does not fit."""
         if not self.fits(maker):
             return None
         if self._build is None:
@@ -189,31 +192,33 @@ class Idiom:
     name: str
     weight: float
     template: Template
-    least: int = attrs.field(  # asked for often
+    least: int = attrs.field(  # read often
         init=False, default=attrs.Factory(lambda self: self.template.least, takes_self=True)
     )
 
     @property
     def spend(self) -> int:
-        """The maximum number of nodes for all its holes, unless it is a wide idiom."""
+        """Return the maximum number of nodes of all holes together. Wide idioms may exceed it."""
         return 6 + 7 * min(self.template.weight, 12)
 
 
 class Tables:
-    """The tables that a maker chooses from; `grammar.Grammar` fills them.
+    """The tables that a maker chooses from. `grammar.Grammar` fills these tables.
 
-    `wrong` is the share, of 256, of arguments and operands that are wrong on purpose,
-    `wrong_unguarded` the share where errors are not caught; `ends` the share of blocks that end
-    early. `typed` says that a type checker accepts the results; `constants`, `attributes` and
-    `exports` that the version of Luau has these.
-    `expressions` has producers of expressions, by kind and for each size up to `LARGEST`,
-    `simplest` a producer of each kind's simplest expression, for any scope, `callbacks` producers
-    of functions for library members to call, by result and number of parameters. `calls` are the
-    library members that return a kind, or all for "", `operations` the operations to combine with
-    operands in `places`, `fragile` the same with values that may make them fail, each with running
-    sums of their needs; `combines` says that a share of a program is for these. `large` are the
-    idioms that a program may begin with, `declarations` those that declare a variable of a kind;
-    `simplest_idiom` has no needs.
+    `wrong` is the number of operands and arguments out of 256 that are wrong on purpose where
+    errors are caught. `wrong_unguarded` is the number where errors are not caught. `ends` is the
+    share of blocks that end early. `typed` says that a type checker accepts the results.
+    `constants`, `attributes` and `exports` say that the Luau version has these features.
+
+    `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
+    `simplest` has a producer of each kind's simplest expression, which works in any scope.
+    `callbacks` has producers of functions that library members call, by result and number of
+    parameters. `calls` has the library members that return a kind, and all members for "".
+    `operations` has the operations to combine with operands in `places`. `fragile` has the
+    operations that have values with which they may fail. Both include running sums of needs.
+    `combines` says that a share of a program is for combinations. `large` has large idioms, with
+    which a program may begin. `declarations` has, for each kind, an idiom that declares a variable
+    of this kind. `simplest_idiom` fits in any scope.
     """
 
     wrong: int
@@ -244,17 +249,17 @@ class Tables:
     def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
-        """Return the idioms that fit here; for a `wide` idiom, those with blocks."""
+        """Return the idioms that fit here (with blocks if `wide`), and running sums of weights."""
         function = maker.scope.function
-        # A source that does not fill gets one table, so that choices mean the same everywhere.
+        # A source that does not fill has one table, so that its choices mean the same everywhere.
         most = size if maker.fills else _SIZES[-1]
         bucket = bisect(_SIZES, most)
         costly = function.times >= LOOP**2 or function.steps > maker.limit
         key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
-        found = self._affordable.get(key)
-        if found is None:
-            found = self._affordable[key] = self._of(*key)
-        return found
+        table = self._affordable.get(key)
+        if table is None:
+            table = self._affordable[key] = self._of(*key)
+        return table
 
     def _of(
         self, bucket: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
@@ -272,23 +277,23 @@ class Tables:
         if wide:
             able = [idiom for idiom in able if idiom.template.weight >= 6] or able
         able = able or [self.simplest_idiom]
-        # Prefer idioms that need much room where there is much: they fit nowhere else.
-        large = max(_NEEDY, size // 2)
-        weights = (i.weight * (_FAVOUR if i.least > large else 1) for i in able)
+        # Prefer large idioms where there is room for them, since they fit nowhere else.
+        large = max(_LARGE_IDIOM, size // 2)
+        weights = (i.weight * (_LARGE_IDIOM_FACTOR if i.least > large else 1) for i in able)
         return able, list(accumulate(weights))
 
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
-        """Return a replacement for an idiom that lacks a variable: an idiom that declares it."""
+        """Return an idiom that declares the variable that `idiom` lacks, or the simplest idiom."""
         missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
-        found = self.declarations.get(min(missing)) if missing and not scope.crowded else None
-        return found or self.simplest_idiom
+        declaring = self.declarations.get(min(missing)) if missing and not scope.crowded else None
+        return declaring or self.simplest_idiom
 
 
 class Maker:
-    """Generates one program: from choices, by a grammar, in a scope that grows with it.
+    """Generates one program from choices and a grammar, in a scope that grows with the program.
 
-    `made` is the number of nodes so far; `counts` counts the combinations in this program, and in
-    earlier programs if it `combines` with regard to these.
+    `made` is the number of nodes so far. `counts` counts the combinations in this program and, if
+    `combines` is true, also in earlier programs.
     """
 
     def __init__(
@@ -313,40 +318,40 @@ class Maker:
         self.made = 0
 
     def chance(self, of_256: int) -> bool:
-        """Choose yes in `of_256` of 256 cases; no is the simpler choice."""
+        """Return True in `of_256` of 256 cases. False is the simpler choice."""
         return self.below(256) >= 256 - of_256
 
     def between(self, low: int, high: int) -> int:
-        """Choose an integer from `low` to `high`; in a range above 256, some are never chosen."""
+        """Return an integer from `low` to `high`. If there are over 256, some never occur."""
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """Return about `whole * share / shares`; all of it if nothing else has a share."""
+        """Return about `whole * share / shares`, or `whole` if nothing else has a share."""
         if share >= shares or whole <= 0:
             return max(whole, 0)
         return self.choices.part(whole, share, shares)
 
     def wrong(self) -> bool:
-        """Choose whether something is to be wrong on purpose here."""
+        """Return whether an operand or argument here is to be wrong on purpose."""
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded
         return limit > 0 and self.below(256) >= 256 - limit
 
     def any_kind(self) -> str:
-        """Choose a kind."""
+        """Return a random kind."""
         kinds = self.grammar.kinds
         return kinds[self.below(len(kinds))]
 
     def constant_here(self) -> bool | None:
-        """Choose whether a local variable that is never assigned is a constant."""
+        """Return whether a local variable that is never assigned is to be a constant."""
         # With more variables than names, an assignment to another variable might hit the constant.
         if not self.grammar.constants or self.scope.repeats_names:
             return None
         return True if self.chance(_CONSTANTS) else None
 
     def attributes(self) -> list[ExprAttr] | None:
-        """Choose the attributes of a function: mostly none."""
+        """Return attributes for a function, or None in most cases."""
         if not self.grammar.attributes or not self.chance(_NATIVE):
             return None
         self.made += 1
@@ -356,14 +361,14 @@ class Maker:
     # Expressions
 
     def constant(self, node: Expr) -> Expr:
-        """Count a constant, and return it."""
+        """Count the nodes of a constant, and return the constant."""
         self.made += nodes.CONSTANT
         return node
 
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 
-        If it is `risky`, an operand or an argument, it is occasionally of another kind.
+        If it is `risky` (an operand or an argument), it is occasionally of another kind.
         """
         if risky and self.wrong():
             kind = self.any_kind()
@@ -371,20 +376,20 @@ class Maker:
             size = room - LEAF
         tables = self.grammar.expressions[kind]
         table, cumulative = tables[0 if size < 0 else size if size < LARGEST else LARGEST]
-        found: Expr | None = table[self.pick(cumulative)](self, size, room)
-        if found is None:  # the scope has no such variable, function etc.
-            found = self.grammar.simplest[kind](self, size, room)
-        return found
+        result: Expr | None = table[self.pick(cumulative)](self, size, room)
+        if result is None:  # the scope has no such variable, function etc.
+            result = self.grammar.simplest[kind](self, size, room)
+        return result
 
     def some(self, kind: str) -> Variable | None:
-        """Choose a variable of a kind, None without one; the last declared is the simplest."""
-        found = self.scope.by_kind.get(kind)
-        if not found:
+        """Return a variable of a kind in scope, or None. The last variable is the simplest."""
+        variables = self.scope.by_kind.get(kind)
+        if not variables:
             return None
-        return found[-1 - self.below(min(len(found), 256))]
+        return variables[-1 - self.below(min(len(variables), 256))]
 
     def afford(self, cost: int) -> bool:
-        """Charge for a call that costs this much; return whether there is enough left."""
+        """Charge `cost` for a call if the limit allows it, and return whether it does."""
         function = self.scope.function
         charge = cost * function.times
         if function.steps + charge > self.limit:
@@ -395,7 +400,7 @@ class Maker:
     # Statements
 
     def statement(self, size: int, room: int) -> list[Stat]:
-        """Return an idiom's statements, one or a few; `size` is their maximum number of nodes."""
+        """Return the statements of one idiom, with at most `size` nodes."""
         function = self.scope.function
         function.steps += function.times
         wide = size > _WIDE and self.fills and self.chance(160)
@@ -406,25 +411,25 @@ class Maker:
             size = 100 + self.part(size // 8, 1, 2)
         else:
             size = min(size, idiom.template.fixed + self.part(idiom.spend, 1, 2))
-        made: list[Stat] = idiom.template.make(self, size, room - 1) if able else []
-        if not made:
+        body: list[Stat] = idiom.template.make(self, size, room - 1) if able else []
+        if not body:
             simple = self.grammar.instead(self.scope, idiom)
-            made = simple.template.make(self, min(size, 12), room - 1)
-        return made
+            body = simple.template.make(self, min(size, 12), room - 1)
+        return body
 
     def large(self, size: int, room: int) -> list[Stat]:
-        """Return statements beyond some limit of a byte, for any `size`; or nothing."""
+        """Return a large idiom's statements, which exceed a one-byte limit, or an empty list."""
         idioms, cumulative = self.grammar.large
         if not idioms:
             return []
         template = idioms[self.pick(cumulative)].template
         if template.levels + LEAF >= room:
             return []
-        made: list[Stat] = template.make(self, template.fixed + size // 4, room - 1) or []
-        return made
+        body: list[Stat] = template.make(self, template.fixed + size // 4, room - 1) or []
+        return body
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
-        """Choose the next statements of a block; None: the block ends.
+        """Return the next statements of a block, or None if the block ends.
 
         Each statement has its own choice, so that leaving one out is a small change.
         """
@@ -432,21 +437,21 @@ class Maker:
 
     def statements(self, size: int, room: int) -> list[Stat]:
         """Return statements for a block, of about `size` nodes in total."""
-        made: list[Stat] = []
+        body: list[Stat] = []
         end = self.made + size
         if not self.fills:
             while self.made + 4 <= end:
                 more = self.next_statement(end - self.made, room)
                 if more is None:
                     break
-                made += more
-            return made
+                body += more
+            return body
         while self.made + 8 <= end:
-            made += self.statement(end - self.made, room)
-        return made
+            body += self.statement(end - self.made, room)
+        return body
 
     def block(self, size: int, room: int) -> StatBlock:
-        """Return a block of about `size` nodes, in a new scope; `room` is below it."""
+        """Return a block of about `size` nodes, with `room` levels below it, in a new scope."""
         self.made += 1
         mark = self.scope.open()
         block = nodes.block(self.statements(size, room) if room > 0 else [])
@@ -461,7 +466,7 @@ class Maker:
         results: Sequence[str] | None,
         guarded: bool,
     ) -> tuple[ExprFunction, int]:
-        """Return the function that `make` returns in a new scope, and the function's cost."""
+        """Return the function that `make` creates in a new scope, and the cost of calling it."""
         scope = self.scope
         outer, mark = scope.function, scope.open()
         scope.function = Function(
@@ -469,12 +474,12 @@ class Maker:
             None if results is None else tuple(results),
             guarded or outer.guarded,
             times=LOOP,
-            # The cost of a function is limited too, or it could not be called.
+            # The cost of a function is limited too, since it could not be called otherwise.
             steps=max(0, self.limit - 1000),
         )
         before = scope.function.steps
-        made = make()
+        result = make()
         cost = (scope.function.steps - before) // LOOP + 1
         scope.close(mark)
         scope.function = outer
-        return made, cost
+        return result, cost

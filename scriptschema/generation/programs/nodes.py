@@ -1,10 +1,11 @@
-"""Nodes: messages created without checks, fast, from parts that are known to be valid.
+"""Creates messages fast, without checks, from parts that are known to be valid.
 
-`MAKE` has a function for each message, whose arguments are the message's slots in order; those of
-extension fields may be left out; for a message with a oneof, the last two are the alternative's
-name and value. `MAKERS` has these by name, and others for messages that consist of a oneof, which
-also create the message in it. The functions below create what generators need most often, with the
-message around it: an Expr, an ExprPrefix, a Stat.
+`MAKE` has a function for each message. The function's arguments are the values of the message's
+slots in order. Extension fields are optional. For a message with a oneof, the last two arguments
+are the alternative's name and value. `MAKERS` has these functions by name. For messages that
+consist only of a oneof, it also has functions that create the alternative's message, too. The
+functions below create the nodes that generators need most often, including the Expr, ExprPrefix or
+Stat around them.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from scriptschema.versions import TODAY
 
 
 def _parameters(cls: type[Message]) -> str:
-    """Return a message's slots as parameters; extensions, and those after them, are optional."""
+    """Return a message's slots as parameters. Those from the first extension on are optional."""
     newer = dict(cls._newer_slots)
     first = next((n for n, slot in enumerate(cls._slots) if slot in newer), len(cls._slots))
     return ", ".join(f"{slot}=None" if n >= first else slot for n, slot in enumerate(cls._slots))
 
 
 def _lines(variable: str, cls: type[Message], values: Sequence[str]) -> list[str]:
-    """Return lines that create a message from its slots."""
+    """Return source lines that create a message from the values of its slots."""
     newer = dict(cls._newer_slots)
     return [
         f"    {variable} = unchecked_{cls.__name__}()",
@@ -43,33 +44,33 @@ def _lines(variable: str, cls: type[Message], values: Sequence[str]) -> list[str
 
 def _makers() -> dict[str, Callable[..., Any]]:
     scope: dict[str, Any] = {}
-    made = []
+    names = []
     lines = []
     for name, cls in m.schema(TODAY).messages.items():
         scope[name], scope[f"unchecked_{name}"] = cls, cls._unchecked
-        made.append(f"make_{name}")
+        names.append(f"make_{name}")
         lines.append(f"def make_{name}({_parameters(cls)}):")
         lines += [*_lines("node", cls, cls._slots), "    return node"]
         for field in cls.ALL_FIELDS.values() if cls in WRAPPERS else ():
-            made.append(f"make_{name}_{field.name}")
+            names.append(f"make_{name}_{field.name}")
             held: type[Message] = field.type
             lines.append(f"def make_{name}_{field.name}({_parameters(held)}):")
             lines += _lines("inner", held, held._slots)
             lines += [*_lines("node", cls, [repr(field.name), "inner"]), "    return node"]
     compile_source("\n".join(lines), scope, "nodes")
-    return {name: scope[name] for name in made}
+    return {name: scope[name] for name in names}
 
 
 WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
 """The messages that consist only of a oneof."""
 
 MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
-"""`make_ExprCall` etc., for each message; `make_Expr_call` creates an Expr and the call in it."""
+"""Functions by name. `make_ExprCall` creates an ExprCall, and `make_Expr_call` also its Expr."""
 
 MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
     cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
 }
-"""A function for each message that creates it from its slots."""
+"""For each message, the function that creates it from its slots."""
 
 _expr_local = MAKE[m.ExprLocal]
 _local = MAKE[m.Local]
@@ -83,40 +84,40 @@ _table = MAKERS["make_Expr_table"]
 _stat_call = MAKERS["make_Stat_call"]
 
 number: Final[Callable[[int], m.Expr]] = MAKERS["make_Expr_number"]
-"""Makes a constant, an int32."""
+"""Returns a number constant with an int32 value."""
 
 int64: Final[Callable[[int], m.Expr]] = MAKERS["make_Expr_integer"]
-"""Makes an integer of 64 bits."""
+"""Returns a 64-bit integer constant."""
 
 string: Final[Callable[[str], m.Expr]] = MAKERS["make_Expr_string"]
-"""Makes a constant."""
+"""Returns a string constant."""
 
 boolean: Final[Callable[[bool], m.Expr]] = MAKERS["make_Expr_bool"]
-"""Makes `true` or `false`."""
+"""Returns the constant `true` or `false`."""
 
 nil: Final[Callable[[], m.Expr]] = MAKERS["make_Expr_nil"]
-"""Makes `nil`."""
+"""Returns the constant `nil`."""
 
 expr: Final[Callable[[str, Message], m.Expr]] = MAKE[m.Expr]
-"""Makes the Expr whose alternative of that name is the node."""
+"""Returns an Expr with this alternative, given by its name and its node."""
 
 prefix: Final[Callable[[str, Message], m.ExprPrefix]] = MAKE[m.ExprPrefix]
-"""Makes the ExprPrefix whose alternative of that name is the node."""
+"""Returns an ExprPrefix with this alternative, given by its name and its node."""
 
 stat: Final[Callable[[str, Message], m.Stat]] = MAKE[m.Stat]
-"""Makes the Stat whose alternative of that name is the node."""
+"""Returns a Stat with this alternative, given by its name and its node."""
 
 block: Final[Callable[[list[m.Stat]], m.StatBlock]] = MAKE[m.StatBlock]
-"""Makes the block of statements."""
+"""Returns a block of statements."""
 
 index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index_expr"]
-"""Makes `table[key]`."""
+"""Returns `table[key]`."""
 
 
 def variable(index: int) -> m.ExprLocal:
-    """Return the node of the local `index` for an Expr, an ExprPrefix or an LValue."""
-    made: m.ExprLocal = _expr_local(_local(index))
-    return made
+    """Return a use of the local with the name `index`, for an Expr, ExprPrefix or LValue."""
+    node: m.ExprLocal = _expr_local(_local(index))
+    return node
 
 
 _PREFIXES: Final = frozenset(m.ExprPrefix.FIELDS)
@@ -131,13 +132,13 @@ def as_prefix(value: m.Expr) -> m.ExprPrefix:
 
 
 def builtin(name: str) -> m.ExprGlobal:
-    """Return the global `name` of the language."""
-    made: m.ExprGlobal = _global(_name("builtin", _GLOBALS[name]))
-    return made
+    """Return a use of Luau's global `name`."""
+    node: m.ExprGlobal = _global(_name("builtin", _GLOBALS[name]))
+    return node
 
 
 def member(library: str, name: str) -> tuple[str, Message]:
-    """Return `library.name`, the global `name` if `library` is empty: alternative and node."""
+    """Return (alternative, node) for `library.name`, or for a global if `library` is ""."""
     if not library:
         return "global_", builtin(name)
     owner = prefix("global_", _global(_name("builtin", _GLOBALS[library])))
@@ -146,49 +147,49 @@ def member(library: str, name: str) -> tuple[str, Message]:
 
 def call(function: m.ExprPrefix, arguments: Sequence[m.Expr]) -> m.Expr:
     """Return `function(arguments)`."""
-    made: m.Expr = _call(function, False, list(arguments))
-    return made
+    node: m.Expr = _call(function, False, list(arguments))
+    return node
 
 
 def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
-    """Return a call of the global `name`."""
+    """Return a call of Luau's global `name`."""
     return call(prefix("global_", builtin(name)), arguments)
 
 
 def call_statement(expression: m.Expr) -> m.Stat:
     """Return the call `expression` as a statement."""
-    made: m.Stat = _stat_call(expression.alternative)
-    return made
+    node: m.Stat = _stat_call(expression.alternative)
+    return node
 
 
 def group(expression: m.Expr) -> m.Expr:
-    """Return `(expression)`, for a place where `expression` alone does not need parentheses."""
-    made: m.Expr = expr("group", _group(expression))
-    return made
+    """Return `expression` in parentheses."""
+    node: m.Expr = expr("group", _group(expression))
+    return node
 
 
 def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = None) -> m.Expr:
-    """Return a table with `values`, and with `fields` by any string: `{1, ["a"] = 2}`."""
+    """Return a table with values and fields, such as `{1, ["a"] = 2}`. Keys can be any strings."""
     items = [_item(value, None, None) for value in values]
     for key, value in (fields or {}).items():
         items.append(_item(value, "key_expr", string(key)))
-    made: m.Expr = _table(items)
-    return made
+    node: m.Expr = _table(items)
+    return node
 
 
 def declared(index: int) -> m.Local:
-    """Return the declaration of the local `index`."""
-    made: m.Local = _local(index)
-    return made
+    """Return the declaration of the local with the name `index`."""
+    node: m.Local = _local(index)
+    return node
 
 
 def read(index: int) -> m.Expr:
-    """Return the value of the local `index`."""
+    """Return an expression for the value of the local with the name `index`."""
     return expr("local", variable(index))
 
 
 def let(index: int, value: m.Expr | None) -> m.Stat:
-    """Return `local x = value`, or `local x`."""
+    """Return `local x = value`, or `local x` if the value is None."""
     return stat("local", MAKE[m.StatLocal]([_local(index)], [] if value is None else [value], []))
 
 
@@ -205,12 +206,12 @@ def function(
     types: Sequence[m.Type] = (),
     native: bool = False,
 ) -> m.ExprFunction:
-    """Return a function, with the types of the first parameters."""
+    """Return a function. `types` has the types of its first parameters."""
     attributes = [MAKE[m.ExprAttr](m.ExprAttr.Kind.Native, None)] if native else None
-    made: m.ExprFunction = MAKE[m.ExprFunction](
+    node: m.ExprFunction = MAKE[m.ExprFunction](
         [], [], [*map(_local, parameters)], vararg, block(body), [*types], [], attributes
     )
-    return made
+    return node
 
 
 def local_function(index: int, value: m.ExprFunction) -> m.Stat:
@@ -219,12 +220,12 @@ def local_function(index: int, value: m.ExprFunction) -> m.Stat:
 
 
 def call_local(index: int, arguments: Sequence[m.Expr]) -> m.Expr:
-    """Return a call of the local `index`."""
+    """Return a call of the local with the name `index`."""
     return call(prefix("local", variable(index)), arguments)
 
 
 def call_member(library: str, name: str, *arguments: m.Expr) -> m.Expr:
-    """Return a call of `library.name`, of a global if `library` is empty."""
+    """Return a call of `library.name`, or of a global if `library` is empty."""
     return call(prefix(*member(library, name)), arguments)
 
 
@@ -239,28 +240,28 @@ def print_(values: Sequence[m.Expr]) -> m.Stat:
 
 
 def target(index: int) -> m.LValue:
-    """Return the local `index` as the target of an assignment."""
-    made: m.LValue = MAKE[m.LValue]("local", variable(index))
-    return made
+    """Return the local with the name `index` as the target of an assignment."""
+    node: m.LValue = MAKE[m.LValue]("local", variable(index))
+    return node
 
 
 def custom(index: int) -> m.Name:
-    """Return one of the program's own names."""
-    made: m.Name = MAKE[m.Name]("custom", index)
-    return made
+    """Return the program's own name with this index."""
+    node: m.Name = MAKE[m.Name]("custom", index)
+    return node
 
 
 def own_global(index: int) -> m.ExprGlobal:
-    """Return one of the program's own globals."""
-    made: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
-    return made
+    """Return the program's own global with this index."""
+    node: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
+    return node
 
 
 def field(index: int) -> m.ExprIndexName:
     """Return a field of the local `index`, named by the first of the program's own names."""
     owner = prefix("local", variable(index))
-    made: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
-    return made
+    node: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
+    return node
 
 
 _READER: Final = NameReader(luau=TODAY)
@@ -282,4 +283,4 @@ CONSTANT: Final = size(number(0))
 VARIABLE: Final = size(expr("local", variable(0)))
 MEMBER: Final = size(expr(*member("math", "pi")))
 CALL: Final = size(call_builtin("print"))
-"""A call of a global or of a local function, without its arguments."""
+"""The number of nodes of a call of a global or a local function, without its arguments."""

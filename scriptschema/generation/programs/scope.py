@@ -1,7 +1,7 @@
-"""Scope: the variables that a statement can use, by kind, and the enclosing function.
+"""The variables that a statement can use, by kind, and the enclosing function.
 
-A kind says what a value can be used for (`luau.library.KINDS`). Names are assigned in turn, so that
-no two variables in scope share a name, unless there are more variables than names.
+A kind says what a value can be used for (see `luau.library.KINDS`). Names are assigned in turn, so
+that no two variables in scope share a name, unless there are more variables than names.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ SELF: Final = DEFAULT.locals.index("self")
 """The index of `self` in the table of local variables."""
 
 NAMES: Final = SELF
-"""The number of names that local variables use: those before `self`."""
+"""The number of names for local variables, which are the names before `self`."""
 
 CROWDED: Final = 32
-"""The number of variables in scope from which no statement is chosen only to declare another."""
+"""If this many variables are in scope, idioms that declare more variables are not chosen."""
 
 
 @attrs.define(eq=False)
 class Variable:
-    """A variable: the index of its name, its kind, and, for a function, how it is called.
+    """A variable: the index of its name, its kind, and, for functions, parameters and results.
 
-    `cost` is the maximum number of statements that a use of it executes: a call of the function, or
-    of the object's method. A global is one of the program's own names.
+    `cost` is the maximum number of statements that a call of the function, or of the object's
+    method, executes. `is_global` means that the variable is one of the program's own globals.
     """
 
     name: int
@@ -41,11 +41,12 @@ class Variable:
 
 @attrs.define(eq=False)
 class Function:
-    """The generator's knowledge about the function whose body it is generating.
+    """The state of the function whose body is being generated.
 
-    `times` is the maximum number of executions of the current statement for each call, `steps` that
-    of all statements so far; `results` are the kinds of its results, None if they are open.
-    `guarded` says that an error in it is caught.
+    `times` is the maximum number of executions of the current statement in each call of the
+    function, and `steps` is the sum for all statements so far. `results` has the kinds of the
+    results, or is None if the results may have any kinds. `guarded` says that an error in the
+    function is caught.
     """
 
     vararg: bool
@@ -58,9 +59,9 @@ class Function:
 
 @attrs.define(eq=False)
 class Alias:
-    """A type that is in scope: the index of its name, and the number of its generics and packs.
+    """A type that is in scope: the index of its name, and the numbers of its generics and packs.
 
-    `kind` is the kind that it is the type of, if any.
+    `kind` is the kind of the type's values, or "" if the values do not have a kind.
     """
 
     name: int
@@ -70,7 +71,7 @@ class Alias:
 
 
 class Scope:
-    """The variables and types in scope; blocks are opened and closed like brackets."""
+    """The variables and types in scope. Blocks are opened and closed like brackets."""
 
     def __init__(self, *, vararg: bool = True, first: int = 0) -> None:
         self.main = self.function = Function(vararg)
@@ -92,18 +93,18 @@ class Scope:
         vararg: bool = True,
         guarded: bool = False,
     ) -> Scope:
-        """Return the scope at some point of an existing program.
+        """Return the scope at a place in an existing program.
 
-        `variables` are the locals that are visible there, the innermost last: the index of the
-        name, and the kind (a key of `luau.library.KINDS`), None if the value is unknown. `loop`: a
-        loop of the same function encloses it; `vararg`: the function takes `...`; `guarded`: an
-        error is caught by enclosing code.
+        `variables` has a (name index, kind) pair for each visible local, with the innermost last.
+        The kind is a key of `luau.library.KINDS`, or None if the value is unknown. `loop` says that
+        a loop in the same function encloses the place, `vararg` that the function has `...`, and
+        `guarded` that enclosing code catches errors.
         """
-        known = list(variables)
-        scope = cls(vararg=vararg, first=max((name for name, _ in known), default=-1) + 1)
+        declared = list(variables)
+        scope = cls(vararg=vararg, first=max((name for name, _ in declared), default=-1) + 1)
         scope.function.loops = int(loop)
         scope.function.guarded = guarded
-        for name, kind in known:
+        for name, kind in declared:
             if kind is not None:
                 scope.by_kind.setdefault(kind, []).append(Variable(name, kind))
         return scope
@@ -111,7 +112,7 @@ class Scope:
     def declare(self, kind: str | None = None) -> int:
         """Declare a local variable and return the index of its name.
 
-        Without a kind it is private: generated expressions do not use it.
+        Without a kind the variable is private, so generated expressions do not use it.
         """
         name = (self._first + self._names) % NAMES
         self._names += 1
@@ -120,12 +121,12 @@ class Scope:
         return name
 
     def publish(self, variable: Variable) -> None:
-        """Let expressions use a variable, declared as private, from now on."""
+        """Allow expressions to use a variable that was declared as private."""
         self._published.append(variable)
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type's name that is not in scope, as long as such names exist."""
+        """Return the index of a type name that is not in scope, if there is such a name."""
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):
@@ -136,7 +137,7 @@ class Scope:
         return name
 
     def open(self) -> tuple[int, int, int, int, int]:
-        """Open a block; return the argument for `close`."""
+        """Open a block, and return the mark to pass to `close`."""
         return (
             self._names,
             len(self._published),
@@ -146,7 +147,7 @@ class Scope:
         )
 
     def close(self, mark: tuple[int, int, int, int, int]) -> None:
-        """Forget what was declared since `open` returned `mark`."""
+        """Close a block, and remove all declarations since `open` returned `mark`."""
         self._names, published, types, packs, modules = mark
         while len(self._published) > published:
             variable = self._published.pop()
@@ -157,10 +158,10 @@ class Scope:
 
     @property
     def repeats_names(self) -> bool:
-        """Whether at least as many variables are in scope as there are names."""
+        """Return whether the number of variables in scope is at least the number of names."""
         return self._names >= NAMES
 
     @property
     def crowded(self) -> bool:
-        """Whether many variables are in scope."""
+        """Return whether at least `CROWDED` variables are in scope."""
         return self._names >= CROWDED

@@ -1,10 +1,11 @@
 """Idioms: pieces of programs that exercise a feature, as templates with names and weights.
 
-They are in the `.luau` files of this folder, by topic, each below a line with its name and weight:
-`-- counter: 3`. These may be followed by `! untyped`: it runs, but a type checker refuses it; and
-by the version that introduced what it uses, `! 0.711`, if the seed's schema cannot represent that.
-The notation of templates is described in `templates/__init__.py`. The first idiom is the simplest:
-programs shrink to it.
+The idioms are in the `.luau` files of this folder, by topic. Above each idiom is a line with its
+name and weight, such as `-- counter: 3`. If the idiom runs but a type checker rejects it, the mark
+`! untyped` follows. If the original schema cannot represent the idiom, a version such as `! 0.711`
+follows, which is the version that introduced the syntax or library member. The notation of
+templates is described in `templates/__init__.py`. The first idiom is the simplest, and programs
+shrink to it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ FILES: Final = (
     *("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer", "machine"),
     *("large", "types", "newer", "compiled"),
 )
-"""The topics."""
+"""The topics, which are also the file names."""
 
 _HEAD: Final = re.compile(r"^-- (.+): ([\d.]+)(?: ! (0\.\d+))?(?: ! (untyped))?\n", re.MULTILINE)
 
@@ -42,27 +43,27 @@ _ALL: Final = [idiom for topic in FILES for idiom in _idioms(topic)]
 IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
     {name: (weight, text) for name, weight, _, _, text in _ALL}
 )
-"""Each idiom's weight and template, by its name."""
+"""The weight and the template of each idiom, by its name."""
 
 SPANS: Final[Mapping[str, Span]] = MappingProxyType(
     {name: span for name, _, span, _, _ in _ALL if span}
 )
-"""The versions of Luau that support an idiom, if the seed's schema cannot represent it."""
+"""For each idiom that the original schema cannot represent, the Luau versions that support it."""
 
 UNTYPED: Final = frozenset(name for name, _, _, is_untyped, _ in _ALL if is_untyped)
-"""The idioms that a type checker refuses as a whole."""
+"""The idioms that a type checker rejects as a whole."""
 
 LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
-"""The idioms of hundreds of nodes; some programs begin with one of them."""
+"""The idioms with hundreds of nodes. Some programs begin with one of these."""
 
 COMPILED: Final = frozenset(name for name, *_ in _idioms("compiled"))
-"""The idioms used only in programs that are compiled, not run."""
+"""The idioms that are used only in programs that are compiled but not run."""
 
 MODULE: Final = _read("module")
-"""The template of the module that a program can require."""
+"""The template of a module that a program can require."""
 
 MODULE_EXPORTS: Final = _read("module_exports")
 """The template of a module that exports its values."""
 
 EXPORTS: Final = _read("exports")
-"""The template of a program's exports, which are at its end."""
+"""The template of the exports at the end of a program."""

@@ -1,0 +1,429 @@
+"""Code in which any value is used as anything, for programs that are compiled but not run.
+
+    do
+        local v0, v1 = "a"
+        v0 ..= v1(v0[2], v0 and ..., assert(v1, v0))
+        for v2 = 2147483647, v1 do
+            while 2147483647 do end
+        end
+        v1 = {7, [2] = v0, [2] = v1}
+    end
+
+This code has few variables and constants. Each is used repeatedly: as a number, a function, a table
+or a loop bound. So compilers see values of known types in places that need other types, equal
+constants, and code that never runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.codec.copying import copy
+from scriptschema.generation.programs import axes, border_values, nodes
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.nodes import MAKE
+from scriptschema.luau.library import Signature
+from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
+
+LEVELS: Final = 28
+"""The number of levels that a small block needs."""
+
+LEAST: Final = 30
+"""The approximate number of nodes of the smallest block."""
+
+_MORE: Final = 90
+"""The maximum number of nodes beyond `LEAST`."""
+
+_LINE: Final = 24
+_BODY: Final = 60
+"""The approximate maximum number of nodes of a statement: without a body, and with a body."""
+
+_DEEP: Final = 7
+"""If fewer levels are left, expressions are only variables and constants."""
+
+_BASIC: Final = (
+    *["assert"] * 3,
+    *("type", "select", "next", "pairs", "ipairs", "rawget", "rawset", "rawequal", "tostring"),
+    *("tonumber", "unpack", "setmetatable", "getmetatable", "error", "pcall", "typeof"),
+)
+"""Luau's globals that compilers treat specially or that programs call most."""
+
+_BORDERS: Final = tuple(text for texts in axes.NUMBERS.values() for text in texts)
+_BINARY: Final = tuple(BINARY)
+_UNARY: Final = tuple(UNARY)
+_COMPOUND: Final = tuple(COMPOUND)
+_TEXTS: Final = ("", "a", "1", "x0")
+
+
+def statements(maker: Maker, room: int) -> list[m.Stat]:
+    """Return a block of this code, or an empty list if there is not enough room for it."""
+    if room < LEVELS:
+        return []
+    mark = maker.scope.open()
+    body = _Code(maker).whole(LEAST + maker.below(_MORE), room - 6)
+    maker.scope.close(mark)
+    return [nodes.stat("block", nodes.block(body))]
+
+
+class _Code:
+    """Builds one block of code. `locals` has the visible variables that the block declared."""
+
+    def __init__(self, maker: Maker) -> None:
+        self.maker = maker
+        self.vararg = maker.scope.function.vararg
+        self.loops = maker.scope.function.loops
+        self.locals: list[int] = []
+        below = maker.below
+        self.numbers = tuple(
+            _BORDERS[below(len(_BORDERS))] if below(2) else str(below(256) << below(2) * 4)
+            for _ in range(1 + below(3))
+        )
+        signatures, sums = maker.grammar.calls[""]
+        library = signatures[maker.pick(sums)].library if signatures else ""
+        self.members = [each for each in signatures if each.library == library and library]
+        self.functions = [self.function_name() for _ in range(2)]
+
+    def function_name(self) -> tuple[str, str]:
+        """Return the names of a library and its member, or an empty string and a global's name."""
+        below = self.maker.below
+        if below(2) and self.members:
+            member = self.members[below(len(self.members))]
+            return member.library, member.name
+        return "", _BASIC[below(len(_BASIC))]
+
+    def whole(self, size: int, room: int) -> list[m.Stat]:
+        """Return the statements of the whole block, which begin with a declaration."""
+        first = self.local(size, room)
+        return [first, *self.statements(size, room)]
+
+    # Statements
+
+    def statements(self, size: int, room: int) -> list[m.Stat]:
+        """Return statements of about `size` nodes. Their variables stay visible after them."""
+        maker = self.maker
+        body: list[m.Stat] = []
+        end = maker.made + size
+        while maker.made + 4 < end and room > _DEEP and (maker.fills or maker.chance(128)):
+            maker.made += 2
+            make = _STATEMENTS[maker.below(len(_STATEMENTS))]
+            most = _LINE if make in _LINES else _BODY
+            part = maker.below(most if maker.below(2) else most // 4)
+            body.append(make(self, min(end - maker.made, part), room - 1))
+            if make is _Code.call_statement:  # several calls of one function
+                body += [self.simple_call(body[-1]) for _ in range(maker.below(4))]
+        return body
+
+    def block(self, size: int, room: int, *, ends: bool = True) -> m.StatBlock:
+        """Return a block, which may end with a jump if `ends` is true."""
+        maker = self.maker
+        mark, outer_count = maker.scope.open(), len(self.locals)
+        body = self.statements(size, room - 1)
+        if ends and maker.below(4) == 3:
+            jump = maker.below(3)
+            if jump == 2 or not self.loops:
+                body.append(nodes.return_(self.several(4, room - 3, least=0)))
+            elif jump == 1:
+                body.append(nodes.stat("continue_", MAKE[m.StatContinue]()))
+            else:
+                body.append(nodes.stat("break_", MAKE[m.StatBreak]()))
+        maker.scope.close(mark)
+        del self.locals[outer_count:]
+        return nodes.block(body)
+
+    def declare(self, count: int) -> list[m.Local]:
+        """Declare `count` variables and return them."""
+        indexes = [self.maker.scope.declare() for _ in range(count)]
+        self.locals += indexes
+        return [*map(nodes.declared, indexes)]
+
+    def local(self, size: int, room: int) -> m.Stat:
+        maker = self.maker
+        values = self.several(size, room - 2, least=0)
+        if values and maker.below(4) == 3:
+            values[0] = self.a_member(0, 0)
+        count = 1 + maker.below(2)
+        types = maker.annotations.local(maker, [maker.any_kind()] * count, room - 2)
+        return nodes.stat("local", MAKE[m.StatLocal](self.declare(count), values, types))
+
+    def assign(self, size: int, room: int) -> m.Stat:
+        targets = [self.target(room - 3) for _ in range(1 + self.maker.below(3))]
+        values = self.several(size, room - 2)
+        return nodes.stat("assign", MAKE[m.StatAssign](targets, values))
+
+    def compound(self, size: int, room: int) -> m.Stat:
+        operator = _COMPOUND[self.maker.below(len(_COMPOUND))]
+        change = operator, self.target(room - 3), self.expression(size, room - 2)
+        return nodes.stat("compound_assign", MAKE[m.StatCompoundAssign](*change))
+
+    def call_statement(self, size: int, room: int) -> m.Stat:
+        return nodes.call_statement(self.call(size, room - 1))
+
+    def simple_call(self, like: m.Stat) -> m.Stat:
+        """Return a call of the function in `like`, with variables and constants as arguments."""
+        function: Any = like.alternative
+        arguments = [self.leaf() for _ in range(self.maker.below(4))]
+        return nodes.call_statement(nodes.call(copy(function.expr.func), arguments))
+
+    def if_(self, size: int, room: int) -> m.Stat:
+        other: tuple[Any, Any] = None, None
+        condition, then = self.condition(room - 2), self.block(size, room - 2)
+        if self.maker.below(2):
+            other = "else_", self.block(size // 2, room - 2)
+        return nodes.stat("if_", MAKE[m.StatIf](condition, then, *other))
+
+    def while_(self, size: int, room: int) -> m.Stat:
+        condition = self.condition(room - 2)
+        return nodes.stat("while_", MAKE[m.StatWhile](condition, self.body(size, room - 2)))
+
+    def repeat(self, size: int, room: int) -> m.Stat:
+        # Without a jump: after `continue`, the condition could not use what the body declares.
+        body = self.body(size, room - 2, ends=False)
+        return nodes.stat("repeat", MAKE[m.StatRepeat](body, self.condition(room - 2)))
+
+    def for_(self, size: int, room: int) -> m.Stat:
+        below = self.maker.below
+        bounds = [self.bound(room - 2) for _ in range(2 + (below(4) == 3))]
+        outer_count = len(self.locals)
+        head = *self.declare(1), *bounds, *([None] if len(bounds) == 2 else [])
+        body = self.body(size, room - 2)
+        del self.locals[outer_count:]
+        return nodes.stat("for_", MAKE[m.StatFor](*head, body))
+
+    def for_in(self, size: int, room: int) -> m.Stat:
+        maker = self.maker
+        values = self.several(size // 2, room - 2)
+        choice = maker.below(5)
+        if choice > 2:
+            values.insert(0, nodes.expr("global_", nodes.builtin("next")))
+            values[1] = self.table(size // 2, room - 2) if choice == 4 else values[1]
+        elif choice == 2:
+            values[0] = nodes.call_builtin(("pairs", "ipairs")[maker.below(2)], values[0])
+        outer_count = len(self.locals)
+        variables = self.declare(1 + maker.below(2))
+        body = self.body(size, room - 2)
+        del self.locals[outer_count:]
+        return nodes.stat("for_in", MAKE[m.StatForIn](variables, values, body))
+
+    def do(self, size: int, room: int) -> m.Stat:
+        return nodes.stat("block", self.block(size, room - 1))
+
+    def local_function(self, size: int, room: int) -> m.Stat:
+        variable = self.maker.scope.declare()
+        self.locals.append(variable)
+        return nodes.local_function(variable, self.function(size, room - 2))
+
+    def body(self, size: int, room: int, *, ends: bool = True) -> m.StatBlock:
+        """Return the body of a loop, which may end with a jump if `ends` is true."""
+        self.loops += 1
+        loop_body = self.block(size, room, ends=ends)
+        self.loops -= 1
+        return loop_body
+
+    def target(self, room: int) -> m.LValue:
+        """Return a variable or a field to assign to."""
+        below = self.maker.below
+        choice = below(6)
+        if choice < 4 and self.locals:
+            return nodes.target(self.any_local())
+        node: Any = "global_", nodes.own_global(below(2))
+        if choice == 5 and room > _DEEP:
+            owner = nodes.as_prefix(self.leaf())
+            node = "index_expr", MAKE[m.ExprIndexExpr](owner, self.leaf())
+        lvalue: m.LValue = MAKE[m.LValue](*node)
+        return lvalue
+
+    # Expressions
+
+    def several(self, size: int, room: int, *, least: int = 1) -> list[m.Expr]:
+        """Return from `least` to 3 expressions."""
+        count = least + self.maker.below(4 - least)
+        return [self.expression(size // count, room) for _ in range(count)]
+
+    def any_local(self) -> int:
+        return self.locals[-1 - self.maker.below(min(len(self.locals), 4))]
+
+    def expression(self, size: int, room: int) -> m.Expr:
+        """Return a random expression of about `size` nodes."""
+        maker = self.maker
+        if size < 3 or room < _DEEP:
+            return self.leaf()
+        maker.made += 2
+        return _EXPRESSIONS[maker.below(len(_EXPRESSIONS))](self, size - 2, room - 2)
+
+    def leaf(self) -> m.Expr:
+        """Return a variable or a constant."""
+        maker = self.maker
+        maker.made += 3
+        choice = maker.below(20)
+        if choice < 10 and self.locals:
+            return nodes.read(self.any_local())
+        if choice < 13:
+            return self.number()
+        if choice == 13:
+            return nodes.nil()
+        if choice == 14:
+            return nodes.boolean(maker.below(2) == 0)
+        if choice == 15:
+            return nodes.string(_TEXTS[maker.below(len(_TEXTS))])
+        if choice < 18 and self.vararg:
+            return nodes.expr("varargs", MAKE[m.ExprVarargs]())
+        return nodes.expr("global_", nodes.own_global(maker.below(2)))
+
+    def number(self) -> m.Expr:
+        """Return a number from a small set."""
+        return border_values.of_text(self.numbers[self.maker.below(len(self.numbers))])
+
+    def bound(self, room: int) -> m.Expr:
+        """Return an expression for a loop bound."""
+        return self.number() if self.maker.below(2) else self.expression(4, room)
+
+    def condition(self, room: int) -> m.Expr:
+        """Return a condition, often one whose value is known to compilers."""
+        choice = self.maker.below(4)
+        if choice == 3:
+            return nodes.table()
+        return self.expression(8, room) if choice else self.leaf()
+
+    def unary(self, size: int, room: int) -> m.Expr:
+        operator = _UNARY[self.maker.below(len(_UNARY))]
+        operand = self.expression(size, room)
+        if operand.which == "number":  # a minus would make it another constant
+            operand = nodes.group(operand)
+        return nodes.expr("unary", MAKE[m.ExprUnary](operator, operand))
+
+    def binary(self, size: int, room: int) -> m.Expr:
+        operator = _BINARY[self.maker.below(len(_BINARY))]
+        operands = self.expression(size // 2, room), self.expression(size // 2, room)
+        return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
+
+    def logic(self, size: int, room: int) -> m.Expr:
+        operator = (m.ExprBinary.Op.And, m.ExprBinary.Op.Or)[self.maker.below(2)]
+        operands = self.condition(room), self.expression(size // 2, room)
+        return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
+
+    def call(self, size: int, room: int) -> m.Expr:
+        """Return a call of a variable, of a Luau function, or of any other value."""
+        below = self.maker.below
+        choice = below(8)
+        if choice < 4:
+            function = nodes.as_prefix(self.leaf())
+        elif choice < 7:
+            function = nodes.prefix(*self.member())
+        else:
+            function = nodes.as_prefix(self.expression(size // 2, room - 2))
+        arguments = self.several(size if below(2) else 0, room - 2, least=0)
+        return nodes.call(function, arguments)
+
+    def library(self, size: int, room: int) -> m.Expr:
+        """Return a library call with the right number of arguments, but random values."""
+        if not self.members:
+            return self.call(size, room)
+        member: Signature = self.members[self.maker.below(len(self.members))]
+        constant = self.maker.below(3) == 2
+        arguments = [
+            self.number() if constant else self.expression(size // 4, room - 2)
+            for _ in member.parameters or ()
+        ]
+        return nodes.call_member(member.library, member.name, *arguments)
+
+    def member(self) -> tuple[str, Any]:
+        """Return (alternative, node) for a Luau function. The same functions are used often."""
+        choice = self.maker.below(4)
+        return nodes.member(*(self.functions[choice % 2] if choice < 3 else self.function_name()))
+
+    def a_member(self, size: int, room: int) -> m.Expr:
+        return nodes.expr(*self.member())
+
+    def index_name(self, size: int, room: int) -> m.Expr:
+        owner = nodes.as_prefix(self.expression(size, room - 2))
+        name = nodes.custom(self.maker.below(2))
+        return nodes.expr("index_name", MAKE[m.ExprIndexName](owner, name))
+
+    def index(self, size: int, room: int) -> m.Expr:
+        owner = nodes.as_prefix(self.expression(size // 2, room - 2))
+        return nodes.index(owner, self.expression(size // 2, room))
+
+    def table(self, size: int, room: int) -> m.Expr:
+        """Return a table. Its keys come from a small set, so that some keys occur twice."""
+        below = self.maker.below
+        items: list[m.TableItem] = []
+        for _ in range(below(5)):
+            value = self.expression(size // 4, room - 2)
+            choice = below(4)
+            key: Any = None, None
+            if choice == 1:
+                key = "key_name", nodes.custom(below(2))
+            elif choice == 2:
+                key = "key_expr", nodes.number(below(3))
+            elif choice == 3:
+                key = "key_expr", self.leaf()
+            items.append(MAKE[m.TableItem](value, *key))
+        return nodes.expr("table", MAKE[m.ExprTable](items))
+
+    def interpolated(self, size: int, room: int) -> m.Expr:
+        text = [nodes.string("a")] if self.maker.below(2) else []
+        parts = [part for part in self.several(size, room) if part.which != "string"]
+        parts = [*text, *parts]
+        return nodes.expr("interpstring", MAKE[m.ExprInterpString](parts))
+
+    def if_else(self, size: int, room: int) -> m.Expr:
+        parts = [self.expression(size // 3, room) for _ in range(3)]
+        return nodes.expr("ifelse", MAKE[m.ExprIfElse](parts[0], parts[1], "else_", parts[2]))
+
+    def a_function(self, size: int, room: int) -> m.Expr:
+        return nodes.expr("function", self.function(size, room))
+
+    def function(self, size: int, room: int) -> m.ExprFunction:
+        """Return a function that uses the variables around it."""
+        maker = self.maker
+        outside, outer_count = (self.vararg, self.loops), len(self.locals)
+        mark = maker.scope.open()
+        self.vararg, self.loops = maker.below(2) == 1, 0
+        kinds = [maker.any_kind() for _ in range(maker.below(3))]
+        types = maker.annotations.local(maker, kinds, room - 2) if kinds else []
+        parameters = [maker.scope.declare() for _ in kinds]
+        self.locals += parameters
+        body = self.block(size, room - 1)
+        result = nodes.function(parameters, body.body, vararg=self.vararg, types=types)
+        (self.vararg, self.loops) = outside
+        maker.scope.close(mark)
+        del self.locals[outer_count:]
+        return result
+
+
+_Statement = Callable[[_Code, int, int], m.Stat]
+_Expression = Callable[[_Code, int, int], m.Expr]
+
+_LINES: Final[tuple[_Statement, ...]] = (
+    *[_Code.local] * 4,
+    *[_Code.assign] * 6,
+    *[_Code.compound] * 3,
+    *[_Code.call_statement] * 6,
+)
+_STATEMENTS: Final[tuple[_Statement, ...]] = (
+    *_LINES,
+    *[_Code.if_] * 3,
+    *[_Code.while_] * 2,
+    *[_Code.repeat] * 2,
+    *[_Code.for_] * 2,
+    *[_Code.for_in] * 2,
+    _Code.do,
+    _Code.local_function,
+)
+_EXPRESSIONS: Final[tuple[_Expression, ...]] = (
+    *[_Code.binary] * 5,
+    *[_Code.call] * 5,
+    *[_Code.library] * 3,
+    *[_Code.table] * 3,
+    *[_Code.logic] * 2,
+    *[_Code.unary] * 2,
+    *[_Code.index_name] * 2,
+    *[_Code.index] * 2,
+    _Code.interpolated,
+    _Code.if_else,
+    _Code.a_member,
+    _Code.a_function,
+)
+"""Functions that build statements and expressions, repeated according to their frequency."""
