@@ -5,11 +5,12 @@ The folder of a campaign (`folder.Campaign`):
     campaign.json         targets, generator, oracles, seed: `config.Config`
     suspects/NAME/        a program that shows a known or a new bug; its reduction decides
     corpus/HASH.pb        trees with new behaviour, each named by a hash of its bytes
-    finds/NAME/           one bug: `finds.Find`
+    finds/NAME/           a bug: `finds.Find`
         find.json         signature, verdict, runs, count, and the command to reproduce it
         program.luau      the original program; program.pb is its tree
         reduced.luau      the smallest program with the same verdict, once known; and reduced.pb
-        requests.jsonl    the last requests to the broken process, for a bug that was not reduced
+        members/NAME/     other programs that probably show it, stored like finds
+        requests.jsonl    the last requests to the broken process, if a bug was not reduced
     statistics.jsonl      a line every few seconds with the work since then: `statistics.Interval`
     log.txt               a log with timestamps, for people
     .lock                 held by the process that runs the campaign

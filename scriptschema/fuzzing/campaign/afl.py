@@ -1,12 +1,13 @@
-"""AFL++ as the engine of a campaign: its instances run the first target, and we judge its inputs.
+"""AFL++ as the engine of a campaign: it runs the first target, and the campaign judges its inputs.
 
     with AflEngine(campaign, instances=4) as engine:
         Session(campaign, workers=engine).run()
 
-The target is a command built with AFL++'s compiler. The instances use the mutator of `fuzzing.afl`;
-they start from the corpus and from generated programs, are restarted when they end, and resume when
-the campaign does. The inputs that they keep in `FOLDER/afl/out/NAME/` (queue, crashes, hangs) are
-run and judged by a worker like any other program: on all targets, with all oracles.
+The target is a command built with AFL++'s compiler. The instances of AFL++ use the mutator of
+`fuzzing.afl`. They start from the corpus and from generated programs, are restarted when they end,
+and resume when the campaign resumes. The inputs that they keep in `FOLDER/afl/out/NAME/` (queue,
+crashes, hangs) are run and judged by a worker like any other program: on all targets, with all
+oracles.
 
 Source: AFL++'s docs/fuzzing_in_depth.md and docs/env_variables.md.
 """
@@ -35,7 +36,7 @@ from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, JUDGED, Campaign
-from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
+from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
 from scriptschema.fuzzing.campaign.workers import Worker
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import VERSION, SourceMutator
@@ -48,18 +49,18 @@ from scriptschema.luau.sources import encode
 from scriptschema.messages import ExprCall, ModuleSet
 
 SEEDS: Final = 200
-"""The number of generated programs to start from, in addition to the corpus."""
+"""The number of generated programs that the instances start from, in addition to the corpus."""
 _SEED_SIZE: Final = 60
 
 _MEASURED: Final = 10
-"""Seconds that an instance must have run before its rate is meaningful."""
+"""Seconds that an instance must run before its rate is meaningful."""
 
 _SOON: Final = 10.0
 _TRIES: Final = 3
 """An instance fails after this many consecutive exits, each within `_SOON` seconds."""
 
 _ENDING: Final = 10.0
-"""The time limit in seconds for instances to write their statistics when they end."""
+"""Seconds that instances have to write their statistics when they end."""
 
 _ENVIRONMENT: Final = MappingProxyType(
     {
@@ -76,15 +77,14 @@ _ENVIRONMENT: Final = MappingProxyType(
 
 
 class EngineError(Exception):
-    """AFL++ cannot be used; the message says what to do."""
+    """AFL++ cannot be used. The message says what to do."""
 
 
 class AflEngine:
-    """The instances of AFL++ for a campaign, and the `Workers` of its session: a context manager.
+    """Runs AFL++ instances for a campaign, and supplies the workers of its session.
 
-    `instances` is the number of processes of afl-fuzz: the first is the main one.
-
-    Raises EngineError, FileError and TargetError.
+    `instances` is the number of afl-fuzz processes. The first is AFL++'s main instance. The engine
+    is a context manager. Raises EngineError, FileError and TargetError.
     """
 
     slice_seconds = 2.0
@@ -93,7 +93,7 @@ class AflEngine:
         self.folder = campaign.path / AFL
         self.command = _command_of(campaign.config)
         self.problem = ""
-        """Why an instance does not work; empty while all do."""
+        """The reason why an instance does not work, or an empty string while all instances work."""
         self._campaign = campaign
         config = campaign.config
         given = {STYLE: "random" if config.styles else "plain", VERSION: str(config.version or "")}
@@ -103,7 +103,7 @@ class AflEngine:
 
     def __enter__(self) -> Self:
         if shutil.which("afl-fuzz") is None:
-            raise EngineError("the engine afl needs AFL++ with Python: apt install afl++")
+            raise EngineError("--engine afl requires AFL++ with Python: apt install afl++")
         try:
             files.make_folder(self.folder / "seeds", below=self._campaign.path)
         except OSError as error:
@@ -139,11 +139,11 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return AFL++'s figures, see `counts`."""
+        """Return the figures of AFL++, as described in `counts`."""
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
-        """Restart instances that end, until one does not work."""
+        """Restart instances that end, until an instance keeps failing."""
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
                 try:
@@ -153,9 +153,10 @@ class AflEngine:
 
 
 def counts(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Return the executions, executions per second and covered edges from some `fuzzer_stats`.
+    """Return the executions, executions per second and covered edges of several instances.
 
-    The rate is None in the first minute, when the file only covers the calibration of the seeds.
+    `found` has the fields of each instance's `fuzzer_stats`. The rate is None in the first ten
+    seconds, when `fuzzer_stats` covers only the calibration of the seeds.
     """
     measured = [each for each in found if int(each.get("run_time", 0)) >= _MEASURED]
     rates = [int(each["execs_done"]) / int(each["run_time"]) for each in measured]
@@ -167,7 +168,7 @@ def counts(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 class _Instance:
-    """One process of afl-fuzz, with its log."""
+    """An afl-fuzz process and its log."""
 
     def __init__(
         self, folder: Path, number: int, command: list[str], given: dict[str, str]
@@ -183,7 +184,7 @@ class _Instance:
         self._failures = 0
 
     def start(self) -> None:
-        """Start the process; it resumes an earlier run of the instance."""
+        """Start the process, which resumes an earlier run of the instance."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         # AFL++ embeds its own Python, which finds modules only through this variable.
         modules = map(importlib.import_module, ("scriptschema", "attr"))
@@ -206,7 +207,7 @@ class _Instance:
         self._began = time.monotonic()
 
     def look(self) -> str:
-        """Restart the process if it has ended; return why it does not work, or an empty text."""
+        """Restart the process if it has ended. Return why it does not work, or an empty string."""
         if self._process is None or self._process.poll() is None:
             return ""
         self._kill_group()
@@ -223,7 +224,7 @@ class _Instance:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, seconds: float) -> None:
-        """Wait for the process to end; after `seconds`, kill it and its target."""
+        """Wait for the process to end. After `seconds`, kill the process and its target."""
         if self._process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -232,13 +233,13 @@ class _Instance:
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
-        """Return the fields of `fuzzer_stats`; empty before AFL++ has written it."""
-        found = {}
+        """Return the fields of `fuzzer_stats`, or no fields before AFL++ has written the file."""
+        fields = {}
         with contextlib.suppress(OSError):
             for line in (self._folder / "out" / self.name / "fuzzer_stats").read_text().split("\n"):
                 name, _, value = line.partition(":")
-                found[name.strip()] = value.strip()
-        return found
+                fields[name.strip()] = value.strip()
+        return fields
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -247,8 +248,8 @@ class _Instance:
 
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()
-        said = [line for line in lines if "[-]" in line or "ABORT" in line or "Location" in line]
-        return "\n".join((said or lines)[-15:])
+        errors = [line for line in lines if "[-]" in line or "ABORT" in line or "Location" in line]
+        return "\n".join((errors or lines)[-15:])
 
 
 class AflWorker(Worker):
@@ -259,9 +260,10 @@ class AflWorker(Worker):
         self._engine = engine
 
     def answer(self) -> Any:
-        """Return the next answer. Raises EOFError or OSError if the worker has died.
+        """Return the next answer.
 
-        Raises EngineError if an instance of AFL++ does not work.
+        Raises EOFError or OSError if the worker has died, and EngineError if an instance of AFL++
+        does not work.
         """
         if self._engine.problem:
             raise EngineError(self._engine.problem)
@@ -269,19 +271,19 @@ class AflWorker(Worker):
 
 
 def _command_of(config: Config) -> list[str]:
-    """Return the options and the target for afl-fuzz. Raises EngineError."""
+    """Return the afl-fuzz options and the words of the target's command. Raises EngineError."""
     target = config.targets[0]
     if target.kind != "command" or "{variant}" in target.command:
         raise EngineError(
-            "the engine afl needs a first target that is a command without variants, built with "
-            "AFL++'s compiler: --target 'command:./harness {file}'"
+            "--engine afl requires a command without variants, built with AFL++'s compiler, "
+            "as the first target: --target 'command:./harness {file}'"
         )
     words = [word.replace("{file}", "@@") for word in split(target.command)]
     return ["-t", f"{round(target.seconds * 1000)}", "-m", "none", "--", *words]
 
 
 def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
-    """Yield names and sources of the corpus trees, and of generated programs."""
+    """Yield (name, source) pairs for the corpus trees and for generated programs."""
     for path in (campaign.path / CORPUS).glob("*.pb"):
         tree = encoding.decode(ModuleSet, path.read_bytes())
         yield f"{path.stem}.luau", sources.encode(render(tree.program))
@@ -296,7 +298,10 @@ _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HA
 
 
 class Inputs(ProgramSource):
-    """The inputs of the campaign in `folder` that have not been judged, crashes first."""
+    """Supplies the inputs of AFL++ that have not been judged, crashes first.
+
+    `folder` is the campaign folder.
+    """
 
     def __init__(self, config: Config, seed: int, folder: Path) -> None:
         super().__init__(config, seed)
@@ -307,8 +312,8 @@ class Inputs(ProgramSource):
         self._unreadable: list[str] = []
         self._read = 0
 
-    def next(self) -> Made | None:
-        """Return the program of the next input; None if no input is waiting."""
+    def next(self) -> MadeProgram | None:
+        """Return the program of the next input, or None if no input is waiting."""
         self._read_judged()
         self._waiting = self._waiting or [*self._unjudged()]
         while self._waiting:
@@ -327,27 +332,30 @@ class Inputs(ProgramSource):
                 continue
             claim = None
             if kind:
-                text = f"AFL++ saved it among its {path.parent.name}: {path.name}"
+                text = f"saved by AFL++ in its folder {path.parent.name}: {path.name}"
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
             tree, style = _styled(name, source, index.tree)
-            made = Made(tree, origin, style, claim=claim)
+            made = MadeProgram(tree, origin, style, claim=claim)
             return made if claim or self.admits(encoding.encode(made.tree)) else self.stripped(made)
         return None
 
-    def put_back(self, made: Made) -> None:
-        """Take back a program that was not judged; another worker may judge it first."""
+    def put_back(self, made: MadeProgram) -> None:
+        """Put back a program that was not judged. Another worker may judge it first."""
         name = made.origin["input"]
         self._done.discard(name)
         self._waiting.append((name, self._folder / "out" / name))
 
     def unreadable(self) -> list[str]:
-        """Return the names of crashes and hangs since the last call that are not Luau."""
+        """Return the names of new crash and hang inputs that are not Luau.
+
+        An input is new if `next` has read it since the last call.
+        """
         names, self._unreadable = self._unreadable, []
         return names
 
     def _read_judged(self) -> None:
-        """Read the names of inputs that any worker has judged since the last call."""
+        """Read the names of the inputs that any worker has judged since the last call."""
         with contextlib.suppress(FileNotFoundError), (self._folder / JUDGED).open("rb") as file:
             file.seek(self._read)
             lines = file.read().rpartition(b"\n")[0]
@@ -355,7 +363,7 @@ class Inputs(ProgramSource):
             self._done.update(lines.decode("utf-8", "backslashreplace").split("\n"))
 
     def _unjudged(self) -> Iterator[tuple[str, Path]]:
-        """Yield the inputs that have not been judged, crashes last: the caller takes the last."""
+        """Yield the unjudged inputs, crashes last, because `next` starts at the end."""
         for kind in ("queue", "hangs", "crashes"):
             for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
                 name = str(path.relative_to(self._folder / "out"))
@@ -364,13 +372,15 @@ class Inputs(ProgramSource):
 
 
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
-    """Return the tree, and the style in an input's name if the source is the tree in that style.
+    """Return the tree of an input and its style.
 
-    Calls without parentheses may come from the style instead of the tree.
+    The style is the number in the input's name if the tree, written in that style, gives the
+    source. Otherwise it is None. Calls without parentheses may come from the style instead of the
+    tree.
     """
-    found = re.search(r"@([0-9]{1,9})", name)
-    if found is not None:
-        style = int(found[1])
+    match = re.search(r"@([0-9]{1,9})", name)
+    if match is not None:
+        style = int(match[1])
         for each in (tree, _in_parentheses(tree)):
             if encode(render(each.program, style=style)) == source:
                 return each, style
@@ -378,7 +388,7 @@ def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int |
 
 
 def _in_parentheses(tree: ModuleSet) -> ModuleSet:
-    """Return a copy in which all calls have parentheses."""
+    """Return a copy of a tree in which all calls have parentheses."""
     copied = copy(tree)
     for node, _ in walk(copied):
         if isinstance(node, ExprCall):

@@ -3,9 +3,9 @@
     with Cluster("tcp://scheduler:8786") as cluster:      or local:4
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-An order to a worker is a Dask task of ten seconds of fuzzing, so that its overhead is negligible
-and the loss of a machine costs no more than that. A task carries the latest trees of the other
-workers and returns those that it kept; suspects are reported immediately.
+An order to a worker is a Dask task that fuzzes for ten seconds. So the overhead is negligible, and
+no more than ten seconds of work are lost with a machine. A task carries the latest trees of the
+other workers and returns the trees that it kept. Suspects are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -44,25 +44,25 @@ SLICE: Final = 10.0
 """Seconds of fuzzing in a task."""
 
 PATIENCE: Final = 30.0
-"""Seconds to wait for a scheduler, and for a worker."""
+"""Seconds to wait for a scheduler, and then for a worker."""
 
 _LOOK: Final = 1.0
-"""Seconds between a task's checks for something to report."""
+"""Seconds between a task's checks for suspects to report."""
 
 _IDLE: Final = 60.0
 """Seconds after which an idle fuzzer is closed, with its target's processes."""
 
 
 class ClusterError(Exception):
-    """A cluster cannot be used; the message says why."""
+    """A cluster cannot be used. The message says why."""
 
 
 class Cluster:
-    """The cluster at `address`: `tcp://HOST:PORT`, or `local:N` for N processes on this machine.
+    """A Dask cluster that runs the workers of a session. It is a context manager.
 
-    A context manager. `slice_seconds` is the duration of a task.
-
-    Raises ClusterError and, if a target does not work there, TargetError.
+    `address` is `tcp://HOST:PORT`, or `local:N` for N processes on this machine. `slice_seconds` is
+    the duration of a task. Raises ClusterError and, if a target does not work on the cluster,
+    TargetError.
     """
 
     def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
@@ -77,7 +77,7 @@ class Cluster:
         try:
             distributed: Any = import_module("distributed")
         except ImportError:
-            reason = f"--cluster needs Dask: {install_command('distributed')}"
+            reason = f"--cluster requires Dask: {install_command('distributed')}"
             raise ClusterError(reason) from None
         for logger in ("distributed", "distributed.client"):  # problems are reported here
             logging.getLogger(logger).setLevel(logging.CRITICAL)
@@ -109,7 +109,7 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """The number of tasks that run at a time."""
+        """The number of tasks that run at the same time."""
         return sum(self.client.nthreads().values())
 
     def require(self, config: Config) -> None:
@@ -122,12 +122,12 @@ class Cluster:
 
     def worker(self, campaign: Campaign, seed: int) -> RemoteWorker:
         """Return a new worker for a session."""
-        made = RemoteWorker(self.client, self._key, campaign.config, campaign.path, seed)
-        self._workers[seed] = made
-        return made
+        remote = RemoteWorker(self.client, self._key, campaign.config, campaign.path, seed)
+        self._workers[seed] = remote
+        return remote
 
     def progress(self) -> dict[str, Any]:
-        """Return nothing, because the session already has these figures."""
+        """Return no figures, because the session already has them."""
         return {}
 
     def _receive(self, event: tuple[float, bytes]) -> None:
@@ -137,7 +137,7 @@ class Cluster:
 
 
 class RemoteWorker:
-    """An `AnyWorker` whose orders are Dask tasks."""
+    """A worker of a session (`AnyWorker`) whose orders are Dask tasks."""
 
     def __init__(self, client: Any, key: str, config: Config, folder: Path, seed: int) -> None:
         self.seed = seed
@@ -150,20 +150,23 @@ class RemoteWorker:
         self._answers: deque[Any] = deque()
         self._future: Any = None
         self._lock = threading.Lock()
-        there = sorted((folder / CORPUS).glob("*.pb"), key=lambda path: path.stat().st_mtime)
+        there = sorted((folder / CORPUS).rglob("*.pb"), key=lambda path: path.stat().st_mtime)
         self._trees = deque(
             (path.read_bytes() for path in there[-MOST_PARENTS:]), maxlen=MOST_PARENTS
         )
 
     def ask(self, order: Order | Task) -> None:
-        """Submit a task; its failure is noticed when its answer is awaited.
+        """Submit a task.
 
-        Raises ClusterError if the scheduler is gone and does not return for a while.
+        A failure is noticed when the caller waits for the task's answer. Raises ClusterError if the
+        scheduler is gone and does not return for a while.
         """
         end = time.monotonic() + PATIENCE
         while self.client.status != "running":
             if time.monotonic() > end or self.client.status == "closed":
-                raise ClusterError("the scheduler of the cluster has gone: start it again")
+                raise ClusterError(
+                    "lost the connection to the scheduler of the cluster: start it again"
+                )
             time.sleep(0.1)
         self.order = order
         self._orders += 1
@@ -180,30 +183,33 @@ class RemoteWorker:
             self.put(error)
 
     def put(self, answer: Any) -> None:
-        """Pass an answer to the session; called in Dask's threads."""
+        """Pass an answer to the session. Dask calls this method in its own threads."""
         with self._lock, contextlib.suppress(OSError):  # the session may be over
             self._answers.append(answer)
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer; News if the order continues. Raises EOFError for a lost task."""
+        """Return the next answer, which is News if the order continues.
+
+        Raises EOFError if the task was lost.
+        """
         self.pipe.recv_bytes()
-        found = self._answers.popleft()
-        batch = found.batch if isinstance(found, News) else found
+        received = self._answers.popleft()
+        batch = received.batch if isinstance(received, News) else received
         if isinstance(batch, Batch):
             self._trees.extend(batch.kept)
-        if isinstance(found, News):
+        if isinstance(received, News):
             if isinstance(self.order, Order) and self.order.programs is not None:
                 left = self.order.programs - batch.interval.programs
                 self.order = attrs.evolve(self.order, programs=left)
-            return found
+            return received
         self.order = None
-        if isinstance(found, Exception):
+        if isinstance(received, Exception):
             raise EOFError
-        return found
+        return received
 
     def stop(self) -> None:
-        """Cancel a task that has not begun; one that runs is completed."""
+        """Cancel the task if it has not begun. A running task is completed."""
         with contextlib.suppress(Exception):
             if self._future is not None:
                 self._future.cancel()
@@ -235,7 +241,7 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Execute an order; `number` is the seed of a new fuzzer, if the order needs one."""
+    """Execute an order. If the order needs a new fuzzer, `number` is the fuzzer's seed."""
     try:
         with _fuzzer(key, config, number) as idle:
             if isinstance(order, Task):
@@ -254,7 +260,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Fuzz; report suspects immediately, together with the work done so far."""
+    """Fuzz as ordered, and report suspects immediately, together with the work done so far."""
     end = time.monotonic() + order.seconds
     left = order.programs
     batch = Batch()
@@ -270,7 +276,7 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
 
 
 def _tell(key: str, seed: int, batch: Batch) -> bool:
-    """Send the work done so far to the session; return whether this is a process of a cluster."""
+    """Send the work done so far to the session. Return whether this process is in a cluster."""
     from distributed import get_worker
 
     try:
@@ -283,23 +289,23 @@ def _tell(key: str, seed: int, batch: Batch) -> bool:
 
 @contextlib.contextmanager
 def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
-    """Yield a fuzzer of the campaign for exclusive use. Raises TargetError."""
+    """Yield a fuzzer of the campaign that no other task uses. Raises TargetError."""
     with _lock:
-        found = _idle.setdefault(key, []).pop() if _idle.get(key) else None
-    if found is None:
-        found = _Idle(Fuzzer(config, seed=number), set())
-    elif found.timer is not None:
-        found.timer.cancel()
+        idle = _idle.setdefault(key, []).pop() if _idle.get(key) else None
+    if idle is None:
+        idle = _Idle(Fuzzer(config, seed=number), set())
+    elif idle.timer is not None:
+        idle.timer.cancel()
     try:
-        yield found
+        yield idle
     except BaseException:
-        found.fuzzer.close()
+        idle.fuzzer.close()
         raise
     with _lock:
-        _idle.setdefault(key, []).append(found)
-        found.timer = threading.Timer(_IDLE, _give_up, (key,))
-        found.timer.daemon = True
-        found.timer.start()
+        _idle.setdefault(key, []).append(idle)
+        idle.timer = threading.Timer(_IDLE, _give_up, (key,))
+        idle.timer.daemon = True
+        idle.timer.start()
 
 
 def _give_up(key: str) -> None:
@@ -313,7 +319,7 @@ def _give_up(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """Return a message about targets that do not work on this machine; empty if all work."""
+    """Return a message about a target that does not work on this machine, or an empty string."""
     try:
         for description in config.targets:
             try_target(description)

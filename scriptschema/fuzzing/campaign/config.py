@@ -24,9 +24,9 @@ FORMAT: Final = 1
 ORACLES: Final = (
     *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "accepted", "types"),
 )
-"""`broken` is a crash, a sanitizer's report, a failed assertion or an internal error; `metamorphic`
-is a difference between a program and a rewriting of it (`fuzzing.rewriting`); `accepted` is a
-source that is not Luau and that a target runs."""
+"""`broken` finds crashes, sanitizer reports, failed assertions and internal errors. `metamorphic`
+finds differences between a program and a rewriting of it (`fuzzing.rewriting`). `accepted` finds
+sources that are not Luau but that a target runs."""
 
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
@@ -39,24 +39,28 @@ ENGINES: Final = ("own", "afl")
 
 def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{field.name} must be a share from 0 to 1, not {value!r}")
+        raise ValueError(f"{field.name} must be a number from 0 to 1, found {value!r}")
 
 
 @attrs.frozen
 class Config:
-    """A campaign's configuration; other settings may change between runs of the campaign.
+    """A campaign's configuration. Other settings may change between runs of the campaign.
 
-    `engine` creates the mutants: the campaign's workers, or AFL++ (see `afl`).
-    `source` says how new programs are made: `program` by the program generator, `repaired` from
-    random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
-    mutants of others, `broken` that of sources that are not Luau (`luau.breaking`). `checker` and
-    `printer` are commands (see `oracles`), `judge` is a user's function (`module:function`),
-    `known` the path of a file with known bugs. `compare` and `ulps` define a difference (see
-    `oracles.differential`). Programs avoid the names in `without` (libraries, members, globals) and
-    all libraries not in `only`. `probed` has the targets' properties when the campaign was last
-    started. `luau` is the version that programs are for; empty means the newest version that all
-    targets fully support. `style` is `random` if programs are written in styles (see
-    `luau.render.render`), else `plain`.
+    `engine` says what creates the mutants: the campaign's workers, or AFL++ (see `afl`). `source`
+    says how new programs are made: `program` uses the program generator, `repaired` repairs random
+    trees. `size` is the intended number of nodes. Three fields are shares of the programs:
+    `mutants` is the share of mutants of other programs, `broken` the share of sources that are not
+    Luau (`luau.breaking`), and `compiled` the share of programs that are compiled but not run
+    (`fuzzing.uncalled`).
+
+    `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
+    (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
+    define a difference (see `oracles.differential`). Programs avoid the names in `without`
+    (libraries, members, globals) and all libraries that are not in `only`. `probed` has the
+    properties of the targets when the campaign was last started. `luau` is the version of Luau that
+    programs are written for. If it is empty, they are for the newest version that all targets fully
+    support. `style` is `random` if programs are written in styles (see `luau.render.render`),
+    otherwise `plain`.
     """
 
     targets: tuple[Description, ...]
@@ -66,6 +70,7 @@ class Config:
     size: int = 100
     mutants: float = 0.5
     broken: float = attrs.field(default=0.0, validator=_is_share)
+    compiled: float = attrs.field(default=0.25, validator=_is_share)
     types: str = "random"
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
     oracles: tuple[str, ...] = attrs.field(default=DEFAULT_ORACLES, converter=tuple)
@@ -88,9 +93,10 @@ class Config:
 
     @property
     def version(self) -> Version | None:
-        """The version that programs are for: as configured, or fully supported by all targets.
+        """The version of Luau that programs are written for.
 
-        None means the seed's schema.
+        This is `luau` if set, otherwise the newest version that all targets fully support. None
+        means the seed's schema.
         """
         if self.luau:
             return Version.parse(self.luau)
@@ -98,13 +104,8 @@ class Config:
         return min((one for one in known if one is not None), default=None) if all(known) else None
 
     @property
-    def only_compile(self) -> bool:
-        """Whether no target runs programs, so that they need not end."""
-        return bool(self.targets) and not any(target.run for target in self.targets)
-
-    @property
     def rewrites(self) -> bool:
-        """Whether programs are compared with rewritings of them, which all targets must run."""
+        """Whether programs are compared with their rewritings, which all targets must run."""
         return (
             "metamorphic" in self.oracles
             and bool(self.probed)
@@ -113,11 +114,11 @@ class Config:
 
     @property
     def styles(self) -> bool:
-        """Whether programs are written in styles, which all targets must be able to read."""
+        """Whether programs are written in styles, which requires that all targets can read them."""
         return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
 
     def missing(self) -> frozenset[str]:
-        """Features that programs must not use: excluded, or missing in a target."""
+        """Return the features that programs must not use: excluded ones and ones a target lacks."""
         lacked = {name for target in self.probed for name in target.missing}
         return missing_of(self.without, self.only) | lacked - {SPELLINGS}
 
@@ -135,29 +136,30 @@ class Config:
 
     @classmethod
     def from_json(cls, value: Any) -> Config:
-        """Invert `as_json`. Raises ValueError for other data."""
+        """Return the configuration for JSON data. Raises ValueError for invalid data."""
         try:
-            found = dict(value)
-            if found.pop("format") != FORMAT:
-                raise ValueError("it was written by another version of scriptschema")
-            targets = tuple(from_table(table) for table in found.pop("targets"))
-            probed = tuple(map(Probed.from_json, found.pop("probed", ())))
-            return cls(targets=targets, probed=probed, **found)
+            fields = dict(value)
+            if fields.pop("format") != FORMAT:
+                raise ValueError("written by another version of scriptschema")
+            targets = tuple(from_table(table) for table in fields.pop("targets"))
+            probed = tuple(map(Probed.from_json, fields.pop("probed", ())))
+            return cls(targets=targets, probed=probed, **fields)
         except (KeyError, TypeError, TargetError) as error:
-            raise ValueError(f"it is not a campaign's configuration: {error}") from None
+            raise ValueError(f"invalid configuration of a campaign: {error}") from None
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
-    """Return all excluded names: those in `without`, and all libraries not in a non-empty `only`.
+    """Return all excluded names of libraries, members and globals.
 
-    Raises ValueError for an unknown name.
+    These are the names in `without` and, unless `only` is empty, all libraries that are not in
+    `only`. Raises ValueError for an unknown name.
     """
     known = [*names()]
     for name in (*without, *only):
         if name not in known or (name in {*only} and name not in DEFAULT.libraries):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"there is no library or member {name!r}{hint}")
+            raise ValueError(f"unknown library or member {name!r}{hint}")
     left_out = {*without}
     if only:
         left_out |= {name for name in DEFAULT.libraries if name not in {*only}}
@@ -167,17 +169,17 @@ def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
 
 
 def load(folder: Path) -> Config:
-    """Read the configuration of the campaign in `folder`. Raises FileError."""
+    """Return the configuration of the campaign in `folder`. Raises FileError."""
     path = folder / FILE
     try:
         return Config.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
-        raise FileError(f"{folder} is not a campaign: there is no {FILE} in it") from None
+        raise FileError(f"{folder} is not a campaign: it contains no {FILE}") from None
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise FileError(f"{path}: {reason}") from None
 
 
 def save(folder: Path, config: Config) -> None:
-    """Write the configuration. Raises FileError."""
+    """Write the configuration of the campaign in `folder`. Raises FileError."""
     files.write(folder / FILE, (json.dumps(config.as_json(), indent=2) + "\n").encode())

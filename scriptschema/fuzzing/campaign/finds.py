@@ -1,12 +1,12 @@
-"""Finds: bugs that a campaign found, each in its folder `finds/NAME/` as soon as it is known.
+"""Finds: bugs that a campaign found, each stored in its folder `finds/NAME/` once it is known.
 
     store = FindStore(folder, config, versions, seconds, on_find)
     find = store.add(suspect, verdict)       a new find
     store.put_reduced(find, reduced)         its program is smaller now
     store.count(find)                        it was seen again
-        store.drop(find)                         a duplicate, a known bug, or no bug
+    store.drop(find)                         a duplicate, a known bug, or not a bug
 
-Which suspects become finds is decided in `triage.py`.
+`triage.py` decides which suspects become finds.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
@@ -48,8 +49,8 @@ REQUESTS: Final = "requests.jsonl"
 
 
 @attrs.define
-class Shown:
-    """A program that shows a bug: its size, its runs, and how it is written."""
+class ShownProgram:
+    """A program that shows a bug, with its size in nodes, its runs, and its spelling."""
 
     nodes: int
     runs: list[Run]
@@ -61,8 +62,8 @@ class Shown:
         return {"nodes": self.nodes, "runs": runs, "style": self.style}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Shown:
-        """Invert `as_json`. Raises KeyError or TypeError for other data."""
+    def from_json(cls, value: dict[str, Any]) -> ShownProgram:
+        """Return the program for JSON data. Raises KeyError or TypeError for invalid data."""
         runs = [Run.from_json(run) for run in value["runs"]]
         return cls(value["nodes"], runs, value.get("style"))
 
@@ -71,19 +72,20 @@ class Shown:
 class Find:
     """The content of `find.json`.
 
-    `is_smallest` says that the reduction was completed; otherwise a later run continues it. `count`
-    is the number of programs that showed the bug; `first_seen` and `last_seen` are times (ISO 8601,
-    UTC); `seconds` is how long the campaign had run when it was found. `origin` describes how the
-    program was made: the worker's seed, the number of the program, and the operator and corpus file
-    of a mutant. `command` reproduces the find on the targets of `config`, the campaign's
-    configuration. `versions` are those of this package, Python and the targets. `bisection` is the
-    result of a bisection, if there was one.
+    `is_smallest` is true if the reduction was completed. Otherwise a later run continues it.
+    `count` is the number of programs that showed the bug. `first_seen` and `last_seen` are times
+    (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `origin`
+    describes how the program was made: the worker's seed, the number of the program, and the
+    operator and corpus file of a mutant. `command` reproduces the find on the targets of `config`,
+    the campaign's configuration. `versions` has the versions of this package, Python and the
+    targets. `bisection` is the result of a bisection, if there was one. `only_compiled` is true if
+    the program runs nothing.
     """
 
     name: str
     verdict: Verdict
-    program: Shown
-    reduced: Shown | None = None
+    program: ShownProgram
+    reduced: ShownProgram | None = None
     count: int = 1
     first_seen: str = ""
     last_seen: str = ""
@@ -93,6 +95,7 @@ class Find:
     versions: dict[str, str] = attrs.field(factory=dict)
     reduction_tests: int = 0
     is_smallest: bool = False
+    only_compiled: bool = False
     bisection: str = ""
     config: dict[str, Any] = attrs.field(factory=dict)
 
@@ -102,8 +105,8 @@ class Find:
         return self.verdict.signature
 
     @property
-    def smallest(self) -> Shown:
-        """The reduced program or, until it is known, the original one."""
+    def smallest(self) -> ShownProgram:
+        """The reduced program or, until that is known, the original program."""
         return self.reduced or self.program
 
     def as_json(self) -> dict[str, Any]:
@@ -116,22 +119,25 @@ class Find:
 
     @classmethod
     def from_json(cls, value: Any) -> Find:
-        """Invert `as_json`. Raises ValueError for other data."""
+        """Return the find for JSON data. Raises ValueError for invalid data."""
         try:
-            found = dict(value)
-            found["verdict"] = Verdict.from_json(found["verdict"])
-            found["program"] = Shown.from_json(found["program"])
-            found["reduced"] = Shown.from_json(found["reduced"]) if found["reduced"] else None
-            return cls(**found)
+            fields = dict(value)
+            fields["verdict"] = Verdict.from_json(fields["verdict"])
+            fields["program"] = ShownProgram.from_json(fields["program"])
+            fields["reduced"] = (
+                ShownProgram.from_json(fields["reduced"]) if fields["reduced"] else None
+            )
+            return cls(**fields)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"it describes no find: {error}") from None
+            raise ValueError(f"invalid description of a find: {error}") from None
 
 
 @attrs.frozen
 class Suspect:
-    """A program with a verdict: its tree's bytes, its runs, its origin, and its style.
+    """A program with a verdict.
 
-    `requests` are the latest to the process that broke, for targets that run many programs.
+    `data` is its encoded tree. `requests` are the latest requests to the process that broke, for
+    targets whose processes run many programs.
     """
 
     data: bytes
@@ -142,16 +148,17 @@ class Suspect:
     style: Spelling = None
 
     def seen_once(self) -> Suspect:
-        """Return the suspect marked as not reproduced."""
+        """Return a copy of the suspect that is marked as not reproduced."""
         signature = Signature(outcome.ONCE, str(self.verdict.signature))
         return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
 
 @attrs.frozen
 class Reduced:
-    """The smallest program found: its encoded tree, number of messages, verdict and construct.
+    """The smallest program found by a reduction.
 
-    `is_smallest` is false if the time limit ended the reduction.
+    `data` is its encoded tree, which has `nodes` messages. `tests` is the number of programs that
+    the reduction tried. `is_smallest` is false if the time limit ended the reduction.
     """
 
     data: bytes
@@ -165,50 +172,53 @@ class Reduced:
 
     def put_into(self, find: Find) -> None:
         """Store the result of the reduction in a find."""
-        find.reduced = Shown(self.nodes, self.runs, self.style)
+        find.reduced = ShownProgram(self.nodes, self.runs, self.style)
         find.reduction_tests += self.tests
         find.is_smallest = self.is_smallest
 
 
 def words(text: str) -> list[str]:
-    """Return the words, runs of blanks and other characters of a source, in order."""
+    """Return the words, the runs of blanks and the other characters of a source, in order."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
 def size_of(tree: ModuleSet, spelling: Spelling) -> int:
-    """Return the size of a program in nodes, or in words if it has no tree."""
+    """Return the number of nodes of a program, or its number of words if it has no tree."""
     return len(words(spelling)) if isinstance(spelling, str) else len(Index(tree))
 
 
 def load(folder: Path) -> Find:
-    """Read the find in `folder`. Raises FileError."""
+    """Return the find in `folder`. Raises FileError."""
     path = folder / FILE
     try:
         return Find.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
-        raise FileError(f"{folder} is not a find: there is no {FILE} in it") from None
+        raise FileError(f"{folder} is not a find: it contains no {FILE}") from None
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 
 
 def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]:
-    """Yield all finds of a campaign with their folders, the oldest first. Raises FileError."""
+    """Yield (folder, find) for each find of a campaign, the oldest first.
+
+    `among` is the name of the folder that contains the finds. Raises FileError.
+    """
     folder = campaign / among
-    found = []
+    loaded = []
     if folder.is_dir():
         for path in folder.iterdir():
             if path.is_dir() and not path.name.startswith("."):
-                found.append((path, load(path)))
-    yield from sorted(found, key=lambda each: (each[1].seconds, each[1].name))
+                loaded.append((path, load(path)))
+    yield from sorted(loaded, key=lambda each: (each[1].seconds, each[1].name))
 
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
-    """Return the tree of the original program, or of the `REDUCED` program. Raises FileError."""
+    """Return the tree of a find's original or `REDUCED` program. Raises FileError."""
     return files.read(ModuleSet, folder / f"{stem}.pb", luau=TODAY)
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    """Return the source of the original program, or of the `REDUCED` program. Raises FileError."""
+    """Return the source of a find's original or `REDUCED` program. Raises FileError."""
     path = folder / f"{stem}.luau"
     try:
         return path.read_bytes().decode("utf-8", "backslashreplace")
@@ -217,7 +227,10 @@ def source_of(folder: Path, stem: str = PROGRAM) -> str:
 
 
 def requests_of(folder: Path) -> tuple[str, ...]:
-    """Return the last requests to the process that broke, if stored. Raises FileError."""
+    """Return the last requests to the process that broke, or none if they were not stored.
+
+    Raises FileError.
+    """
     path = folder / REQUESTS
     try:
         return tuple(path.read_text("utf-8").splitlines())
@@ -228,7 +241,7 @@ def requests_of(folder: Path) -> tuple[str, ...]:
 
 
 def suspect_of(find: Find, folder: Path) -> Suspect:
-    """Return the suspect stored in a folder, with the smallest program so far.
+    """Return the suspect for the smallest known program of a find in `folder`.
 
     Raises FileError.
     """
@@ -241,7 +254,7 @@ def suspect_of(find: Find, folder: Path) -> Suspect:
 
 
 def save(folder: Path, find: Find) -> None:
-    """Rewrite `find.json` in the find's existing folder. Raises FileError."""
+    """Rewrite `find.json` in the folder of a find. Raises FileError."""
     data = json.dumps(find.as_json(), indent=2) + "\n"
     files.write(folder / FILE, data.encode())
 
@@ -255,7 +268,10 @@ def add(
     requests: Sequence[str] = (),
     among: str = FOLDER,
 ) -> Path:
-    """Create the find's folder atomically; return its path. Raises FileError."""
+    """Create a find's folder atomically, with its programs and requests, and return its path.
+
+    `among` is the name of the folder that will contain it. Raises FileError.
+    """
     target = campaign / among / find.name
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
     try:
@@ -275,13 +291,13 @@ def add(
 
 
 def add_reduced(folder: Path, find: Find, reduced: ModuleSet) -> None:
-    """Store the reduced program beside the original, then rewrite `find.json`."""
+    """Write the reduced program of a find into its folder, and rewrite `find.json`."""
     _write_program(folder, REDUCED, reduced, find.smallest.style)
     save(folder, find)
 
 
 def remove(folder: Path | None) -> None:
-    """Remove a find's folder, if there is one. Raises FileError."""
+    """Remove a find's folder, or do nothing if `folder` is None. Raises FileError."""
     if folder is None:
         return
     hidden = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -292,12 +308,21 @@ def remove(folder: Path | None) -> None:
         raise FileError(f"{folder}: {files.reason_of(error)}") from None
 
 
+def move(folder: Path, target: Path) -> None:
+    """Move a find's folder to the path `target`. Raises FileError."""
+    try:
+        files.make_folder(target.parent, below=folder.parent)
+        folder.rename(target)
+    except OSError as error:
+        raise FileError(f"{target}: {files.reason_of(error)}") from None
+
+
 def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, bytes]:
     sources = written(tree, style)
-    found = {f"{stem}.pb": encoding.encode(tree), f"{stem}.luau": encode(sources.program)}
+    contents = {f"{stem}.pb": encoding.encode(tree), f"{stem}.luau": encode(sources.program)}
     if sources.module is not None:
-        found["module0.luau"] = encode(sources.module)
-    return found
+        contents["module0.luau"] = encode(sources.module)
+    return contents
 
 
 def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) -> None:
@@ -306,15 +331,16 @@ def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) ->
 
 
 FindHandler = Callable[[str, Find], None]
-"""Called with a find and `find` if it is new, `reduced` once it is reduced, or `retracted` if it
-turned out to be a duplicate, a known bug, or a hang that cannot be reproduced."""
+"""Called with an event and a find. The event is `find` for a new find, `reduced` after its
+reduction, or `retracted` for a duplicate, a known bug, or a hang that cannot be reproduced."""
 
 
 class FindStore:
-    """The finds by name; `new` are those of this run.
+    """The finds of a campaign by name.
 
-    `versions` are those of the targets; `seconds` returns how long the campaign has run. Methods
-    may raise FileError.
+    `new` are the finds of this run. `versions` has the versions of the targets. `seconds` returns
+    how long the campaign has run. `on_find` is called with each change. Methods may raise
+    FileError.
     """
 
     def __init__(
@@ -335,7 +361,7 @@ class FindStore:
         self.by_name = {find.name: find for _, find in load_all(path)}
 
     def __len__(self) -> int:
-        """The number of the campaign's finds."""
+        """Return the number of the campaign's finds."""
         return len(self.by_name)
 
     def folder(self, find: Find) -> Path:
@@ -343,19 +369,20 @@ class FindStore:
         return self.path / FOLDER / find.name
 
     def find_of(self, suspect: Suspect, verdict: Verdict, *, apart: bool) -> Find:
-        """Return a find of a suspect's program, without adding it.
+        """Return a find for a suspect's program without adding it.
 
-        With `apart`, its name also depends on the program, not only on the signature.
+        If `apart`, the find's name depends not only on the signature but also on the program.
         """
         time = now()
+        tree = encoding.decode(ModuleSet, suspect.data)
         name = verdict.signature.name
         if apart:
             name += f"-{name_of(suspect.data)[:8]}"
         return Find(
             name=name,
             verdict=verdict,
-            program=Shown(
-                size_of(encoding.decode(ModuleSet, suspect.data), suspect.style),
+            program=ShownProgram(
+                size_of(tree, suspect.style),
                 suspect.runs,
                 suspect.style,
             ),
@@ -365,13 +392,14 @@ class FindStore:
             origin=suspect.origin,
             command=f"scriptschema reproduce {self.path / FOLDER / name}",
             versions=self._versions,
+            only_compiled=not isinstance(suspect.style, str) and runs_nothing(tree),
             config=self._config.as_json(),
         )
 
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
-        """Add a find of a suspect, with its reduction if known; return it."""
+        """Add a find for a suspect, with its reduction if known, and return the find."""
         tree = encoding.decode(ModuleSet, suspect.data)
-        # A find is named before it is reduced: another one may have the name of its construct.
+        # A find is named before it is reduced: another find may have the name of its construct.
         apart = verdict.signature.name in self.by_name
         find = self.find_of(suspect, verdict, apart=apart)
         smaller = None
@@ -395,18 +423,24 @@ class FindStore:
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:
-        """Count further programs that showed a find, unless it was dropped."""
+        """Count more programs that showed a find, unless the find was dropped."""
         if find.name in self.by_name:
             find.count += count
             find.last_seen = now()
             self._changed.add(find.name)
 
-    def drop(self, find: Find) -> None:
-        """Remove a find that is a duplicate, a known bug, or not a bug."""
+    def drop(self, find: Find, into: Path | None = None) -> None:
+        """Remove a find that is a duplicate, a known bug, or not a bug.
+
+        If the path `into` is given, the find's folder is moved there. Otherwise, it is deleted.
+        """
         del self.by_name[find.name]
         self._changed.discard(find.name)
         self.new = [each for each in self.new if each is not find]
-        remove(self.folder(find))
+        if into is None:
+            remove(self.folder(find))
+        else:
+            move(self.folder(find), into)
         self._on_find("retracted", find)
 
     def save(self) -> None:

@@ -1,4 +1,4 @@
-"""The folder of a campaign: created, locked by one process at a time, and read."""
+"""Creates and reads a campaign's folder, and locks it for one process at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.targets import probing
 
 CORPUS: Final = "corpus"
+COMPILED: Final = "compiled"
+"""The folder in `CORPUS` for programs that are only compiled."""
+
 AFL: Final = "afl"
-"""The folder of the engine AFL++: its instances' output is in `out`."""
+"""The AFL++ engine's folder. Its instances write their output to `out` in this folder."""
 
 JUDGED: Final = "judged.txt"
-"""The file in `AFL` that names the inputs that were judged, one per line."""
+"""The file in `AFL` with the names of the inputs that were judged, one per line."""
 LOG: Final = "log.txt"
 LOCK: Final = ".lock"
 
@@ -31,9 +34,9 @@ LOCK: Final = ".lock"
 class Campaign:
     """The folder of a campaign, owned by one process: a context manager that holds the lock.
 
-    `wanted` is the configuration of a new campaign. An existing campaign must have the same
-    configuration; None continues it with its own. Raises FileError, also if another process holds
-    the lock.
+    `wanted` is the configuration for a new campaign. An existing campaign must have the same
+    configuration. If `wanted` is None, the campaign continues with its own configuration. Raises
+    FileError, also if another process holds the lock.
     """
 
     def __init__(self, path: Path, wanted: Config | None) -> None:
@@ -67,7 +70,7 @@ class Campaign:
         self._lock.close()  # releases the lock
 
     def probe(self) -> None:
-        """Probe the targets, and save the result. Raises TargetError and FileError."""
+        """Probe the targets and save their properties. Raises TargetError and FileError."""
         probed = tuple(map(probing.probe, self.config.targets))
         self.config = attrs.evolve(self.config, probed=probed)
         config.save(self.path, self.config)
@@ -84,7 +87,7 @@ class Campaign:
     def _require_own(self) -> None:
         there = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
         if there and config.FILE not in there and any(name[0] != "." for name in there):
-            raise FileError(f"{self.path} is not a campaign, and not empty: name another folder")
+            raise FileError(f"{self.path} is not empty, and not a campaign: choose another folder")
 
     def _hold(self) -> None:
         try:
@@ -93,8 +96,8 @@ class Campaign:
             self._lock.seek(0)
             owner = self._lock.read().decode("ascii", "replace").strip() or "unknown"
             raise FileError(
-                f"{self.path}: another run is at it, process {owner}: "
-                "wait for its end, or name another folder"
+                f"{self.path}: in use by another run, process {owner}: wait until it has "
+                "finished, or choose another folder"
             ) from None
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}\n".encode())
@@ -103,7 +106,7 @@ class Campaign:
     def _configure(self) -> Config:
         if not (self.path / config.FILE).exists():
             if self._wanted is None:
-                raise FileError(f"{self.path} is not a campaign: there is no {config.FILE} in it")
+                raise FileError(f"{self.path} is not a campaign: it contains no {config.FILE}")
             config.save(self.path, self._wanted)
             return self._wanted
         there = config.load(self.path)
@@ -111,13 +114,13 @@ class Campaign:
             mine, theirs = ({**each.as_json(), "probed": None} for each in (there, self._wanted))
             names = ", ".join(name for name in mine if mine[name] != theirs[name])
             raise FileError(
-                f"{self.path} is a campaign with other options ({names}): go on with it by naming "
-                "nothing but the folder, or name another"
+                f"{self.path} is a campaign with other options ({names}): to continue it, "
+                "give only the folder; to start a new campaign, choose another folder"
             )
         return there
 
     def _prepare(self) -> None:
-        """Create the folders, and remove incomplete finds of a killed process."""
+        """Create the folders, and remove incomplete finds that a killed process left."""
         try:
             files.make_folder(self.path / CORPUS, below=self.path)
             for name in (finds.FOLDER, finds.SUSPECTS):
@@ -137,8 +140,8 @@ class Campaign:
 def _refuse_links(folder: Path) -> None:
     """Raise FileError if there is a link in a folder.
 
-    A campaign creates no links, but AFL++ links entries of its queue to each other: links from its
-    folder into its folder are allowed.
+    A campaign does not create links. But AFL++ links entries of its queue to each other, so links
+    from AFL++'s folder into the same folder are allowed.
     """
     afl = os.path.join(os.path.realpath(folder), AFL, "")  # noqa: PTH118  # as below
     for inside, folders, names in os.walk(folder):
@@ -148,4 +151,4 @@ def _refuse_links(folder: Path) -> None:
                 continue
             here = os.path.join(os.path.realpath(inside), "")  # noqa: PTH118  # as above
             if not (here.startswith(afl) and os.path.realpath(path).startswith(afl)):
-                raise FileError(f"{path} is a link: links in a campaign are not followed")
+                raise FileError(f"{path} is a symbolic link: links in a campaign are not followed")

@@ -1,12 +1,12 @@
-"""A fuzzer: it creates programs, runs and judges them, and keeps those with new behaviour.
+"""A fuzzer: creates programs, runs and judges them, and keeps programs with new behaviour.
 
     fuzzer = Fuzzer(config, seed=1)
     batch = fuzzer.work(seconds=10)          counts, kept trees and suspects
     fuzzer.add(data)                         a tree that another fuzzer kept
     fuzzer.close()
 
-A fuzzer works alone, in one process. A campaign has one in each worker and exchanges the kept trees
-between them; `triage` handles their suspects.
+A fuzzer works alone, in one process. A campaign has a fuzzer in each worker, and passes the trees
+that one fuzzer keeps to the others. `triage` handles the fuzzers' suspects.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import attrs
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Suspect
-from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
+from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource, Rewriting
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
@@ -32,12 +32,13 @@ from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
 _PER_BATCH: Final = 1
-"""The maximum number of suspects per signature in a batch; the rest are only counted."""
+"""The maximum number of suspects per signature in a batch. The rest are only counted."""
 
 _ROUND_TRIPS: Final = 64
 """The round trip is checked for one in this many programs, and for each program that is kept."""
@@ -49,17 +50,19 @@ _REWRITTEN: Final = 8
 """One in this many programs is rewritten, and so is each program that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
-"""Signatures with enough suspects; see `Fuzzer.work`."""
+"""Signatures that have enough suspects (see `Fuzzer.work`)."""
 
 
 @attrs.define
 class Batch:
-    """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts.
+    """The results of a fuzzer's work since the last batch.
 
-    `messages` are the kinds of error messages that programs ended with. `covered` has the counters
-    of targets that were new to the fuzzer, as pairs of the target's number and the counter's
-    number. `inputs` names the inputs of another engine that were judged; those in `unreadable` are
-    not Luau.
+    `interval` has counts. `kept` are encoded trees to keep. `suspects` are programs that may show
+    bugs. `again` counts verdicts that were not reported as suspects. `messages` are the kinds of
+    error messages that programs ended with. `covered` has the target counters that were new to the
+    fuzzer, as (target number, counter number) pairs. `inputs` has the names of another engine's
+    inputs that were judged, and `unreadable` has the names of that engine's inputs that are not
+    Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -84,13 +87,11 @@ class Batch:
 
 
 class Fuzzer:
-    """A fuzzer, as described in the module's docstring. `seed` differs for each in a campaign.
+    """A fuzzer, as described in the module's docstring.
 
-    `corpus` has encoded trees, which are repaired because they may come from somebody else.
-
-    `programs` supplies the programs, by default `ProgramSource(config, seed)`.
-
-    Raises TargetError and JudgeError, here and in `work`.
+    `seed` differs for each fuzzer of a campaign. `corpus` has encoded trees, which are repaired
+    because they may come from somebody else. `programs` supplies the programs, by default
+    `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and JudgeError.
     """
 
     def __init__(
@@ -103,34 +104,37 @@ class Fuzzer:
     ) -> None:
         self._programs = programs or ProgramSource(config, seed)
         self._counted: Counter[int] = Counter()
-        self._plain: list[Made] = []
+        self._plain: list[MadeProgram] = []
         self._not_run: list[tuple[str, ModuleSet]] = []
-        """Corpus trees of others: run first, so that their coverage is not considered new."""
+        """Corpus trees of other fuzzers, which run first. Their coverage is not counted as new."""
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._looked = 0
         self._first: list[bytes] = []
-        self._rewritten: Made | None = None  # run next
+        self._rewritten: MadeProgram | None = None  # run next
         self.runner = Runner(config)
         self._novelty = Novelty(self.runner.judge.targets)
+        self._novelty_compiled = Novelty(self.runner.judge.targets)
+        """The novelty of programs that are only compiled. All counters are in `_novelty`."""
         for data in corpus:
             self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
 
     def add(self, data: bytes) -> None:
-        """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
+        """Add a tree to the corpus. Its features are no longer new, and the tree may be mutated."""
         tree = encoding.decode(ModuleSet, data)
-        self._novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
+        novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
+        novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
         name = name_of(data)
         if self._novelty.counts is not False and self._programs.admits(data):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)
 
     def run_first(self, trees: Iterable[bytes]) -> None:
-        """Run trees of the corpus before other programs, if the targets support them."""
+        """Run these corpus trees before other programs, if the targets support them."""
         self._first += [data for data in trees if self._programs.admits(data)]
 
     def close(self) -> None:
-        """End the targets."""
+        """End the processes of the targets."""
         self.runner.close()
 
     def work(
@@ -141,17 +145,19 @@ class Fuzzer:
         enough: Enough = MappingProxyType({}),
         at_once: bool = False,
     ) -> Batch:
-        """Fuzz for at most `seconds` and `programs`; with `at_once`, until the first suspect.
+        """Fuzz until the time limit or the program limit is reached, and return the results.
 
-        Verdicts with a signature in `enough` are only counted: all of them if it has no constructs,
-        else those whose programs use every part of one of its constructs.
+        If `at_once`, stop at the first suspect. Verdicts with a signature in `enough` may be
+        counted instead of reported. If the signature has no constructs in `enough`, this applies to
+        all its verdicts. Otherwise, it applies to verdicts whose programs use every part of one of
+        its constructs.
         """
         batch = Batch()
         self._handed.clear()
         self._enough = enough
         end = time.monotonic() + seconds
         count = 0
-        waiting: Made | None = None
+        waiting: MadeProgram | None = None
         while programs is None or count < programs:
             # The next program is generated while the previous one runs.
             made = self._make()
@@ -180,8 +186,8 @@ class Fuzzer:
         batch.unreadable = self._programs.unreadable()
         return batch
 
-    def _make(self) -> Made | None:
-        """Return a program to run first, a corpus tree that was not run, or the next program."""
+    def _make(self) -> MadeProgram | None:
+        """Return the next program to run. Programs that are waiting come before new programs."""
         if self._rewritten is not None:
             made, self._rewritten = self._rewritten, None
             return made
@@ -190,14 +196,14 @@ class Fuzzer:
         if self._first:
             data = self._first.pop()
             tree = encoding.decode(ModuleSet, data)
-            return Made(tree, {"corpus": name_of(data)})
+            return MadeProgram(tree, {"corpus": name_of(data)})
         if self._not_run and self._novelty.counts is not False:
             name, tree = self._not_run.pop()
-            return Made(tree, {"corpus": name})
+            return MadeProgram(tree, {"corpus": name})
         return self._programs.next()
 
-    def _put_back(self, made: Made) -> None:
-        """Let a program that was not judged be run again, in its original role."""
+    def _put_back(self, made: MadeProgram) -> None:
+        """Queue a program that was not judged to be run again, in its original role."""
         if made.rewriting is not None:
             self._rewritten = made
         elif "corpus" in made.origin:
@@ -205,23 +211,25 @@ class Fuzzer:
         else:
             self._programs.put_back(made)
 
-    def _look(self, made: Made, runs: list[Run], batch: Batch, following: Made | None) -> None:
-        """Count and judge a program, and keep it if new; `following` is running."""
+    def _look(
+        self, made: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
+    ) -> None:
+        """Count and judge a program, and keep it if it is new. Meanwhile, `following` runs."""
         self._looked += 1
         if made.rewriting is not None:
-            self._count(batch.interval, runs, [])
+            self._count(made, batch.interval, runs, [])
             self._compare(made, made.rewriting, runs, batch, following)
             return
         data = encoding.encode(made.tree)
         if made.is_broken:
-            self._count(batch.interval, runs, [])
+            self._count(made, batch.interval, runs, [])
             verdict = self.runner.judge.judge_refusal(made.sources.program, runs)
             if verdict is not None:
                 self._suspect(made, data, runs, verdict, batch, following)
             return
         scan = encoding.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
-        self._count(batch.interval, runs, numbers)
+        self._count(made, batch.interval, runs, numbers)
         ended = runs[0].outcome.kind == outcome.OK
         if made.parent is not None:
             made.parent.count(ended=ended)
@@ -235,9 +243,9 @@ class Fuzzer:
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
             self._programs.adopt(name_of(data), made.tree, ended=ended)
-            if made.mutant is not None:
-                self._programs.useful(made.mutant)
+            self._programs.useful(made)
         rewrites = self.runner.config.rewrites and verdict is None and ended
+        rewrites = rewrites and not made.only_compiled
         if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
             self._rewritten = self._programs.rewritten(made, runs)
         if "input" in made.origin:
@@ -245,13 +253,13 @@ class Fuzzer:
 
     def _compare(
         self,
-        made: Made,
+        made: MadeProgram,
         rewriting: Rewriting,
         runs: list[Run],
         batch: Batch,
-        following: Made | None,
+        following: MadeProgram | None,
     ) -> None:
-        """Judge a rewritten program, and compare its runs with those of the original."""
+        """Judge a rewritten program, and compare its runs with the runs of the original program."""
         data = encoding.encode(made.tree)
         scan = encoding.scan(ModuleSet, data)
         verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
@@ -262,41 +270,47 @@ class Fuzzer:
         if verdict is not None:
             self._suspect(made, data, runs, verdict, batch, following)
 
-    def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
+    def _count(
+        self, made: MadeProgram, interval: Interval, runs: list[Run], numbers: list[int]
+    ) -> None:
         interval.programs += 1
+        runs = [run for run in runs if run.outcome.kind != outcome.NOT_RUN]
         interval.runs += len(runs)
-        interval.outcomes[runs[0].outcome.kind] += 1
+        outcomes = interval.compiled if made.only_compiled else interval.outcomes
+        outcomes[runs[0].outcome.kind] += 1
         self._counted.update(numbers)
         for run in runs:
             interval.run_seconds += run.outcome.seconds
             if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
-    def _is_new(self, made: Made, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
-        """Return whether a program shows something new, and record it."""
+    def _is_new(self, made: MadeProgram, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
+        """Return whether a program shows new behaviour, and record its behaviour."""
         messages = kinds_of(runs, made.plain.program)
         batch.messages |= messages
         covered = self._novelty.new_counters(runs, styled=made.style is not None)
         if made.style is None:
             batch.covered |= covered
         elif covered:
-            # Corpus trees have no style: run it again without, and keep it if it covers the same.
+            # Corpus trees have no style: keep the program if it reaches the counters without one.
             self._plain.append(attrs.evolve(made, style=None))
             covered = set()
-        return self._novelty.is_new(numbers, messages) | bool(covered)
+        novelty = self._novelty_compiled if made.only_compiled else self._novelty
+        return novelty.is_new(numbers, messages) | bool(covered)
 
     def _suspect(
         self,
-        made: Made,
+        made: MadeProgram,
         data: bytes,
         runs: list[Run],
         verdict: Verdict,
         batch: Batch,
-        following: Made | None,
+        following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it; only count it if there are enough.
+        """Report a suspect that a second run confirms; if there are enough like it, only count it.
 
-        A crash or another outcome of `BROKEN` is reported even if the second run does not show it.
+        An outcome in `BROKEN`, such as a crash, is reported even if the second run does not show
+        it.
         """
         signature = verdict.signature
         if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, made.tree):
@@ -335,15 +349,16 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the latest requests to the first process that broke."""
+    """Return the latest requests to the first process that broke, or none if no process broke."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 
 class Novelty:
-    """The features of programs, kinds of outcomes and counters of `targets` that were seen.
+    """The features, kinds of messages and counters that programs have shown so far.
 
-    A counter is a pair: the number of its run's target, and its own number. `counts` is whether a
-    target reports coverage; it is None before the first run.
+    `targets` has the target number of each run. A counter is a pair of the target's number and the
+    counter's own number. `counts` says whether a target reports coverage, and is None before the
+    first run.
     """
 
     def __init__(self, targets: Sequence[int]) -> None:
@@ -355,18 +370,18 @@ class Novelty:
         self._in_styles: set[tuple[int, int]] = set()
 
     def is_new(self, numbers: Iterable[int], messages: set[str]) -> bool:
-        """Return whether a feature's number or a kind of message is new, and record all of them."""
+        """Return whether any feature number or kind of message is new, and record all of them."""
         numbers = [*numbers]
-        found = not self._features.issuperset(numbers) or not messages <= self._messages
+        new = not self._features.issuperset(numbers) or not messages <= self._messages
         self._features.update(numbers)
         self._messages |= messages
-        return found
+        return new
 
     def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
         """Return the counters that these runs are the first to reach, and record them.
 
-        Counters reached by a program in a style (`styled`) are still new for programs without a
-        style.
+        A counter that is only reached by a program in a style (`styled`) is still new for programs
+        without a style.
         """
         self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
         covered = {
@@ -384,10 +399,15 @@ class Novelty:
 
 
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
-    """Return each run's kind of outcome with its kind of message; a program's own are one kind."""
-    found = set()
+    """Return each run's kind of outcome and kind of message, as strings.
+
+    All messages that the program wrote itself count as one kind.
+    """
+    kinds = set()
     for run in runs:
-        said = run.outcome.error
-        kind = normalisation.message_kind(said, source) if said else ""
-        found.add(f"{run.outcome.kind} {kind}")
-    return found
+        if run.outcome.kind == outcome.NOT_RUN:
+            continue
+        error = run.outcome.error
+        kind = normalisation.message_kind(error, source) if error else ""
+        kinds.add(f"{run.outcome.kind} {kind}")
+    return kinds

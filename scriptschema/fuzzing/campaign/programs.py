@@ -1,8 +1,11 @@
-"""The programs of a fuzzer: new programs, and mutants of those that were kept.
+"""The programs of a fuzzer: new programs, and mutants of programs that were kept.
 
-A mutant of a program that fails early mostly fails there, too, and the code after that is not
-tested. So the fewer of a parent's mutants ended normally, the less often it is drawn. The share is
-observed, so nothing has to be known about trees that come from another fuzzer or an earlier run.
+A share of the programs is only compiled: their code is in a function that nothing calls
+(`uncalled`), so it may loop forever. These programs are mutated separately from programs that run.
+
+Most mutants of a program that fails early also fail there, so that later code is not tested.
+Parents whose mutants mostly fail are therefore drawn less often. The share of failing mutants is
+observed, because nothing is known about trees from another fuzzer or an earlier run.
 """
 
 from __future__ import annotations
@@ -27,13 +30,14 @@ from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.targets.probing import SYNTAX, names
+from scriptschema.fuzzing.uncalled import DEEPEST, body_of, runs_nothing, uncalled
 from scriptschema.generation import trees
 from scriptschema.generation.programs import Counts, grammar_of, make_program, maker_of
 from scriptschema.generation.programs.grammar import LIBRARIES
 from scriptschema.generation.programs.idioms import IDIOMS
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
-from scriptschema.luau.breaking import broken
+from scriptschema.luau.breaking import broken, is_luau
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet, StatBlock, schema
@@ -47,33 +51,38 @@ _SWARM: Final = 25
 """The number of programs that share a selection of idioms, because selecting is slow."""
 
 _ATTEMPTS: Final = 3
-"""The number of attempts to generate a program without missing features before stripping one."""
+"""The number of attempts to generate a program without missing features before one is stripped."""
 
 _UNIFORM: Final = 8
-"""One in this many selections contains all idioms; the others contain about half of them."""
+"""One in this many selections contains all idioms. Other selections contain about half."""
 
 _STYLED: Final = 4
-"""One in this many programs is written in a style. There are far fewer spellings than programs, and
-plain programs are shorter."""
+"""One in this many programs is written in a style. Plain programs are shorter."""
 
 _RANDOM_IF_COMPILED: Final = 3
-"""If programs are not run, one in this many new programs is a random tree, and one in this many
-mutants ignores kinds and scope."""
+"""Of the programs that are only compiled, one in this many new programs is a random tree, and one
+in this many mutants ignores kinds and scope."""
 
+_LARGER_IF_COMPILED: Final = 4
+"""The factor by which programs that are only compiled are larger, because compiling is fast."""
+
+_LONG: Final = 4
+_LONGER: Final = 3
+"""One in `_LONG` new programs is `_LONGER` times as large, because many idioms need more space."""
 
 MOST_PARENTS: Final = 400
 """The maximum number of parents."""
 
 _SURE: Final = 3
-"""The outcome of a parent itself counts like those of this many mutants."""
+"""The outcome of the parent itself counts as much as the outcomes of this many mutants."""
 
 _DRAWS: Final = 16
-"""The maximum number of draws of a parent; the last is accepted in any case."""
+"""The maximum number of draws of a parent. The last draw is always accepted."""
 
 
 @attrs.define(eq=False)
 class Parent:
-    """A tree with its name; `made` counts its mutants, and `ended` those that ended normally."""
+    """A tree to mutate. `made` counts its mutants, and `ended` those that ended normally."""
 
     name: str
     index: Index[Any]
@@ -81,18 +90,18 @@ class Parent:
     ended: int = 0
 
     def count(self, *, ended: bool, times: int = 1) -> None:
-        """Count the outcome of a mutant."""
+        """Count the outcome of a mutant, `times` times."""
         self.made += times
         self.ended += times * ended
 
     @property
     def share(self) -> float:
-        """The estimated share of its mutants that end normally."""
+        """The estimated share of the tree's mutants that end normally."""
         return (self.ended + 1) / (self.made + 1)
 
 
 class Parents:
-    """The latest `MOST_PARENTS` parents; falsy if empty."""
+    """The latest `MOST_PARENTS` parents. The object is false if there are no parents."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -102,7 +111,7 @@ class Parents:
         return bool(self._parents)
 
     def add(self, name: str, index: Index[Any], *, ended: bool | None) -> None:
-        """Add a tree; `ended` is whether it ended normally, None if unknown."""
+        """Add a tree. `ended` says whether it ended normally, or is None if that is unknown."""
         parent = Parent(name, index)
         if ended is not None:
             parent.count(ended=ended, times=_SURE)
@@ -112,7 +121,7 @@ class Parents:
             del self._parents[min(old, key=lambda number: self._parents[number].share)]
 
     def draw(self) -> Parent:
-        """Return a parent; rarely one whose mutants mostly fail."""
+        """Return a random parent. Parents whose mutants mostly fail are drawn rarely."""
         for _ in range(_DRAWS):
             parent = self._parents[self._random.randrange(len(self._parents))]
             if self._random.random() < parent.share**2:
@@ -124,7 +133,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
 
 class Restriction:
-    """Restricts programs to the available features; falsy if all are available."""
+    """Restricts programs to features that all targets have. It is false without restrictions."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
@@ -133,7 +142,7 @@ class Restriction:
         return bool(self.missing)
 
     def weights(self) -> Mapping[str, Mapping[str, float]]:
-        """Weights for the program generator with which most programs need no change."""
+        """Return program generator weights with which most programs do not need a change."""
         members = {name.partition(".")[0] for name in names()} - self.missing
         libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
         idioms = {
@@ -144,7 +153,7 @@ class Restriction:
         return {"libraries": libraries, "idioms": idioms}
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Return whether an encoded tree uses no missing feature."""
+        """Return whether an encoded tree uses only features that the target has."""
         scan = encoding.scan(cls, data)
         if not self.missing.isdisjoint(library_names(scan)):
             return False
@@ -178,22 +187,22 @@ _SIGNS: Final = {  # text that identifies idioms with this feature
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return, for each optional part of the syntax by number, its names in `SYNTAX`."""
-    found = []
+    """Return the names in `SYNTAX` that each part of the schema needs, by the part's number."""
+    table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
         words |= {word.rpartition(".Op.")[0] for word in words}
         words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
-        found.append(frozenset(words & SYNTAX.keys()))
-    return found
+        table.append(frozenset(words & SYNTAX.keys()))
+    return table
 
 
 @attrs.frozen
-class Made:
-    """A program with its origin; `mutant` and `parent`, or `rewriting`, describe its derivation.
+class MadeProgram:
+    """A program with its origin and, if it is a mutant or a rewriting, its derivation.
 
-    `style` is that of its `sources`; None if they are `plain`. `claim` is a verdict that another
-    engine claims for it.
+    `style` is the style of its `sources`, or None if they have no style. `claim` is a verdict that
+    another engine claims for the program.
     """
 
     tree: ModuleSet
@@ -216,8 +225,13 @@ class Made:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is a source that is not Luau."""
+        """Whether the program is a source that is not Luau."""
         return isinstance(self.style, str)
+
+    @property
+    def only_compiled(self) -> bool:
+        """Whether the program is compiled but runs nothing."""
+        return not self.is_broken and runs_nothing(self.tree)
 
 
 @attrs.frozen
@@ -225,12 +239,109 @@ class Rewriting:
     """A rewriting of a program: its name in `REWRITINGS`, the original program and its runs."""
 
     name: str
-    original: Made
+    original: MadeProgram
     runs: list[Run]
 
 
+class _Generator:
+    """Makes new programs and mutants. If `compiled`, all of them are only compiled."""
+
+    def __init__(
+        self,
+        config: Config,
+        source: random.Random,
+        weights: Mapping[str, Mapping[str, float]],
+        *,
+        compiled: bool,
+    ) -> None:
+        self._config = config
+        self._random = source
+        self._weights = weights
+        self._compiled = compiled
+        self._size = config.size * (_LARGER_IF_COMPILED if compiled else 1)
+        self._max_depth = DEEPEST if compiled else trees.MAX_DEPTH
+        self._luau = config.version
+        self._choices = RandomChoices(source)
+        self.mutator = self._mutator(programs=True)
+        self._parents = Parents(source)
+        self._counts = Counts()
+        self._grammar = grammar_of(weights, luau=self._luau)
+        self._made = 0
+
+    def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
+        """Make a tree a parent of mutants. `ended` says whether it ended normally, if known."""
+        index = Index(body_of(tree) if self._compiled else tree)
+        self._parents.add(name, index, ended=ended)
+        donors = self.mutator.donors
+        donors.append(index)
+        if len(donors) > _DONORS:
+            del donors[self._random.randrange(_DONORS)]
+
+    def next(self) -> tuple[ModuleSet, Mutant[ModuleSet] | None, Parent | None]:
+        """Return a program and, if it is a mutant, also the `Mutant` and its parent."""
+        mutant = parent = None
+        if self._parents and self._random.random() < self._config.mutants:
+            parent = self._parents.draw()
+            mutant = self.mutator.mutate(parent.index, self._choices)
+            last = mutant
+            while self._random.randrange(_AGAIN) == 0:
+                last = self.mutator.mutate(last.index(), self._choices)
+            tree = last.tree
+            if self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
+                tree = self._mutator(programs=False).mutate(tree, self._choices).tree
+        else:
+            tree = self._new()
+        if self._compiled:
+            tree = uncalled(tree)
+        elif tree.module is not None:
+            tree.module = None
+            tree = repair(tree)
+        return tree, mutant, parent
+
+    def _mutator(self, *, programs: bool) -> Mutator:
+        donors = [] if programs else self.mutator.donors
+        return Mutator(
+            size=self._size,
+            max_depth=self._max_depth,
+            programs=programs,
+            donors=donors,
+            luau=self._luau,
+        )
+
+    def _new(self) -> ModuleSet:
+        config = self._config
+        size = max(1, round(self._size * self._random.uniform(0.3, 1.7)))
+        if self._random.randrange(_LONG) == 0:
+            size *= _LONGER
+        uniform = self._random.randrange(_UNIFORM) == 0
+        random_tree = config.source == "repaired"
+        if self._compiled:
+            random_tree |= self._random.randrange(_RANDOM_IF_COMPILED) == 0
+        if random_tree:
+            tree = trees.generate(
+                ModuleSet,
+                choices=self._choices,
+                size=size,
+                max_depth=self._max_depth,
+                swarm=not uniform,
+                luau=self._luau,
+            )
+            tree.module = None
+            return tree if self._compiled else repair(tree)
+        grammar = grammar_of(
+            self._weights, types=config.types, luau=self._luau, runs=not self._compiled
+        )
+        if not uniform:
+            if self._made % _SWARM == 0:
+                self._grammar = grammar.swarm(self._choices)
+            self._made += 1
+            grammar = self._grammar
+        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker, self._counts)
+        return make_program(maker, size, self._max_depth, with_module=False)
+
+
 class ProgramSource:
-    """Creates programs as configured; `seed` differs for each fuzzer of a campaign."""
+    """Creates programs as configured. `seed` differs for each fuzzer of a campaign."""
 
     def __init__(self, config: Config, seed: int) -> None:
         self.config = config
@@ -238,79 +349,85 @@ class ProgramSource:
         # Not for cryptography: the same seed must give the same programs.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._styles = random.Random(f"{config.seed} {seed} style")  # noqa: S311
-        self._choices = RandomChoices(self._random)
-        self._luau = config.version
-        self._mutator = Mutator(size=config.size, programs=True, luau=self._luau)
-        self._parents = Parents(self._random)
-        self._number = self._made = 0
+        self._shares = random.Random(f"{config.seed} {seed} share")  # noqa: S311
+        compiled = random.Random(f"{config.seed} {seed} compiled")  # noqa: S311
         self._restriction = Restriction(config.missing())
-        self._weights: Mapping[str, Mapping[str, float]] = self._restriction.weights()
-        self._grammar = grammar_of(self._weights, luau=self._luau)
-        self._counts = Counts()
+        weights = self._restriction.weights()
+        self._running = _Generator(config, self._random, weights, compiled=False)
+        self._compiled = _Generator(config, compiled, weights, compiled=True)
+        self._number = 0
         self._rows: dict[str, list[int]] = {}
-        self._back: list[Made] = []
+        self._back: list[MadeProgram] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Make a tree a parent of mutants; `ended` is whether it ended normally, if known."""
-        index = Index(tree)
-        self._parents.add(name, index, ended=ended)
-        donors = self._mutator.donors
-        donors.append(index)
-        if len(donors) > _DONORS:
-            del donors[self._random.randrange(_DONORS)]
+        """Make a tree a parent of mutants. `ended` says whether it ended normally, if known."""
+        generator = self._compiled if runs_nothing(tree) else self._running
+        generator.adopt(name, tree, ended=ended)
 
     def admits(self, data: bytes) -> bool:
-        """Return whether an encoded tree uses no feature that a target lacks."""
+        """Return whether an encoded tree uses only features that all targets have."""
         return not self._restriction or self._restriction.admits(data)
 
-    def useful(self, mutant: Mutant[ModuleSet]) -> None:
-        """Count that a mutant was kept."""
-        self._mutator.useful(mutant)
+    def useful(self, made: MadeProgram) -> None:
+        """Count that a program was kept, if it is a mutant."""
+        if made.mutant is not None:
+            generator = self._compiled if made.only_compiled else self._running
+            generator.mutator.useful(made.mutant)
 
-    def next(self) -> Made | None:
-        """Return a program that uses no feature that a target lacks; None without input."""
+    def next(self) -> MadeProgram | None:
+        """Return a program that all targets support, or None if no input is waiting."""
         if self._back:
             return self._back.pop()
-        made = self._attempt()
+        is_compiled = self._shares.random() < self.config.compiled
+        generator = self._compiled if is_compiled else self._running
+        made = self._attempt(generator)
         if self._styles.random() < self.config.broken:
             text = broken(render(made.tree.program), RandomChoices(self._styles))
-            return Made(ModuleSet(program=StatBlock()), made.origin, text)
+            if not (is_compiled and is_luau(text)):  # it may run what must not run
+                return MadeProgram(ModuleSet(program=StatBlock()), made.origin, text)
         if not self._restriction:
             return made
         for _ in range(_ATTEMPTS):
             if self.admits(encoding.encode(made.tree)):
                 return made
-            made = self._attempt()
+            made = self._attempt(generator)
         return self.stripped(made)
 
-    def put_back(self, made: Made) -> None:
-        """Take back a program that was not judged; `next` returns it first."""
+    def put_back(self, made: MadeProgram) -> None:
+        """Put back a program that was not judged. `next` will return it first."""
         self._back.append(made)
 
-    def stripped(self, made: Made) -> Made:
+    def stripped(self, made: MadeProgram) -> MadeProgram:
         """Return a program without the statements that use features that a target lacks."""
-        tree = self._restriction.strip(made.tree)
-        return Made(tree, made.origin, made.style)
+        if made.only_compiled:
+            tree = uncalled(self._restriction.strip(body_of(made.tree)))
+        else:
+            tree = self._restriction.strip(made.tree)
+        return MadeProgram(tree, made.origin, made.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of inputs since the last call that could not become programs."""
+        """Return the names of inputs that, since the last call, could not become programs."""
         return []
 
-    def rewritten(self, made: Made, runs: list[Run]) -> Made | None:
-        """Return a rewriting of a program that had these runs, or None if it does not apply."""
+    def rewritten(self, made: MadeProgram, runs: list[Run]) -> MadeProgram | None:
+        """Return a rewriting of a program with these runs, or None if no rewriting applies."""
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](made.tree)
         if tree is None or not self.admits(encoding.encode(tree)):
             return None
         rewriting = Rewriting(name, made, runs)
-        return Made(tree, made.origin, made.style, rewriting=rewriting)
+        return MadeProgram(tree, made.origin, made.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
-        """Return the counts of the mutation operators since the last call."""
+        """Return the counts of the mutation operators since the last call, by operator."""
+        running, compiled = (
+            {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
+            for each in (self._running, self._compiled)
+        )
         rows = {
-            name: [row.applied, row.changed, row.useful]
-            for name, row in self._mutator.statistics.items()
+            name: [sum(both) for both in zip(row, compiled[name], strict=True)]
+            for name, row in running.items()
         }
         before = self._rows
         self._rows = rows
@@ -319,58 +436,17 @@ class ProgramSource:
             for name, row in rows.items()
         }
 
-    def _attempt(self) -> Made:
+    def _attempt(self, generator: _Generator) -> MadeProgram:
         self._number += 1
         origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
         origin["number"] = self._number
-        mutant = parent = None
-        if self._parents and self._random.random() < self.config.mutants:
-            parent = self._parents.draw()
-            mutant = self._mutator.mutate(parent.index, self._choices)
+        tree, mutant, parent = generator.next()
+        if mutant is not None and parent is not None:
             origin.update(operator=mutant.operator, parent=parent.name)
-            last = mutant
-            while self._random.randrange(_AGAIN) == 0:
-                last = self._mutator.mutate(last.index(), self._choices)
-            tree = last.tree
-            if self.config.only_compile and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
-                donors = self._mutator.donors
-                blind = Mutator(
-                    size=self.config.size, programs=False, donors=donors, luau=self._luau
-                )
-                tree = repair(blind.mutate(tree, self._choices).tree)
-        else:
-            tree = self._new()
-        if tree.module is not None:
-            tree.module = None
-            tree = repair(tree)
-        return Made(tree, origin, self._style(), mutant, parent)
+        return MadeProgram(tree, origin, self._style(), mutant, parent)
 
     def _style(self) -> int | None:
-        """Draw a style, or none."""
+        """Return a random style, or None for most programs."""
         if not self.config.styles or self._styles.randrange(_STYLED):
             return None
         return self._styles.randrange(2**32)
-
-    def _new(self) -> ModuleSet:
-        config = self.config
-        size = max(1, round(config.size * self._random.uniform(0.3, 1.7)))
-        uniform = self._random.randrange(_UNIFORM) == 0
-        random_tree = config.source == "repaired"
-        if config.only_compile:
-            random_tree |= self._random.randrange(_RANDOM_IF_COMPILED) == 0
-        if random_tree:
-            made = trees.generate(
-                ModuleSet, choices=self._choices, size=size, swarm=not uniform, luau=self._luau
-            )
-            made.module = None
-            return repair(made)
-        grammar = grammar_of(
-            self._weights, types=config.types, luau=self._luau, runs=not config.only_compile
-        )
-        if not uniform:
-            if self._made % _SWARM == 0:
-                self._grammar = grammar.swarm(self._choices)
-            self._made += 1
-            grammar = self._grammar
-        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker, self._counts)
-        return make_program(maker, size, trees.MAX_DEPTH, with_module=False)

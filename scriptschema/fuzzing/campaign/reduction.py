@@ -1,7 +1,8 @@
 """The reduction of a suspect: the smallest program with the same verdict, and its construct.
 
-Programs are written plainly if they show the bug that way. Otherwise the style is kept, and the
-smallest program is tried plainly and in other styles; the style with the shortest source is kept.
+If a program shows the bug without a style, it is reduced without a style. Otherwise its style is
+kept. At the end, the smallest program is tried without a style and in other styles, and the style
+with the shortest source is kept.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
@@ -44,29 +46,39 @@ class _OutOfTimeError(Exception):
 
 
 class _Test:
-    """A test of whether a program, written in the style `style`, shows the bug of a suspect."""
+    """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    def __init__(self, runner: Runner, wanted: Signature, end: float) -> None:
+    If the suspect runs nothing, programs that run something fail the test (`runs` is false).
+    `quick` is a runner that makes only the run that decides whether the bug is there. If it is
+    None, all runs are made.
+    """
+
+    def __init__(self, runner: Runner, wanted: Signature, end: float, *, runs: bool) -> None:
         self.runner = runner
         self.wanted = wanted
         self.end = end
+        self.runs = runs
         self.style: int | None = None
+        self.quick: Runner | None = None
 
     def verdict(
         self, tree: ModuleSet, style: Spelling, *, whole: bool = False
     ) -> tuple[Verdict, list[Run]] | None:
-        """Return the verdict and the runs of a program that shows the bug in this style."""
-        verdict, runs = self.runner.verdict(tree, style, whole=whole, wanted=self.wanted)
+        """Return a program's verdict and runs in a style, or None if it does not show the bug."""
+        runner = self.runner if whole else self.quick or self.runner
+        verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.wanted)
         return (verdict, runs) if verdict and verdict.signature == self.wanted else None
 
     def __call__(self, tree: ModuleSet) -> bool:
         """Return whether a program shows the bug."""
         if time.monotonic() > self.end:
             raise _OutOfTimeError
+        if not self.runs and not runs_nothing(tree):
+            return False
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Choose no style if the bug does not need one, else the style with the shortest source."""
+        """Drop the style if it is not needed. Otherwise, find the one with the shortest source."""
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):
@@ -74,7 +86,7 @@ class _Test:
                 self._shows(tree, style)
 
     def _shows(self, tree: ModuleSet, style: int | None) -> bool:
-        """Return whether a program shows the bug in this style; if so, set `style` to it."""
+        """Return whether a program shows the bug in a style. If so, set `self.style` to `style`."""
         shows = time.monotonic() <= self.end and self.verdict(tree, style) is not None
         if shows:
             self.style = style
@@ -88,14 +100,14 @@ def _source(tree: ModuleSet, style: int | None) -> str:
 def reduce_suspect(
     runner: Runner, suspect: Suspect, seconds: float = MOST_SECONDS
 ) -> Reduced | None:
-    """Return the smallest program with the suspect's signature, None if it cannot be reproduced.
+    """Return the smallest program with the suspect's signature, or None if it cannot be reproduced.
 
-    It is run up to `TRIES` times, because some bugs show only occasionally.
-
-    Raises TargetError and JudgeError.
+    The suspect is run up to `TRIES` times, because some bugs show only occasionally. `seconds` is
+    the time limit of the reduction. Raises TargetError and JudgeError.
     """
-    test = _Test(runner, suspect.verdict.signature, time.monotonic() + seconds)
     tree = encoding.decode(ModuleSet, suspect.data)
+    end = time.monotonic() + seconds
+    test = _Test(runner, suspect.verdict.signature, end, runs=not runs_nothing(tree))
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
     for style in [*plainly, *[suspect.style] * TRIES]:
         if isinstance(style, str):
@@ -108,11 +120,16 @@ def reduce_suspect(
         return None
     reducer = Reducer(tree, test)
     is_smallest = False
-    with contextlib.suppress(_OutOfTimeError, NotInterestingError):
-        reducer.run()
-        is_smallest = not reducer.unreliable
-    best = reducer.best
-    test.simplify(best)
+    test.quick = runner.only_broken(shown[1])
+    try:
+        with contextlib.suppress(_OutOfTimeError, NotInterestingError):
+            reducer.run()
+            is_smallest = not reducer.unreliable
+        best = reducer.best
+        test.simplify(best)
+    finally:
+        if test.quick is not None:
+            test.quick.close()
     again = test.verdict(best, test.style, whole=True)
     if again is None:  # only the original is certain to show it
         best, is_smallest, test.style = tree, False, style
@@ -125,7 +142,7 @@ def reduce_suspect(
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
-    """Return the shortest part of a source that is not Luau with the suspect's signature."""
+    """Return the shortest part of a non-Luau source that has the suspect's signature."""
     tree = encoding.decode(ModuleSet, suspect.data)
     shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
     if shown is None:
@@ -137,9 +154,9 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
         if time.monotonic() > test.end:
             raise _OutOfTimeError
         tests += 1
-        if (found := test.verdict(tree, part, whole=True)) is None:
+        if (result := test.verdict(tree, part, whole=True)) is None:
             return False
-        best, best_shown = part, found
+        best, best_shown = part, result
         return True
 
     is_smallest = False
@@ -152,7 +169,7 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find completely and update it; return the tree, None if it is not reproduced.
+    """Reduce a find completely and update it. Return the tree, or None if it is not reproduced.
 
     Raises FileError, TargetError and JudgeError.
     """
@@ -171,9 +188,11 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return a part of a text for which `shows` is true and which has no removable line or word.
+    """Return the shortest part of a string for which `shows` is true, found by removal.
 
-    `shows` may stop this by raising an exception; it was called with each intermediate result.
+    Lines are removed first, then words. No single line or word of the result can be removed.
+    `shows` is called with each intermediate result, and may stop the search by raising an
+    exception.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
     return "".join(_fewer(words(text), shows))

@@ -26,43 +26,43 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""The number of attempts with a sequence of requests or, without such a sequence, the program."""
+"""The number of attempts to reproduce a find without requests. Otherwise, it is `SEQUENCES`."""
 
 
 @attrs.frozen
-class Shown:
-    """The result of a program, or of a sequence that ends with it: runs and verdict."""
+class Replayed:
+    """The runs and the verdict of a program, or of a sequence of requests that the program ends."""
 
     runs: list[Run]
     verdict: Verdict | None
 
 
 def is_of(signature: Signature, find: Find) -> bool:
-    """Return whether a signature is that of a find, apart from the construct."""
+    """Return whether a signature is the signature of a find, apart from the construct."""
     if find.signature.kind == outcome.ONCE:
         return str(signature) == find.signature.detail
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
 
 
-def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Shown:
-    """Run a find's program, written in a style, on all targets of a campaign.
+def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
+    """Run a find's program, written in a style, on all campaign targets. Return the result.
 
     Raises TargetError and JudgeError.
     """
     runner = Runner(config)
     try:
         verdict, runs = runner.verdict(tree, style, whole=True, wanted=find.signature)
-        return Shown(runs, verdict)
+        return Replayed(runs, verdict)
     finally:
         runner.close()
 
 
 def replay(
     config: Config, folder: Path, find: Find, tree: ModuleSet, style: Spelling
-) -> Iterator[Shown]:
-    """Run a find's program repeatedly until it is reproduced; yield each result.
+) -> Iterator[Replayed]:
+    """Run a find's program until the bug is reproduced, and yield the result of each run.
 
-    Raises FileError, TargetError and JudgeError.
+    If requests are stored, they are replayed instead. Raises FileError, TargetError and JudgeError.
     """
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):
@@ -81,8 +81,8 @@ def _replay(
     find: Find,
     tree: ModuleSet,
     style: Spelling,
-) -> Shown:
-    """Replay the requests on the target that broke."""
+) -> Replayed:
+    """Replay the requests on the target that broke, and return the result."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
     )
@@ -90,25 +90,26 @@ def _replay(
     description, variant = pairs[min(broken, len(pairs) - 1)]
     target = open_target(description)
     try:
-        found = target.replay(requests) if isinstance(target, PersistentTarget) else None
+        broke = target.replay(requests) if isinstance(target, PersistentTarget) else None
     finally:
         target.close()
-    if found is None:
-        return Shown([], None)
+    if broke is None:
+        return Replayed([], None)
     runner = Runner(config)
     try:
-        runs = [Run(description.run_name(variant), found)]
-        return Shown(runs, runner.judge_all(tree, style, runs))
+        runs = [Run(description.run_name(variant), broke)]
+        return Replayed(runs, runner.judge_all(tree, style, runs))
     finally:
         runner.close()
 
 
 @attrs.frozen
 class Bisection:
-    """The builds, oldest first, and for each that was run whether it shows the find's bug.
+    """The result of a bisection: the builds, oldest first, and whether each build shows the bug.
 
-    `first` is the first build that shows it; None if the newest does not. `before` is the last
-    build that does not; None if the oldest shows it, so that the bug may be older still.
+    `shows` has only the builds that were run. `first` is the first build that shows the bug, or
+    None if the newest build does not show it. `before` is the last build that does not show the
+    bug, or None if the oldest build shows it. In that case, the bug may be even older.
     """
 
     builds: list[str]
@@ -122,10 +123,10 @@ class Bisection:
 
     def __str__(self) -> str:
         if self.first is None:
-            return f"{self.builds[-1]} does not show it"
+            return f"not shown by {self.builds[-1]}"
         if self.before is None:
-            return f"all builds show it: {self.first}, the oldest of these, too"
-        return f"{self.first} is the first that shows it, {self.before} the last that does not"
+            return f"all builds show the bug, including {self.first}, the oldest"
+        return f"{self.first} is the first build with the bug, {self.before} the last without it"
 
 
 def bisect(
@@ -134,43 +135,44 @@ def bisect(
     builds: Sequence[tuple[str, str]],
     on_run: Callable[[str, bool], None],
 ) -> Bisection:
-    """Search for the first build by bisection; `builds` are names and commands, oldest first.
+    """Search the builds by bisection for the first that shows a find, and return the result.
 
-    `tree` is that of the find's smallest program.
-
-    Each command replaces that of the campaign's first target, whose variants and limits are kept. A
-    build shows the find if its verdict has the same kind, since stacks may differ between builds.
+    `tree` is the tree of the find's smallest program. `builds` has (name, command) pairs, the
+    oldest build first. Each command replaces the command of the campaign's first target, whose
+    variants and limits are kept. A build shows the find if its verdict has the same kind, because
+    stacks may differ between builds. `on_run` is called with the name of each build that was run,
+    and with whether it shows the find.
 
     Raises TargetError and JudgeError.
     """
     config = Config.from_json(find.config)
-    found = Bisection([name for name, _ in builds], {})
+    bisection = Bisection([name for name, _ in builds], {})
 
     def shows(number: int) -> bool:
         name, command = builds[number]
-        if name not in found.shows:
+        if name not in bisection.shows:
             built = _with_build(config, command)
             verdict = run(built, find, tree, find.smallest.style).verdict
-            found.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
-            on_run(name, found.shows[name])
-        return found.shows[name]
+            bisection.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
+            on_run(name, bisection.shows[name])
+        return bisection.shows[name]
 
     good, bad = 0, len(builds) - 1
     if not shows(bad):
-        return found
+        return bisection
     if shows(good):
-        return attrs.evolve(found, first=builds[good][0])
+        return attrs.evolve(bisection, first=builds[good][0])
     while bad - good > 1:
         middle = (good + bad) // 2
         if shows(middle):
             bad = middle
         else:
             good = middle
-    return attrs.evolve(found, first=builds[bad][0], before=builds[good][0])
+    return attrs.evolve(bisection, first=builds[bad][0], before=builds[good][0])
 
 
 def kind_of(find: Find) -> str:
-    """Return the kind of verdict that a find's program yields."""
+    """Return the kind of verdict that a find's program gets."""
     if find.signature.kind == outcome.ONCE:
         return find.signature.detail.partition(":")[0]
     return find.signature.kind
@@ -180,6 +182,6 @@ def _with_build(config: Config, command: str) -> Config:
     first, *others = config.targets
     if first.kind not in WITH_COMMAND:
         raise TargetError(
-            f"a campaign on {first.kind} has no command in whose place builds could be"
+            f"builds can only be compared for a campaign with a command, found {first.kind}"
         )
     return attrs.evolve(config, targets=(attrs.evolve(first, command=command), *others))

@@ -1,10 +1,12 @@
-"""The runner: runs a program on all targets and variants of a campaign, and judges it."""
+"""The runner, which runs programs on all targets and variants of a campaign, and judges them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from typing import Final
+
+import attrs
 
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
@@ -14,6 +16,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Spelling, Target, written
+from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.render import render_module_set
@@ -21,9 +24,10 @@ from scriptschema.messages import ModuleSet
 
 SHORTEST: Final = 0.5
 TIMES: Final = 30
-"""The time limit of a run: this multiple of the usual duration, but at least `SHORTEST` seconds.
+"""The time limit of a run is `TIMES` its usual duration, but at least `SHORTEST` seconds.
 
-A hang is reported only if a run also exceeds the target's full time limit."""
+A hang is only reported if a run also exceeds the target's full time limit.
+"""
 
 
 _CATCHES: Final = re.compile(r"\bx?pcall\b|\bcoroutine\b")
@@ -51,10 +55,9 @@ end
 
 
 class Runner:
-    """Runs programs on a campaign's targets, which it opens on demand; a context manager.
+    """Runs programs on a campaign's targets, and judges them.
 
-    With `full_limits`, all runs have the full time limits of the targets.
-
+    If `full_limits`, all runs have the full time limits of the targets. Call `close` at the end.
     Raises TargetError and JudgeError.
     """
 
@@ -82,28 +85,32 @@ class Runner:
         )
 
     def submit(self, sources: Sources, *, whole: bool = False) -> None:
-        """Start a program; with `whole`, with the full time limits of the targets."""
+        """Start a program on all targets.
+
+        If `whole`, the program has the targets' full time limits, and runs with all variants.
+        Otherwise, if a target breaks, its remaining variants are not run.
+        """
         for target, description, usual in zip(
             self._targets, self.config.targets, self._usual, strict=True
         ):
             seconds = description.seconds
             if not (whole or self.full_limits):
                 seconds = min(seconds, max(SHORTEST, TIMES * usual))
-            target.submit(sources, seconds)
+            target.submit(sources, seconds, until_broken=not whole)
 
     def collect(self) -> list[Run]:
         """Wait for the submitted program, and return its runs."""
         runs = []
         for number, target in enumerate(self._targets):
             description = self.config.targets[number]
-            for variant, found in zip(description.variants, target.collect(), strict=True):
-                runs.append(Run(description.run_name(variant), found))
-                if found.kind in outcome.ORDINARY:
-                    self._usual[number] += 0.05 * (found.seconds - self._usual[number])
+            for variant, result in zip(description.variants, target.collect(), strict=True):
+                runs.append(Run(description.run_name(variant), result))
+                if result.kind in outcome.ORDINARY:
+                    self._usual[number] += 0.05 * (result.seconds - self._usual[number])
         return runs
 
     def run(self, sources: Sources, *, whole: bool = False) -> list[Run]:
-        """Run a program, and return its runs."""
+        """Run a program, and return its runs. `whole` is explained in `submit`."""
         self.submit(sources, whole=whole)
         return self.collect()
 
@@ -115,9 +122,9 @@ class Runner:
         whole: bool = False,
         wanted: Signature | None = None,
     ) -> tuple[Verdict | None, list[Run]]:
-        """Run a program, written in a style; return the verdict of all oracles, and the runs.
+        """Run a program, written in a style. Return the verdict of all oracles, and the runs.
 
-        If `wanted` is a verdict on a rewriting of the program, the rewriting is run as well.
+        If `wanted` is the signature of a difference from a rewriting, the rewriting is run as well.
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
@@ -135,7 +142,7 @@ class Runner:
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
         """Return whether a program catches a stack overflow.
 
-        The depth at which the stack overflows depends on the level of optimization.
+        The depth at which the stack overflows depends on the optimization level.
         """
         if not _CATCHES.search(sources.program):
             return False
@@ -160,6 +167,21 @@ class Runner:
         scan = encoding.scan(ModuleSet, encoding.encode(tree))
         plain, sources = render_module_set(tree), written(tree, style)
         return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
+
+    def only_broken(self, runs: Sequence[Run]) -> Runner | None:
+        """Return a runner for only the first target and variant that broke in these runs.
+
+        The result is None if nothing broke, or if there is only one run. The run that broke alone
+        decides the verdict, and waiting for a sanitizer's report takes long.
+        """
+        variants = [(each, variant) for each in self.config.targets for variant in each.variants]
+        for (description, variant), run in zip(variants, runs, strict=False):
+            if run.outcome.kind in outcome.BROKEN and len(variants) > 1:
+                target = from_table({**description.as_json(), "variants": [variant]})
+                return Runner(
+                    attrs.evolve(self.config, targets=(target,)), full_limits=self.full_limits
+                )
+        return None
 
     def close(self) -> None:
         """End all processes of the targets."""

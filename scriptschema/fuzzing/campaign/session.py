@@ -5,14 +5,15 @@
         session.run()
         session.state.finds.new              the new finds
 
-An order asks a worker for one second of fuzzing, with the trees that other workers have kept.
-Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
-One additional worker reduces suspects, and others help it if many are waiting. When the time is up,
-all workers reduce for a limited time; the next run continues with the remaining suspects.
+An order asks a worker for one second of fuzzing, and carries the trees that other workers have
+kept. Workers are processes of this machine, unless `workers` supplies other workers, whose orders
+may be longer. One additional worker reduces suspects, and others help it if many suspects are
+waiting. When the time is up, all workers reduce suspects for a limited time. The next run continues
+with the remaining suspects.
 
-A session limited only by a number of programs, with one job, is reproducible: nothing in it depends
-on the clock. Its orders have a number of programs instead of a duration, its only worker reduces
-each suspect before it continues, and runs have the targets' full time limits.
+A session with one job that is limited only by a number of programs is reproducible: nothing in it
+depends on the clock. Its orders are limited by a number of programs instead of a duration, its only
+worker reduces each suspect before it continues, and runs have the targets' full time limits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any, Final
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import statistics
 from scriptschema.fuzzing.campaign.finds import Find, FindStore
-from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign
+from scriptschema.fuzzing.campaign.folder import AFL, COMPILED, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
 from scriptschema.fuzzing.campaign.statistics import Interval, now
@@ -48,11 +49,12 @@ from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.leftovers import sweep
 from scriptschema.fuzzing.targets.opening import try_target, versions_of
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.messages import ModuleSet
 
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
-"""The number of consecutive deaths of workers after which the session gives up."""
+"""The number of workers that may die in a row before the session gives up."""
 
 _SEEDS: Final = 20
 """The maximum number of seeds in an order."""
@@ -64,29 +66,27 @@ _MANY: Final = 4
 """The number of waiting suspects at which other workers help to reduce them."""
 
 _ENOUGH: Final = 100
-"""The number of programs after which a target that ran none of them properly is broken."""
+"""A target that has not run any of this many programs properly is considered broken."""
 
 
 class CampaignError(Exception):
-    """A campaign cannot continue; the message says why."""
+    """A campaign cannot continue. The message says why."""
 
 
 FIRST_EVERY: Final = 5.0
 EVERY: Final = 15.0
-"""Seconds between two lines of the statistics, after a first minute with `FIRST_EVERY`."""
+"""Seconds between two lines of the statistics, except in the first minute (`FIRST_EVERY`)."""
 
 EventHandler = Callable[[dict[str, Any]], None]
-"""Called with each event: a dictionary of JSON data, with the kind under `event`."""
+"""Called with each event, a dictionary of JSON data whose field `event` has the kind."""
 
 
 class State:
-    """The state of a running campaign; all results are written to the folder through it.
+    """The state of a running campaign, through which all results are written to the folder.
 
-    `on_event` is called with each event. `take` stores the results of fuzzers; `tick` is called
-    regularly, and writes statistics and counts.
-
-    `total` is the sum of all runs of the campaign; `since_new` is the time of the last new
-    behaviour. Raises FileError and TargetError.
+    `on_event` is called with each event. `take` stores the results of fuzzers. `tick` is called
+    regularly, and writes statistics and counts. `total` is the sum of all runs of the campaign, and
+    `last_new` the monotonic time of the last new behaviour. Raises FileError and TargetError.
     """
 
     def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
@@ -99,8 +99,10 @@ class State:
         self._began = time.monotonic()
         self.last_new = self._began
         self.corpus = CorpusFolder(campaign.path / CORPUS)
-        self._mask = 0
-        self._messages: set[str] = set()
+        self.compiled = CorpusFolder(self.corpus.path / COMPILED)
+        """The corpus of programs that are only compiled."""
+        self._masks = {self.corpus: 0, self.compiled: 0}
+        self._messages: dict[CorpusFolder, set[str]] = {self.corpus: set(), self.compiled: set()}
         self._covered: set[tuple[int, int]] = set()
         self._interval = Interval()
         self._written = self._began
@@ -112,11 +114,11 @@ class State:
         self._write()
 
     def seconds(self) -> float:
-        """The duration of all runs of the campaign."""
+        """Return the duration of all runs of the campaign."""
         return self._before + time.monotonic() - self._began
 
     def take(self, batch: Batch) -> list[bytes]:
-        """Store a fuzzer's batch; return the trees that are new to the whole campaign."""
+        """Store a fuzzer's batch, and return the trees that are new to the whole campaign."""
         self._interval.add(batch.interval)
         self.total.add(batch.interval)
         accepted = []
@@ -124,7 +126,9 @@ class State:
         self._covered |= batch.covered
         self.total.covered = max(self.total.covered, len(self._covered))
         for data in batch.kept:
-            if self._is_new(data, batch) | covers and self.corpus.add(data):
+            tree = encoding.decode(ModuleSet, data)
+            corpus = self.compiled if runs_nothing(tree) else self.corpus
+            if self._is_new(corpus, data, batch) | covers and corpus.add(data):
                 accepted.append(data)
         if accepted:
             self.last_new = time.monotonic()
@@ -143,20 +147,23 @@ class State:
 
     def tick(self) -> None:
         """Write the statistics and counts if they are due."""
-        every = FIRST_EVERY if self.seconds() < 60 else EVERY
-        if time.monotonic() - self._written >= every:
+        interval = FIRST_EVERY if self.seconds() < 60 else EVERY
+        if time.monotonic() - self._written >= interval:
             self._write()
 
     def close(self) -> None:
         """Write everything that has not been written yet."""
         self._write()
 
-    def _is_new(self, data: bytes, batch: Batch) -> bool:
-        """Return whether a tree has a feature that no other has, or its batch a new message."""
+    def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
+        """Return whether a tree or its batch shows something new to a corpus, and record it.
+
+        A tree shows its features, and a batch shows its kinds of messages.
+        """
         mask = features.features_of(encoding.scan(ModuleSet, data))
-        new = bool(mask & ~self._mask) or not batch.messages <= self._messages
-        self._mask |= mask
-        self._messages |= batch.messages
+        new = bool(mask & ~self._masks[corpus]) or not batch.messages <= self._messages[corpus]
+        self._masks[corpus] |= mask
+        self._messages[corpus] |= batch.messages
         return new
 
     def _write(self) -> None:
@@ -166,7 +173,8 @@ class State:
         self.total.known.update(self.triage.seen_known)
         self.triage.seen_known.clear()
         interval.seconds, interval.at = round(self.seconds(), 1), now()
-        interval.corpus, interval.finds = len(self.corpus.names), len(self.finds)
+        interval.corpus = len(self.corpus.names) + len(self.compiled.names)
+        interval.finds = len(self.finds)
         interval.covered = len(self._covered)
         self.total.corpus, self.total.finds = interval.corpus, interval.finds
         statistics.append(self.campaign.path, interval)
@@ -192,13 +200,12 @@ class State:
 
 
 class Session:
-    """A session, as described in the module's docstring. `seconds` and `programs` are limits.
+    """A session, as described in the module's docstring.
 
-    `on_event` is called with each event. `finishing` is the time limit in seconds for reductions at
-    the end. `seeds` are encoded trees for the corpus, which are run first if they were not there
-    yet.
-
-    Raises FileError; TargetError and JudgeError if a target or the judge does not work.
+    `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
+    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus.
+    Trees that the corpus did not have are run first. Raises FileError, and raises TargetError or
+    JudgeError if a target or the judge does not work.
     """
 
     def __init__(
@@ -225,7 +232,7 @@ class Session:
         for description in campaign.config.targets:
             try_target(description)
         campaign.probe()
-        sweep()  # the trials' leftover processes, which no worker has adopted
+        sweep()  # leftover processes of the trials, which no worker has adopted
         self.state = State(campaign, on_event)
         self._seeds = [data for data in seeds if self.state.corpus.add(data)]
         self.programs_done = 0
@@ -260,7 +267,7 @@ class Session:
             self.on_event({**self.progress(), "event": "end"})
 
     def progress(self) -> dict[str, Any]:
-        """Return the progress as an event."""
+        """Return the progress as an event: a dictionary of JSON data."""
         lasted = max(time.monotonic() - self._began, 1e-9)
         total = self.state.total
         return {
@@ -269,9 +276,12 @@ class Session:
             "programs": total.programs,
             "runs": total.runs,
             "runs_per_second": round(self.runs_done / lasted, 1),
-            "corpus": len(self.state.corpus.names),
+            "corpus": len(self.state.corpus.names) + len(self.state.compiled.names),
+            "corpus_compiled": len(self.state.compiled.names),
             "outcomes": dict(total.outcomes),
+            "compiled": dict(total.compiled),
             "finds": len(self.state.finds),
+            "finds_compiled": sum(find.only_compiled for find in self.state.finds.by_name.values()),
             "new_finds": len(self.state.finds.new),
             "unreduced": self.state.triage.waiting,
             "unconfirmed": total.unconfirmed,
@@ -316,14 +326,14 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            # Orders in progress are awaited, and in a reproducible session reductions, too.
+            # Orders in progress are awaited, and so are reductions in a reproducible session.
             if self._is_over() and not self._count(Order) and not self.reproducible:
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
                     return
 
     def _count(self, kind: type[Order] | type[Task]) -> int:
-        """Return the number of workers that execute an order of this type."""
+        """Return the number of workers that execute an order of a type."""
         return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:
@@ -335,7 +345,7 @@ class Session:
     def _order(self, worker: AnyWorker) -> None:
         """Order the reduction of a suspect, or the next slice of fuzzing.
 
-        At most `jobs` workers fuzz, and at least half of that number.
+        At least half of `jobs` workers fuzz, and at most `jobs` workers.
         """
         fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()
@@ -403,20 +413,16 @@ class Session:
         worker.stop()
         sweep()
         self._deaths += 1
-        self.campaign.log(f"worker {worker.seed} has ended, another is started")
+        self.campaign.log(f"worker {worker.seed} died; starting another")
         if self._deaths > _DEATHS:
-            raise CampaignError(
-                f"{self._deaths} workers have ended one after the other: is there enough memory?"
-            )
+            raise CampaignError(f"{self._deaths} workers died in a row: is there enough memory?")
         self._start_worker()
 
     def _require_sense(self) -> None:
-        outcomes = self.state.total.outcomes
+        outcomes = self.state.total.outcomes + self.state.total.compiled
         if outcomes.total() >= _ENOUGH and not any(outcomes[kind] for kind in outcome.ORDINARY):
             kinds = ", ".join(f"{kind} {count}" for kind, count in outcomes.most_common())
-            raise CampaignError(
-                f"none of {outcomes.total()} programs ended as programs do: {kinds}"
-            )
+            raise CampaignError(f"none of {outcomes.total()} programs finished normally: {kinds}")
 
     def _stop_workers(self) -> None:
         for worker in self._workers.values():

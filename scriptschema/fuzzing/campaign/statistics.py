@@ -3,7 +3,7 @@
 A line counts the work since the previous line, so the sum of all lines is the total:
 
     total(read(folder))                       an Interval with the totals
-    for each in read(folder): each.seconds    how long the campaign had run at its end
+    for each in read(folder): each.seconds    the time that the campaign had run at its end
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ FILE: Final = "statistics.jsonl"
 class Interval:
     """The work done in an interval of a campaign.
 
-    At the end of the interval the campaign had run for `seconds`, without the time between its
-    runs, and the time was `at` (ISO 8601, UTC); there were `corpus` trees and `finds`, and
-    this run of the campaign had reached `covered` counters (0 if no target counts). The other
-    fields are counts for the interval: `programs` made; `runs`, one for each target and variant,
-    with their duration `run_seconds` summed over all workers; programs by the kind of their first
-    outcome; runs by normalised error message; programs by feature (`corpora.features`, including
-    library members); occurrences of known bugs; and verdicts that a second run did not confirm
-    (`unconfirmed`; crashes and the like become finds regardless). `operators` has `[applied,
-    changed, useful]` for each mutation operator.
+    Some fields describe the end of the interval. `seconds` is how long the campaign had run,
+    without the time between its runs. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are
+    the numbers of trees and finds. `covered` is the number of counters that this run of the
+    campaign had reached (0 if no target counts).
+
+    The other fields count the work in the interval. `programs` is the number of programs made.
+    `runs` is the number of runs, one for each target and variant. `run_seconds` is the total
+    duration of the runs in all workers. `outcomes` counts programs by the kind of their first
+    outcome, and `compiled` does the same for programs that are only compiled. `errors` counts runs
+    by normalised error message, and `features` counts programs by feature (`corpora.features`,
+    including library members). `known` counts known bugs. `unconfirmed` is the number of verdicts
+    that a second run did not confirm. Crashes and the like become finds regardless. `operators` has
+    `[applied, changed, useful]` for each mutation operator.
     """
 
     seconds: float = 0.0
@@ -49,6 +53,7 @@ class Interval:
     unconfirmed: int = 0
     covered: int = 0
     outcomes: Counter[str] = attrs.field(factory=Counter, converter=Counter)
+    compiled: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     errors: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     features: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     known: Counter[str] = attrs.field(factory=Counter, converter=Counter)
@@ -63,7 +68,7 @@ class Interval:
         self.unconfirmed += later.unconfirmed
         self.corpus, self.finds = later.corpus, later.finds
         self.covered = max(self.covered, later.covered)
-        for name in ("outcomes", "errors", "features", "known"):
+        for name in ("outcomes", "compiled", "errors", "features", "known"):
             getattr(self, name).update(getattr(later, name))
         for operator, row in later.operators.items():
             mine = self.operators.get(operator, [0] * len(row))
@@ -95,21 +100,21 @@ def total(intervals: Iterable[Interval]) -> Interval:
 def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
     """Return the share of programs that ended normally in each part of the campaign's time.
 
-    It is None for a part without programs.
+    The share is None for a part without programs. Programs that are only compiled do not count.
     """
     programs, ended = [0] * parts, [0] * parts
     whole = max((each.seconds for each in intervals), default=0.0) or 1.0
     before = 0.0
     for each in intervals:
         part = min(int(parts * (before + each.seconds) / 2 / whole), parts - 1)
-        programs[part] += each.programs
+        programs[part] += each.outcomes.total()
         ended[part] += each.ended
         before = each.seconds
     return [one / all_ if all_ else None for one, all_ in zip(ended, programs, strict=True)]
 
 
 def read(folder: Path) -> list[Interval]:
-    """Read the intervals of the campaign in `folder`; a truncated line is skipped.
+    """Return the intervals of the campaign in `folder`. A truncated line is skipped.
 
     Raises FileError.
     """
@@ -120,22 +125,22 @@ def read(folder: Path) -> list[Interval]:
         return []
     except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
-    found = []
+    intervals = []
     for line in lines:
         try:
-            found.append(Interval(**json.loads(line)))
+            intervals.append(Interval(**json.loads(line)))
         except (ValueError, TypeError):
             continue
-    return found
+    return intervals
 
 
 def append(folder: Path, interval: Interval) -> None:
-    """Append an interval. Raises FileError."""
+    """Append an interval to the statistics of the campaign in `folder`. Raises FileError."""
     append_line(folder / FILE, json.dumps(interval.as_json(), separators=(",", ":")))
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file, also starting a new line after a truncated one.
+    """Append a line to a file. If the file ends in a truncated line, start a new line first.
 
     Raises FileError.
     """

@@ -1,15 +1,19 @@
 """Triage: decides which suspects are new bugs, and the order of reductions.
 
-A suspect is a program whose verdict a second run confirmed. It is stored on disk immediately, so it
-survives the campaign's process; this run or a later one reduces it.
+A suspect is a program whose verdict a second run confirmed. It is stored on disk immediately, so
+that it survives the campaign's process. This run or a later run reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
-and later ones are counted. Other signatures (a difference, a hang) may be shared by several bugs.
-Their first suspect becomes a find as well; later ones wait on disk (`suspects/`) until they are
-reduced. The reduced program is compared with the finds of the same signature, and is the same bug
-if the construct of one is a subset of the other's (`oracles.construct`). Suspects that no find
-explains are reduced first. The more reductions in a row led to known bugs, the fewer suspects are
-requested: every second time, every fourth, and so on.
+and later suspects are counted. Several bugs may share another signature (a difference, a hang). Its
+first suspect becomes a find as well. Later suspects wait on disk (`suspects/`) until they are
+reduced. The reduced program is compared with the finds of the same signature. Both show the same
+bug if one construct is a subset of the other (`oracles.construct`) or, whatever their signatures,
+if they have the same cause (`oracles.causes`). A program whose construct or signature differs from
+that of its find becomes a member of the find, so that it can be examined.
+
+Reductions that an earlier run did not finish come first, then suspects that no find explains. The
+more reductions in a row led to known bugs, the fewer suspects are requested: every second time,
+every fourth time, and so on.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ from typing import Final
 import attrs
 
 from scriptschema.fuzzing import encoding
-from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import Enough
+from scriptschema.fuzzing.oracles.causes import Causes
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
@@ -33,7 +38,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
 _MOST_WAITING: Final = 4
-"""The number of waiting suspects of one signature at which no more are requested."""
+"""No more suspects of a signature are requested when this many are waiting."""
 
 _RAREST: Final = 64
 
@@ -43,10 +48,11 @@ _TRIES: Final = 2
 
 @attrs.define(eq=False)
 class _Job:
-    """A suspect to reduce; `find` is its find, or None if that is not decided.
+    """A suspect to reduce.
 
-    `explained` is a find with possibly the same bug, which counts it; `folder` is where the suspect
-    is stored while it waits.
+    `find` is the suspect's find, or None if that is not decided. `explained` is a find that may
+    have the same bug, and that counts the suspect. `folder` is where the suspect is stored while it
+    waits. `is_old` is true if an earlier run left the suspect.
     """
 
     suspect: Suspect
@@ -54,14 +60,15 @@ class _Job:
     explained: Find | None = None
     folder: Path | None = None
     tries: int = 0
+    is_old: bool = False
 
 
 @attrs.define
 class _Group:
     """The finds and the suspects of one signature without its construct.
 
-    `first` is a find that is not reduced, with the construct of its program; while its reduction
-    is pending, the reductions of other suspects are `held` back.
+    `first` is a find that is not reduced, with the construct of its program. While its reduction is
+    pending, `held` keeps the reductions of other suspects.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -73,7 +80,7 @@ class _Group:
     running: int = 0
 
     def known(self) -> Iterator[tuple[frozenset[str], Find]]:
-        """Yield all finds with their constructs."""
+        """Yield (construct, find) pairs for all finds."""
         yield from self.finds.items()
         if self.first is not None:
             yield self.first[1], self.first[0]
@@ -81,8 +88,13 @@ class _Group:
 
 @attrs.frozen(order=True)
 class _Rank:
-    """The priority of a reduction, lowest first: unexplained and cheap suspects come first."""
+    """The priority of a reduction. The lowest rank comes first.
 
+    Unexplained and cheap suspects come first. `is_new` is false for suspects that an earlier run
+    left.
+    """
+
+    is_new: bool = True
     explained: bool = False
     costly: bool = False
     is_known: bool = False
@@ -90,14 +102,14 @@ class _Rank:
 
 
 def _is_costly(suspect: Suspect) -> bool:
-    """Return whether reduction tests are slow: they reach a limit or restart the target."""
+    """Return whether reduction tests are slow because they reach a limit or restart the target."""
     return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
 
 
 class Triage:
     """The suspects of a campaign, and the decisions about them in its `store` of finds.
 
-    All methods may raise FileError.
+    `known` are the known bugs, which are only counted. All methods may raise FileError.
     """
 
     def __init__(self, store: FindStore, known: KnownBugs) -> None:
@@ -108,13 +120,17 @@ class Triage:
         self._orders = 0
         self._unreduced: list[_Job] = []
         self._running: dict[int, _Job] = {}
+        self._causes = Causes()
         for find in store.by_name.values():
             self._remember(find, store.folder(find))
         for folder, find in finds.load_all(store.path, finds.SUSPECTS):
             self._take(finds.suspect_of(find, folder), folder)
+        for group in self._groups.values():
+            for job in group.waiting:
+                job.is_old = True
 
     def suspect(self, suspect: Suspect) -> None:
-        """Add a suspect; when this returns, it is stored on disk or counted as known."""
+        """Add a suspect. On return, it is stored on disk or counted as a known bug."""
         pattern = self.known.match(suspect.verdict.signature)
         if pattern is not None:
             self.seen_known[pattern] += 1
@@ -129,26 +145,26 @@ class Triage:
             return
         group = self._groups.get(signature)
         if group is not None:
-            known = [find for _, find in group.known()]
-            if len(known) == 1:
-                self.store.count(known[0], count)
+            first, *others = {find.name: find for _, find in group.known()}.values() or [None]
+            if first is not None and not others:
+                self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures whose further verdicts are only to be counted for now.
+        """Return the signatures, with constructs, whose verdicts should only be counted for now.
 
-        For a signature with constructs, suspects that contain none of them in full are still
+        If a signature has constructs, suspects that do not contain any of them in full are still
         wanted.
         """
         self._orders += 1
-        found: dict[Signature, tuple[frozenset[str], ...]] = {}
+        signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
         for signature, group in self._groups.items():
             if is_clear(signature) and group.finds:
-                found[signature] = ()
+                signatures[signature] = ()
             elif len(group.waiting) + group.running >= _MOST_WAITING or self._orders % min(
                 _RAREST, 1 << group.streak
             ):
-                found[signature] = tuple(group.finds)
-        return found
+                signatures[signature] = tuple(group.finds)
+        return signatures
 
     @property
     def waiting(self) -> int:
@@ -156,16 +172,18 @@ class Triage:
         return len(self._unreduced) + sum(len(group.waiting) for group in self._groups.values())
 
     def next(self) -> Suspect | None:
-        """Return the next suspect to reduce, or None; pass the result to `reduced`."""
+        """Return the next suspect to reduce, or None. The caller passes the result to `reduced`."""
         options: list[tuple[_Rank, _Job]] = []
         for job in self._unreduced:
             # Without a clear signature, only the reduction identifies the bug.
             is_known = job.find is not None and (job.find.reduced or is_clear(job.find.signature))
-            options.append((_Rank(False, _is_costly(job.suspect), bool(is_known)), job))
+            rank = _Rank(not job.is_old, False, _is_costly(job.suspect), bool(is_known))
+            options.append((rank, job))
         for group in self._groups.values():
             for job in group.waiting:
                 costly = _is_costly(job.suspect)
-                rank = _Rank(job.explained is not None, costly, False, group.streak + group.running)
+                streak = group.streak + group.running
+                rank = _Rank(not job.is_old, job.explained is not None, costly, False, streak)
                 options.append((rank, job))
         if not options:
             return None
@@ -180,7 +198,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Handle the result for a suspect from `next`; None if it was not reproduced."""
+        """Handle the reduction of a suspect from `next`, or None if it was not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -193,7 +211,7 @@ class Triage:
             self._decide(group, job, reduced)
 
     def lost(self, suspect: Suspect) -> None:
-        """Requeue a suspect whose worker died during its reduction."""
+        """Queue a suspect again after the worker that was reducing it died."""
         job = self._running.pop(id(suspect))
         job.tries += 1
         if job.find is None:
@@ -251,29 +269,33 @@ class Triage:
                 self._take(suspect.seen_once())  # it did happen once
             finds.remove(job.folder)
             return
-        found = next(
-            (f for known, f in group.finds.items() if is_same_bug(known, reduced.construct)), None
-        )
-        signature = attrs.evolve(suspect.verdict.signature, construct=text_of(reduced.construct))
+        bare = suspect.verdict.signature
+        matching = self._known(group, bare, reduced)
+        signature = attrs.evolve(bare, construct=text_of(reduced.construct))
+        verdict = attrs.evolve(reduced.verdict, signature=signature)
         pattern = self.known.match(signature)
-        if found is not None:
+        if matching is not None:
             group.streak += 1
-            if job.explained is not found:
-                self.store.count(found)
-            if found.reduced is not None and reduced.nodes < found.reduced.nodes:
-                self._add_reduced(group, found, reduced)
+            if job.explained is not matching:
+                self.store.count(matching)
+            smaller = matching.reduced is not None and reduced.nodes < matching.reduced.nodes
+            if smaller and _is_alike(group, matching, reduced.construct):
+                self._add_reduced(group, matching, reduced)
+            else:
+                members.add(self.store, matching, suspect, verdict, reduced)
+                self._learn(group, matching, bare, reduced)
         elif pattern is not None:
             self.seen_known[pattern] += 1
         else:
-            verdict = attrs.evolve(reduced.verdict, signature=signature)
-            group.finds[reduced.construct] = self.store.add(suspect, verdict, reduced)
+            find = self.store.add(suspect, verdict, reduced)
+            self._learn(group, find, bare, reduced)
             group.streak = 0
-        if job.explained is not None and found is not job.explained:
+        if job.explained is not None and matching is not job.explained:
             self.store.count(job.explained, -1)
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Handle the reduction of a find; None if it was not reproduced."""
+        """Handle the reduction of a find, or None if it was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -283,7 +305,7 @@ class Triage:
         self._release(find)
 
     def _release(self, find: Find) -> None:
-        """Handle the reductions that were held back while a find's own was pending."""
+        """Handle the reductions that were held back while a find's own reduction was pending."""
         group = self._groups[attrs.evolve(find.signature, construct="")]
         group.is_pending = False
         held, group.held = group.held, []
@@ -295,48 +317,113 @@ class Triage:
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
-        """Return a find whose construct the suspect contains, so that the bug may be the same."""
+        """Return a find that may have the same bug, as the suspect contains its construct."""
         construct = construct_of(encoding.decode(ModuleSet, suspect.data))
-        return next((find for known, find in group.known() if known <= construct), None)
+        known = next((find for known, find in group.known() if known <= construct), None)
+        return known or self._of_cause(suspect.verdict.signature, construct, is_smallest=False)
+
+    def _of_cause(
+        self, bare: Signature, construct: frozenset[str], *, is_smallest: bool
+    ) -> Find | None:
+        """Return the find that has the same cause as a program, even with another signature."""
+        name = self._causes.find_of(bare, construct, is_smallest=is_smallest)
+        return self.store.by_name.get(name) if name is not None else None
+
+    def _known(
+        self, group: _Group, bare: Signature, reduced: Reduced, besides: Find | None = None
+    ) -> Find | None:
+        """Return the find, other than `besides`, whose bug a reduced program shows, or None."""
+        for construct, find in group.finds.items():
+            if find is besides:
+                continue
+            if text_of(construct) == find.signature.construct:
+                same = is_same_bug(construct, reduced.construct)
+            else:  # a member's, part of which may be another bug
+                same = bool(construct) and construct <= reduced.construct
+            if same:
+                return find
+        other = self._of_cause(bare, reduced.construct, is_smallest=reduced.is_smallest)
+        return other if other is not besides else None
+
+    def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
+        """Make a program of a find available for comparison with later programs."""
+        group.finds.setdefault(reduced.construct, find)
+        if reduced.is_smallest:
+            self._causes.add(find.name, bare, reduced.construct)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
-        """Add the reduction of a find; one of an earlier run may turn out to be a duplicate."""
+        """Add the reduction of a find, which may turn out to be a duplicate."""
         if not is_clear(find.signature):
-            for construct, other in group.finds.items():
-                if other is not find and is_same_bug(construct, reduced.construct):
-                    self.store.count(other, find.count)
-                    self._drop(group, find)
-                    return
-            signature = attrs.evolve(find.signature, construct=text_of(reduced.construct))
+            bare = attrs.evolve(find.signature, construct="")
+            signature = attrs.evolve(bare, construct=text_of(reduced.construct))
+            reduced = attrs.evolve(
+                reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
+            )
+            other = self._known(group, bare, reduced, besides=find)
             pattern = self.known.match(signature)
+            if other is not None:
+                self._forget(group, find)
+                members.merge(self.store, find, other, reduced)
+                self._learn(group, other, bare, reduced)
+                return
             if pattern is not None:
                 self.seen_known[pattern] += find.count
                 self._drop(group, find)
                 return
-            group.finds = {known: each for known, each in group.finds.items() if each is not find}
-            group.finds[reduced.construct] = find
+            group.finds = {
+                known: each
+                for known, each in group.finds.items()
+                if each is not find or not is_same_bug(known, reduced.construct)
+            }
             group.first = None
-            reduced = attrs.evolve(
-                reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
-            )
+            self._learn(group, find, bare, reduced)
         self.store.put_reduced(find, reduced)
 
     def _drop(self, group: _Group, find: Find) -> None:
-        """Remove a find that is a duplicate, a known bug, or not a bug."""
-        group.first = None
-        group.finds = {known: each for known, each in group.finds.items() if each is not find}
+        """Remove a find that is a known bug, or not a bug."""
+        self._forget(group, find)
         self.store.drop(find)
 
+    def _forget(self, group: _Group, find: Find) -> None:
+        """Stop comparing programs with a find."""
+        if group.first is not None and group.first[0] is find:
+            group.first = None
+        self._causes.drop(find.name)
+        group.finds = {known: each for known, each in group.finds.items() if each is not find}
+
     def _remember(self, find: Find, folder: Path) -> None:
-        """Group a find of an earlier run; if its reduction was not completed, queue it."""
+        """Add an earlier run's find to its group, and queue its reduction if that is incomplete."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups.setdefault(bare, _Group())
         if is_clear(bare):
             group.finds[frozenset()] = find
         elif find.reduced is not None:
-            group.finds[construct_of(finds.tree_of(folder, finds.REDUCED))] = find
+            self._recall(find, folder, find)
+            for path, member in members.load_all(folder):
+                self._recall(member, path, find)
         else:
             group.first = find, construct_of(finds.tree_of(folder))
             group.is_pending = True
         if not (find.reduced and find.is_smallest) and bare.kind != outcome.ONCE:
-            self._unreduced.append(_Job(finds.suspect_of(find, folder), find))
+            self._unreduced.append(_Job(finds.suspect_of(find, folder), find, is_old=True))
+
+    def _recall(self, stored: Find, folder: Path, find: Find) -> None:
+        """Make a stored program of a find available for comparison with later programs.
+
+        `stored` is the find itself or one of its members.
+        """
+        bare = attrs.evolve(stored.signature, construct="")
+        construct = construct_of(finds.tree_of(folder, finds.REDUCED))
+        self._groups.setdefault(bare, _Group()).finds.setdefault(construct, find)
+        if stored.is_smallest:
+            self._causes.add(find.name, bare, construct)
+
+
+def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:
+    """Return whether a construct contains, or is part of, the construct of the find's program."""
+    return any(
+        each is find
+        and find.signature.construct == text_of(known)
+        and is_same_bug(known, construct)
+        for known, each in group.finds.items()
+    )

@@ -1,4 +1,4 @@
-"""Worker processes: each fuzzes or reduces suspects on order, and answers over a pipe.
+"""Worker processes: each fuzzes or reduces suspects as ordered, and answers through a pipe.
 
 If a worker dies, only its current order is lost.
 """
@@ -32,15 +32,15 @@ from scriptschema.generation.bulk import interrupts_later
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
-"""Returns the source of a fuzzer's programs for a configuration, a seed and a campaign's folder."""
+"""Returns a fuzzer's source of programs for a configuration, a seed and a campaign's folder."""
 
 
 @attrs.frozen
 class Order:
     """An order to fuzz, limited by time and number of programs.
 
-    `trees` are those that other workers kept; `enough` has the signatures with enough suspects.
-    `seeds` are trees of the corpus to be run first.
+    `trees` are the trees that other workers kept. `enough` has the signatures with enough suspects.
+    `seeds` are trees of the corpus to run first.
     """
 
     seconds: float
@@ -67,15 +67,15 @@ class Failure:
 
 @attrs.frozen
 class News:
-    """An intermediate answer of a worker that continues its order."""
+    """An intermediate answer from a worker that continues its order."""
 
     batch: Batch
 
 
 class AnyWorker(Protocol):
-    """A worker of a session: a `Worker`, or one on another machine.
+    """A worker of a session: a `Worker`, or a worker on another machine.
 
-    `order` is its current order; `pipe` becomes readable when there is an answer.
+    `order` is the worker's current order. `pipe` becomes readable when there is an answer.
     """
 
     seed: int
@@ -88,8 +88,8 @@ class AnyWorker(Protocol):
     def answer(self) -> Any:
         """Return the next answer.
 
-        It is News or, at the end of the order, a Batch, the result of `reduce_suspect`, or a
-        Failure. Raises EOFError or OSError if the worker has died.
+        The answer is News while the order continues. At the end of the order, it is a Batch, the
+        result of `reduce_suspect`, or a Failure. Raises EOFError or OSError if the worker has died.
         """
 
     def stop(self) -> None:
@@ -97,9 +97,9 @@ class AnyWorker(Protocol):
 
 
 class Workers(Protocol):
-    """A factory of a session's workers, with the duration of their orders.
+    """A factory for a session's workers.
 
-    `progress` returns the fields that it adds to the session's progress events.
+    `slice_seconds` is the duration of the workers' orders.
     """
 
     slice_seconds: float
@@ -108,14 +108,14 @@ class Workers(Protocol):
         """Return a new worker."""
 
     def progress(self) -> dict[str, Any]:
-        """Return additional fields of a progress event."""
+        """Return fields to add to the session's progress events."""
 
 
 @attrs.frozen
 class Processes:
-    """Creates workers that are processes of this machine.
+    """Creates workers that are processes on this machine.
 
-    With `full_limits`, runs have the full time limits of the targets.
+    If `full_limits`, runs have the full time limits of the targets.
     """
 
     slice_seconds = 1.0
@@ -126,12 +126,16 @@ class Processes:
         return Worker(campaign.config, campaign.path, seed, full_limits=self.full_limits)
 
     def progress(self) -> dict[str, Any]:
-        """Return nothing, because the session already has these figures."""
+        """Return no fields, because the session already has these figures."""
         return {}
 
 
 class Worker:
-    """A worker process and the pipe to it. Its fuzzer runs the programs of `programs`, if given."""
+    """A worker process and the pipe to it.
+
+    `programs` creates the source of the programs that the worker runs. Without it, the programs are
+    generated.
+    """
 
     def __init__(
         self,
@@ -153,7 +157,7 @@ class Worker:
         other.close()
 
     def ask(self, order: Order | Task) -> None:
-        """Send an order; a dead worker is noticed when its answer is awaited."""
+        """Send an order. If the worker has died, `answer` notices it later."""
         self.order = order
         try:
             self.pipe.send(order)
@@ -203,7 +207,7 @@ def _main(
                 pipe.send(reduce_suspect(runner, order.suspect, order.seconds))
                 continue
             if fuzzer is None:
-                corpus = [path.read_bytes() for path in sorted((folder / CORPUS).glob("*.pb"))]
+                corpus = [path.read_bytes() for path in sorted((folder / CORPUS).rglob("*.pb"))]
                 source = programs(config, seed, folder) if programs else None
                 fuzzer = Fuzzer(config, seed=seed, corpus=corpus, programs=source)
                 fuzzer.runner.full_limits = full_limits

@@ -1,0 +1,54 @@
+"""Members of a find: other programs that probably show its bug, in `finds/NAME/members/`.
+
+A member is stored like a find, with its own signature and construct. Users can reproduce it to
+check that it shows the same bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from scriptschema.fuzzing import encoding
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
+from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.messages import ModuleSet
+
+FOLDER: Final = "members"
+
+
+def load_all(folder: Path) -> Iterator[tuple[Path, Find]]:
+    """Yield (folder, member) for each member of the find in `folder`. Raises FileError."""
+    yield from finds.load_all(folder, FOLDER)
+
+
+def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduced: Reduced) -> None:
+    """Add a reduced suspect to a find as a member, unless a member has the same signature.
+
+    Raises FileError.
+    """
+    member = store.find_of(suspect, verdict, apart=False)
+    reduced.put_into(member)
+    folder = store.folder(find)
+    if member.name == find.signature.name or (folder / FOLDER / member.name).exists():
+        return
+    member.command = f"scriptschema reproduce {folder / FOLDER / member.name}"
+    trees = [encoding.decode(ModuleSet, data) for data in (suspect.data, reduced.data)]
+    finds.add(folder, member, *trees, among=FOLDER)
+
+
+def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> None:
+    """Turn a find that has just been reduced into a member of the find `into`. Raises FileError."""
+    store.put_reduced(find, reduced)
+    store.count(into, find.count)
+    target = store.folder(into) / FOLDER / find.signature.name
+    if find.signature.name == into.signature.name or target.exists():
+        store.drop(find)
+        return
+    command = f"scriptschema reproduce {target}"
+    finds.save(store.folder(find), attrs.evolve(find, name=target.name, command=command))
+    store.drop(find, into=target)
