@@ -1,8 +1,8 @@
 """The construct of a program: the language features it uses, which identify the bug it shows.
 
 A reduced program has nothing left to remove or simplify, so the bug needs every feature that it
-still uses. Features of almost any program are left out: calls, blocks, variables, constants,
-`print`.
+still uses. Features that almost every program has are left out: calls, blocks, variables,
+constants, `print`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,46 @@ _PLAIN: Final = frozenset(
 def construct_of(tree: ModuleSet) -> frozenset[str]:
     """Return the library members, statements, expressions and operators that a program uses."""
     scan = encoding.scan(ModuleSet, encoding.encode(tree))
-    found = set(library_names(scan)) - {"print", *DEFAULT.libraries}
+    used = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts(schema(scan.luau))
     for number in set(scan.parts):
-        found.update(name for name in known[number].messages if name not in _PLAIN)
-        found.update(known[number].values)
-    found -= {name.rpartition(".Op.")[0] for name in found if ".Op." in name}
-    return frozenset(found)
+        used.update(name for name in known[number].messages if name not in _PLAIN)
+        used.update(known[number].values)
+    used -= {name.rpartition(".Op.")[0] for name in used if ".Op." in name}
+    return frozenset(used)
 
 
 def text_of(construct: frozenset[str]) -> str:
-    """Format a construct for a signature: library members first, without the schema's prefixes."""
+    """Return a construct as a string for a signature, with library members first."""
     return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
 
 
 def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two reduced programs may show the same bug: a construct has the other."""
+    """Return whether two reduced programs may show one bug, as one construct contains the other."""
     if not one or not other:
         return one == other
     return one <= other or other <= one
+
+
+def operations_of(construct: frozenset[str]) -> frozenset[str]:
+    """Return the operators and library members of a construct that may be wrong.
+
+    Library members that only pass values on (`pcall`, `select`) are left out if there are others.
+    Operators that implementations treat alike, such as those in `a < b` and `b > a`, have one name.
+    """
+    named = {_ALIKE.get(name, name) for name in construct if ".Op." in name or name[0].islower()}
+    return frozenset(named - _CARRIERS or named)
+
+
+_ALIKE: Final = {
+    "ExprBinary.Op.CompareGt": "ExprBinary.Op.CompareLt",
+    "ExprBinary.Op.CompareGe": "ExprBinary.Op.CompareLe",
+    "ExprBinary.Op.CompareNe": "ExprBinary.Op.CompareEq",
+}
+_CARRIERS: Final = frozenset(
+    [
+        *("pcall", "xpcall", "error", "assert", "select", "tostring", "tonumber", "setmetatable"),
+        *("ipairs", "pairs", "next", "unpack", "table.unpack", "table.pack", "getfenv"),
+        *("coroutine.create", "coroutine.wrap", "coroutine.resume", "coroutine.yield"),
+    ]
+)

@@ -1,11 +1,12 @@
 """The differential oracle: a deterministic program behaves the same on all targets and variants.
 
-It compares the normalised output (see `normalisation`) and how the program ends: with `output`,
-whether it ends with an error; with `errors`, also the message; with `positions`, also the position
-in the source, between variants of one target. Differences in messages or positions only are
-separate kinds, each with one bug per campaign. A program is not compared if it uses library members
-whose results vary (`os.clock`), or if it reached a limit of time, memory, output or the stack,
-whose depth depends on the optimization level.
+The oracle compares the normalised output (see `normalisation`) and how the program ends. At the
+level `output`, it compares whether the program ends with an error. The level `errors` adds the
+error message. The level `positions` also adds the position in the source, which is only compared
+between variants of one target. Differences only in messages or only in positions are separate
+kinds, each with one bug per campaign. Programs are not compared if they use library members whose
+results vary (`os.clock`), or if they reach a limit of time, memory, output or the stack, whose
+depth depends on the optimization level.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ KIND: Final = "difference"
 
 MESSAGE: Final = "message"
 POSITION: Final = "position"
-"""The kinds of differences in messages only, and in the positions in messages only."""
+"""`MESSAGE` is a difference only in messages, `POSITION` only in the positions in messages."""
 
 OUTPUT: Final = "output"
 ERRORS: Final = "errors"
 POSITIONS: Final = "positions"
 COMPARED: Final = (OUTPUT, ERRORS, POSITIONS)
-"""The levels of comparison; each includes the ones before it."""
+"""The levels of comparison. Each level includes the levels before it."""
 
 VARYING: Final = frozenset(
     f"{signature.library}.{signature.name}".removeprefix(".")
     for signature in SIGNATURES
     if "varies" in signature.marks and signature.name != "tostring"
 )
-"""The library members whose results vary between runs, or in the last digits."""
+"""Library members whose results vary between runs or differ in the last digits."""
 
 _ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (
@@ -52,9 +53,11 @@ _LIMITS: Final = (
 def difference(
     runs: Sequence[Run], targets: Sequence[int], compare: str = OUTPUT, ulps: int = 0
 ) -> Verdict | None:
-    """Return the verdict on runs of a program; `targets` has the number of each run's target.
+    """Return the verdict on the runs of a program.
 
-    `compare` is one of `COMPARED`; printed numbers at most `ulps` apart count as equal.
+    The result is None if the runs do not differ or cannot be compared. `targets` has the target
+    number of each run. `compare` is one of `COMPARED`. Printed numbers that are at most `ulps`
+    units in the last place apart count as equal.
     """
     if len(runs) < 2 or any(run.outcome.kind not in _ENDED for run in runs):
         return None
@@ -78,44 +81,58 @@ def difference(
 
 def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) -> Verdict:
     first = runs[0]
-    found = first_difference(first, others[0], level, ulps)
+    differing = first_difference(first, others[0], level, ulps)
     who = f"{first.target} and {others[0].target}"
     ends = [_end_of(run, level) for run in (first, others[0])]
     if level != OUTPUT:
         kind = MESSAGE if level == ERRORS else POSITION
         text = f"{who} differ in {kind}s alone"
-        return Verdict(Signature(kind), text if found else f"{text}: {ends[0]} / {ends[1]}", found)
+        return Verdict(
+            Signature(kind), text if differing else f"{text}: {ends[0]} / {ends[1]}", differing
+        )
     names = short_names(runs)
     same = [name for name, run in zip(names, runs, strict=True) if run not in others]
     different = [name for name, run in zip(names, runs, strict=True) if run in others]
-    if found is None:
+    if differing is None:
         message = f"one ends with {ends[0]}, the other with {ends[1]}"
     else:
-        message = f"line {found.line} of what they print differs"
-        if found.ulps:
-            message += f", by {found.ulps} unit{'s' * (found.ulps > 1)} in the last place"
+        message = f"line {differing.line} of what they print differs"
+        if differing.ulps:
+            message += f", by {differing.ulps} unit{'s' * (differing.ulps > 1)} in the last place"
     text = f"{who} do not do the same: {message}"
-    return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, found)
+    return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, differing)
+
+
+def variants_of(signature: Signature) -> frozenset[str] | None:
+    """Return the names of the runs that a signature blames.
+
+    These are the runs that differ from the first run, or that hang. The result is None if the
+    signature does not blame any run, for example for a rewriting of the program.
+    """
+    if signature.kind == KIND and " / " not in signature.detail:
+        return None
+    return frozenset(signature.detail.rpartition(" / ")[2].split(", "))
 
 
 def rewritten_difference(
     name: str, runs: Sequence[Run], rewritten: Sequence[Run], ulps: int = 0
 ) -> Verdict | None:
-    """Return the verdict on runs of a program and of its rewriting `name`: both do the same.
+    """Return the verdict on the runs of a program and of its rewriting called `name`.
 
-    Each run is compared with that of the same target and variant.
+    Both must do the same: each run is compared with the run of the rewriting on the same target and
+    variant. The result is None if no pair differs.
     """
-    for one, other in zip(runs, rewritten, strict=True):
+    for original, other in zip(runs, rewritten, strict=True):
         if other.outcome.kind == outcome.REJECTED:  # it may have reached a limit of the compiler
             continue
-        found = difference([one, other], [0, 0], OUTPUT, ulps)
-        if found is not None:
-            return attrs.evolve(found, signature=Signature(KIND, name))
+        verdict = difference([original, other], [0, 0], OUTPUT, ulps)
+        if verdict is not None:
+            return attrs.evolve(verdict, signature=Signature(KIND, name))
     return None
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:
-    """Return the names of runs without their common leading words."""
+    """Return the names of runs without the leading words that all of them share."""
     words = [run.target.split(" ") for run in runs]
     while len(runs) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
@@ -123,7 +140,7 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
-    """Return the first line that two runs print differently, None if they print the same."""
+    """Return the first line that two runs print differently, or None if they print the same."""
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (one, two) in enumerate(zip_longest(*lines), 1):
         if one is None or two is None:
@@ -161,5 +178,5 @@ def _same(left: Run, right: Run, level: str, ulps: int) -> bool:
 def _end_of(run: Run, level: str) -> str:
     if run.outcome.kind != outcome.ERROR or level == OUTPUT:
         return run.outcome.kind
-    said = next(iter(run.outcome.error.splitlines()), "")
-    return f"{run.outcome.kind} {_text(said, level).strip()}"
+    error = next(iter(run.outcome.error.splitlines()), "")
+    return f"{run.outcome.kind} {_text(error, level).strip()}"

@@ -25,7 +25,7 @@ from scriptschema.wire import Scan
 
 TYPES: Final = "types"
 ACCEPTED: Final = "accepted"
-"""A source that is not Luau ran to its end."""
+"""The kind of a verdict on a source that ran to its end although it is not Luau."""
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
 """Kinds of verdicts whose signature identifies a bug only together with the reduced program."""
@@ -36,25 +36,25 @@ _TYPE_ERROR: Final = re.compile(
 )
 _FRAMES: Final = 3
 _SLOW: Final = 10
-"""A program that elsewhere takes more than one in this many parts of the time limit is slow, and
+"""If another run of a program takes more than 1/`_SLOW` of the time limit, the program is slow and
 does not hang."""
 
 Function = Callable[[str, Sequence[Run]], object]
 
 
 class JudgeError(Exception):
-    """The user's judge function cannot be loaded, or failed; the message says why."""
+    """The user's judge function cannot be loaded, or it failed. The message says why."""
 
 
 class Judge:
-    """Judges programs by the given `oracles`, names from `config.ORACLES`.
+    """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` has the number of each run's target. `checker` and `printer` are commands that contain
-    `{file}` or read standard input. `function` (`module:function`) receives the source and the
-    runs, and returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps` are
-    those of `differential.difference`.
+    `targets` has the target number of each run. `checker` and `printer` are commands that contain
+    `{file}` or read standard input. `function` (`module:function`) is called with the source and
+    the runs. It returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps`
+    are passed to `differential.difference`. `seconds` is the time limit of the commands.
 
-    Raises JudgeError.
+    Raises JudgeError if the function cannot be loaded.
     """
 
     def __init__(
@@ -81,43 +81,42 @@ class Judge:
     def judge(
         self, sources: Sources, runs: Sequence[Run], scan: Scan, plain: Sources | None = None
     ) -> Verdict | None:
-        """Return the worst verdict on the runs of a program; None if they show no bug.
+        """Return the worst verdict on the runs of a program, or None if they do not show a bug.
 
-        `sources` are those that were run; if they are in a style, `plain` are those without.
-
-        Raises JudgeError, and TargetError if the checker cannot be run.
+        `sources` are the sources that were run. If they are in a style, `plain` are the sources
+        without the style. Raises JudgeError, and TargetError if the checker cannot be run.
         """
         kinds = {run.outcome.kind for run in runs}
-        found: Verdict | None = None
+        verdict: Verdict | None = None
         if not kinds <= outcome.ORDINARY:
-            found = self._broken(runs) or self._exhausted(runs)
-        if found is None and self.function is not None:
-            found = self._own(sources, runs)
-        if found is None and len(runs) > 1 and "difference" in self.oracles:
-            found = differential.difference(runs, self.targets, self.compare, self.ulps)
-            if found is not None and not _is_determined(plain or sources, scan):
-                found = None
-        if found is None and self.checker and "types" in self.oracles:
-            found = self._types(sources, runs[0])
-        return found
+            verdict = self._broken(runs) or self._exhausted(runs)
+        if verdict is None and self.function is not None:
+            verdict = self._own(sources, runs)
+        if verdict is None and len(runs) > 1 and "difference" in self.oracles:
+            verdict = differential.difference(runs, self.targets, self.compare, self.ulps)
+            if verdict is not None and not _is_determined(plain or sources, scan):
+                verdict = None
+        if verdict is None and self.checker and "types" in self.oracles:
+            verdict = self._types(sources, runs[0])
+        return verdict
 
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
-        """Return the worst verdict on the runs of a source that is not Luau; None if all refuse it.
+        """Return the worst verdict on runs of a non-Luau source, or None if there is no bug.
 
-        Unless its signature is clear, the verdict never counts as the same bug as a program's. A
-        source that turns out to be Luau may run.
+        A bug with an unclear signature never counts as the same bug as a bug that a program shows.
+        A source that turns out to be Luau may run.
         """
-        found = self._broken(runs) or self._exhausted(runs)
-        if found is not None and not is_clear(found.signature):
-            detail = f"{found.signature.detail}, of no program".lstrip(", ")
-            return attrs.evolve(found, signature=attrs.evolve(found.signature, detail=detail))
-        if found is None and ACCEPTED in self.oracles:
+        verdict = self._broken(runs) or self._exhausted(runs)
+        if verdict is not None and not is_clear(verdict.signature):
+            detail = f"{verdict.signature.detail}, of no program".lstrip(", ")
+            return attrs.evolve(verdict, signature=attrs.evolve(verdict.signature, detail=detail))
+        if verdict is None and ACCEPTED in self.oracles:
             pairs = zip(differential.short_names(runs), runs, strict=True)
             names = [name for name, run in pairs if run.outcome.kind in (outcome.OK, outcome.FLOOD)]
             if names and not is_luau(text):
-                said = f"{', '.join(names)} runs what is not Luau"
-                found = Verdict(Signature(ACCEPTED, ", ".join(names)), said)
-        return found
+                said = f"{', '.join(names)} accepts source that is not valid Luau"
+                verdict = Verdict(Signature(ACCEPTED, ", ".join(names)), said)
+        return verdict
 
     def judge_rewritten(
         self,
@@ -127,23 +126,27 @@ class Judge:
         runs: Sequence[Run],
         rewritten: Sequence[Run],
     ) -> Verdict | None:
-        """Return the verdict on runs of a program, and of its rewriting `name`: see `rewriting`.
+        """Return the verdict on the runs of a program and its rewriting `name` (see `rewriting`).
 
-        `sources` are without a style.
+        `sources` are the program's sources in the plain style. The result is None if both programs
+        behave the same, or if the metamorphic oracle is off.
         """
         if "metamorphic" not in self.oracles:
             return None
-        found = differential.rewritten_difference(name, runs, rewritten, self.ulps)
-        return found if found is not None and _is_determined(sources, scan) else None
+        verdict = differential.rewritten_difference(name, runs, rewritten, self.ulps)
+        return verdict if verdict is not None and _is_determined(sources, scan) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, which need no target; see `judge`."""
+        """Return the verdict of the round-trip oracles, or None. These do not need a target.
+
+        If `sources` are in a style, `plain` are the sources without the style.
+        """
         if "round-trip" not in self.oracles:
             return None
-        found = round_trip.own(sources, plain)
-        if found is None and self.printer and sources.module is None:
-            found = round_trip.by_command(self.printer, sources, self.seconds, 1024)
-        return found
+        verdict = round_trip.own(sources, plain)
+        if verdict is None and self.printer and sources.module is None:
+            verdict = round_trip.by_command(self.printer, sources, self.seconds, 1024)
+        return verdict
 
     def _broken(self, runs: Sequence[Run]) -> Verdict | None:
         if "broken" not in self.oracles:
@@ -152,19 +155,19 @@ class Judge:
             if run.outcome.kind in outcome.BROKEN:
                 frames = run.outcome.frames[:_FRAMES]
                 if run.outcome.kind == outcome.ASSERTION:
-                    said = normalisation.assertion(run.outcome.error)
+                    message = normalisation.assertion(run.outcome.error)
                 else:
-                    said = normalisation.message(run.outcome.error)
-                detail = " < ".join(frames) if frames else said
+                    message = normalisation.message(run.outcome.error)
+                detail = " < ".join(frames) if frames else message
                 if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
-                    said = normalisation.undefined(run.outcome.error)
-                    detail = f"{frames[0]}: {said}" if frames else said
+                    message = normalisation.undefined(run.outcome.error)
+                    detail = f"{frames[0]}: {message}" if frames else message
                 text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
                 return Verdict(Signature(run.outcome.kind, detail), text)
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict on a hang or memory exhaustion that only some of the runs had."""
+        """Return a verdict if some but not all of the runs hang or exhaust their memory."""
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
                 continue
@@ -181,28 +184,28 @@ class Judge:
 
     def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         try:
-            said = self.function(sources.program, runs) if self.function else None
+            result = self.function(sources.program, runs) if self.function else None
         except Exception as error:
             name = type(error).__name__
-            raise JudgeError(f"the function that judges ended with {name}: {error}") from error
-        if said is None or isinstance(said, Verdict):
-            return said
-        return Verdict(Signature(OWN, normalisation.message(str(said))), str(said))
+            raise JudgeError(f"the judge function failed with {name}: {error}") from error
+        if result is None or isinstance(result, Verdict):
+            return result
+        return Verdict(Signature(OWN, normalisation.message(str(result))), str(result))
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:
-        """Return a verdict on a run-time type error in a program that passes strict checking."""
+        """Return a verdict if a program passes strict checking but has a type error in a run."""
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
         source = f"--!strict\n{sources.program}"
         if round_trip.output_of(self.checker, source, self.seconds, 4096) is None:
             return None
-        said = normalisation.message(run.outcome.error)
-        text = f"{self.checker} accepts it, and {run.target} says: {run.outcome.error[:500]}"
-        return Verdict(Signature(TYPES, said), text)
+        message = normalisation.message(run.outcome.error)
+        text = f"{self.checker} accepts it, but {run.target} reports: {run.outcome.error[:500]}"
+        return Verdict(Signature(TYPES, message), text)
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a program or machine is slow: it takes long even where the program ends."""
+    """Return whether a program or machine is slow, because other runs end but also take long."""
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     return any(r.outcome.kind != outcome.HANG and r.outcome.seconds > limit / _SLOW for r in runs)
 
@@ -210,9 +213,10 @@ def _is_slow(runs: Sequence[Run]) -> bool:
 def _is_determined(sources: Sources, scan: Scan) -> bool:
     """Return whether Luau determines what a program prints.
 
-    It does not if library members vary (`os.clock`), if there are weak tables, whose contents
-    depend on when garbage is collected, or if a table constructor has a nil and the length of a
-    table matters: with holes, any border is the length (Lua 5.1 manual, section 2.5.5).
+    The output is not determined if the program uses library members that vary (`os.clock`) or weak
+    tables, whose contents depend on garbage collection. It is not determined either if a table
+    constructor has a nil and the length of a table matters, because any border of a table with
+    holes is a valid length (Lua 5.1 manual, section 2.5.5).
     """
     named = {*library_names(scan)}
     if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
@@ -227,17 +231,18 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
 
 @cache
 def _holes(luau: Version | None) -> tuple[int, int]:
-    """Return the numbers of a nil in a table constructor and of the operator `#`."""
+    """Return the numbers of two features: a nil in a table constructor, and the operator `#`."""
     names = features.names(luau)
     return names.index("TableItem.value: ExprConstantNil"), names.index("ExprUnary.Op.Len")
 
 
 _BORDER: Final = frozenset(["ipairs", "unpack"])
-"""Globals whose result depends on the length of a table; others are in the library `table`."""
+"""Globals whose result depends on a table's length. Other such functions are in the library
+`table`."""
 
 
 def is_clear(signature: Signature) -> bool:
-    """Return whether a signature identifies a bug without the reduced program."""
+    """Return whether a signature identifies a bug even without the reduced program."""
     if signature.kind in UNCLEAR:
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
@@ -248,15 +253,15 @@ def is_clear(signature: Signature) -> bool:
 def _function(name: str) -> Function:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise JudgeError(f"{name!r} is not a function: write module:function")
+        raise JudgeError(f"invalid function name {name!r}: expected module:function")
     if os.getcwd() not in sys.path:  # noqa: PTH109  # as Python does for scripts
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
-        raise JudgeError(f"{name!r} cannot be had: {error}") from None
-    if not callable(found):
+        raise JudgeError(f"could not import {name!r}: {error}") from None
+    if not callable(value):
         raise JudgeError(f"{name!r} is not a function")
-    return found  # type: ignore[no-any-return]  # its result is checked
+    return value  # type: ignore[no-any-return]  # its result is checked

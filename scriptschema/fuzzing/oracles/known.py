@@ -1,7 +1,7 @@
-"""Known bugs: a file of signature patterns; matching bugs are counted but not reported.
+"""Known bugs: a file of signature patterns. Matching bugs are counted but not reported.
 
-Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as `crash:
-lua_concat < *`; a line that starts with `#` is a comment.
+Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as `crash: lua_concat
+< *`. A line that starts with `#` is a comment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns in a file; empty without a path. Raises FileError."""
+    """The patterns in the file at `path`, or none if the path is empty. Raises FileError."""
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []
@@ -28,7 +28,7 @@ class KnownBugs:
             self._patterns = [line for line in lines if line and not line.startswith("#")]
 
     def match(self, signature: Signature) -> str | None:
-        """Return the first pattern that matches; None if the bug is not known."""
+        """Return the first pattern that matches a signature, or None if the bug is not known."""
         text = str(signature)
         for pattern in self._patterns:
             if pattern == text or fnmatchcase(text, pattern):

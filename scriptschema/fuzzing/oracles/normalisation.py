@@ -7,11 +7,11 @@ In outputs:
 - carriage returns before line ends are removed.
 
 A message such as `program.luau:3: no` is reduced to `:` unless messages are compared. Its position
-is removed unless positions are compared, which they never are between two targets, because each
-names chunks differently.
+is removed unless positions are compared. Positions are never compared between two targets, because
+each target names chunks differently.
 
-In messages for signatures and counts, numbers and quoted text, which depend on the program, and the
-folders of files, which depend on the machine, are removed as well. In assertions, text that C
+In messages for signatures and counts, more is removed: numbers and quoted strings, which depend on
+the program, and the folders of files, which depend on the machine. In assertions, a string that C
 programmers put beside a condition is kept.
 
 For the kind of a message, the names of types, operators and text in parentheses are also removed.
@@ -24,7 +24,8 @@ from typing import Final
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
 _NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
-_POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|[\w./\\-]+):\d+:')
+# A name starts where no other character of it precedes: trying each one of a long word takes hours.
+_POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|(?<![\w./\\-])[\w./\\-]++):\d+:')
 _MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NOT_FINITE: Final = re.compile(r"-?\b(?:nan|inf)\b")
@@ -44,7 +45,7 @@ _LONGEST: Final = 200
 
 
 def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
-    """Normalise an output for comparison, with or without `positions` and `messages`."""
+    """Return an output normalised for comparison, with or without `positions` and `messages`."""
     text = _NAN.sub("nan", _ADDRESS.sub("0x", text.replace("\r\n", "\n")))
     if not messages:
         text = _MESSAGE.sub(":", text)
@@ -52,7 +53,7 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 
 
 def message(text: str) -> str:
-    """Return the first line of a message without program-specific parts."""
+    """Return the first line of a message without what depends on the program or the machine."""
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     for pattern, instead in (
         (_FOLDERS, ""),
@@ -67,29 +68,30 @@ def message(text: str) -> str:
 
 
 def undefined(text: str) -> str:
-    """Return a message of UndefinedBehaviorSanitizer without the values that it names."""
+    """Return a message of UndefinedBehaviorSanitizer without the values in it."""
     return message(_NOT_FINITE.sub("0", text))
 
 
 def assertion(text: str) -> str:
-    """Return a failed assertion after the name of its file, without its line.
+    """Return a failed assertion, preceded by its file name but without its line number.
 
-    The text in `!"text"` and `n && "text"` is kept: it is constant, and identifies the assertion.
+    The string in `!"text"` and `n && "text"` is kept, as it is constant and identifies the
+    assertion.
     """
     place = _FILE.match(text)
-    said = _COMMENT.sub(
+    condition = _COMMENT.sub(
         lambda found: found[0].replace('"', "\0"), text[place.end() if place else 0 :]
     )
-    said = message(said).replace("\0", '"')
-    return f"{place[1]}: {said}" if place else said
+    condition = message(condition).replace("\0", '"')
+    return f"{place[1]}: {condition}" if place else condition
 
 
 def message_kind(text: str, source: str) -> str:
-    """Return the kind of an error message of a program; empty if it is the program's own.
+    """Return the kind of an error message, or an empty string if the program wrote it itself.
 
-    A message is the program's own if all of its words are in the source.
+    The program wrote the message itself if all words of the message are in the source.
     """
-    said = message(text)
-    if {*_WORD.findall(said)} <= {*_WORD.findall(source), "N"}:
+    normalised = message(text)
+    if {*_WORD.findall(normalised)} <= {*_WORD.findall(source), "N"}:
         return ""
-    return " ".join(_TYPES.sub("type", _VARYING.sub("", said)).split())
+    return " ".join(_TYPES.sub("type", _VARYING.sub("", normalised)).split())

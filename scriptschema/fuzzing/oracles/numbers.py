@@ -7,15 +7,16 @@ import re
 import struct
 from typing import Final
 
-_NUMBER: Final = re.compile(r"(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan))(?![\w.])")
+_NUMBER: Final = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan))(?![\w.])")
 _FAR: Final = 1 << 32
 """The distance in ULPs from which numbers count as different."""
 
 
 def ulps_apart(left: str, right: str) -> int | None:
-    """Return the largest distance in ULPs between the numbers of two lines.
+    """Return the largest distance in ULPs between numbers at the same places in two lines.
 
-    None if the lines differ in text, in the sign of a zero, or by `_FAR` or more.
+    The result is None if the lines differ in text or in the sign of a zero, or if the distance is
+    `_FAR` or more.
     """
     ones, others = _NUMBER.split(left), _NUMBER.split(right)
     if ones[::2] != others[::2]:
@@ -31,7 +32,7 @@ def ulps_apart(left: str, right: str) -> int | None:
 
 
 def _distance(one: float, other: float) -> int:
-    """Return the distance of two doubles in ULPs; 0 if one is not finite."""
+    """Return the distance between two doubles in ULPs, or 0 if one is infinite or NaN."""
     if not (math.isfinite(one) and math.isfinite(other)):
         return 0
     return abs(_place(one) - _place(other))

@@ -1,4 +1,4 @@
-"""The round-trip oracles: printed programs must be read unchanged by `parse` and other tools."""
+"""The round-trip oracles: `parse` and other tools must read a rendered program unchanged."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ _FILE: Final = "{file}"
 
 
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
-    """Return the verdict on `parse(render(tree)) == tree`.
+    """Return a verdict if `parse(render(tree))` is not the same tree, otherwise None.
 
-    If `sources` are in a style, which adds comments, `plain` are the sources without it.
+    If `sources` are in a style, which adds comments, `plain` are the sources without the style.
     """
     plain = plain or sources
     try:
-        found = parse(plain.program, module=plain.module, luau=TODAY)
-        same = not found.losses and render_module_set(found.tree, names=found.names) == plain
+        parsed = parse(plain.program, module=plain.module, luau=TODAY)
+        same = not parsed.losses and render_module_set(parsed.tree, names=parsed.names) == plain
         if sources != plain:
             styled = parse(sources.program, module=sources.module, luau=TODAY)
-            same &= _as_any_printer(styled) == _as_any_printer(found)
+            same &= _as_any_printer(styled) == _as_any_printer(parsed)
             same &= {loss.what for loss in styled.losses} <= COMMENTS
     except ParseError as error:
-        said = normalisation.message(str(error))
+        problem = normalisation.message(str(error))
         return Verdict(
-            Signature(KIND, f"parse: {said}"), f"parse refuses what render wrote: {error}"
+            Signature(KIND, f"parse: {problem}"), f"parse rejects the output of render: {error}"
         )
     except Exception as error:  # any exception is a bug in scriptschema
         name = type(error).__name__
-        return Verdict(Signature(KIND, f"parse: {name}"), f"parse ends with {name}: {error}")
+        return Verdict(Signature(KIND, f"parse: {name}"), f"parse fails with {name}: {error}")
     if not same:
-        return Verdict(Signature(KIND, "parse: another tree"), "parse reads another tree")
+        return Verdict(Signature(KIND, "parse: another tree"), "parse returns a different tree")
     return None
 
 
 def _as_any_printer(result: ParseResult) -> Sources:
-    """Return the sources of a tree, without distinctions that printers are free to change.
+    """Return the sources of a tree without distinctions that printers are free to drop.
 
-    Calls have parentheses, and properties of table types brackets: `f("x")`, `["x"]: T`.
+    Calls get parentheses, and properties of table types get brackets: `f("x")`, `["x"]: T`.
     """
     for node, _ in walk(result.tree):
         if isinstance(node, ExprCall):
@@ -61,32 +61,37 @@ def _as_any_printer(result: ParseResult) -> Sources:
 
 
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
-    """Return the verdict on a command that reads a source (`{file}` or stdin) and prints it."""
-    said = output_of(command, sources.program, seconds, megabytes)
-    if said is None:
+    """Return a verdict if a command that prints a source changes the program, otherwise None.
+
+    The command contains `{file}` or reads standard input. A source that the command cannot print is
+    not a bug.
+    """
+    printed = output_of(command, sources.program, seconds, megabytes)
+    if printed is None:
         return None
     try:
-        one, two = parse(sources.program, luau=TODAY), parse(said, luau=TODAY)
+        one, two = parse(sources.program, luau=TODAY), parse(printed, luau=TODAY)
     except ParseError as error:
         what = normalisation.message(str(error))
-        text = f"what {command} prints is no Luau: {error}"
+        text = f"the output of {command} is not valid Luau: {error}"
         return Verdict(Signature(KIND, f"printer: {what}"), text)
     if _as_any_printer(one) != _as_any_printer(two):
-        text = f"what {command} prints is another program"
+        text = f"the output of {command} is a different program"
         return Verdict(Signature(KIND, "printer: another tree"), text)
     return None
 
 
 def output_of(command: str, source: str, seconds: float, megabytes: int) -> str | None:
-    """Return a command's output for a source; None if it fails or exceeds the time limit."""
+    """Return a command's output for a source, or None if it fails or exceeds the time limit."""
     status, output = run_on(command, source, seconds, megabytes)
     return output if status == 0 else None
 
 
 def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[int | None, str]:
-    """Run a command on a source; return its status (None after a timeout) and its output.
+    """Run a command on a source, and return its exit status and its output.
 
-    Raises TargetError if the command cannot be run.
+    The status is None if the command exceeded the time limit. Raises TargetError if it cannot be
+    run.
     """
     with Folder() as folder:
         path = folder.path / "program.luau"
@@ -95,5 +100,5 @@ def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[i
         with path.open("rb") as program:
             stdin = subprocess.DEVNULL if _FILE in command else program.fileno()
             process = start(words, megabytes, stdin=stdin, stderr=subprocess.PIPE)
-        found = watch(process, time.monotonic(), seconds, 1 << 24)
-    return None if found.hung else found.status, text_of(found.output)
+        watched = watch(process, time.monotonic(), seconds, 1 << 24)
+    return None if watched.hung else watched.status, text_of(watched.output)

@@ -1,4 +1,4 @@
-"""The severity of a bug by its signature, for the order of reports and `--fail-on-find`."""
+"""The severity of a bug, which orders reports and is the threshold of `--fail-on-find`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SEVERITIES: Final = (
     *("memory", "crash", "result", "assertion"),
     *("hang", "undefined", "message", "position"),
 )
-"""Severities, the worst first. `memory` is a sanitizer report or memory exhaustion, `result` a
-wrong result or any other oracle's verdict; `assertion` includes internal errors."""
+"""Severities, the worst first. `memory` is a sanitizer report or memory exhaustion. `result` is a
+wrong result or any other oracle's verdict. `assertion` includes internal errors."""
 
 LEAST: Final = "undefined"
-"""The lowest severity of bugs listed one by one; less severe bugs share a single entry."""
+"""The lowest severity of bugs listed one by one. Less severe bugs share a single entry."""
 
 _BY_KIND: Final[Mapping[str, str]] = {
     outcome.SANITIZER: "memory",
@@ -33,7 +33,10 @@ _BY_KIND: Final[Mapping[str, str]] = {
 
 
 def severity_of(signature: Signature) -> str:
-    """Return the severity of a bug; one that was seen once has that of its original kind."""
+    """Return the severity of a bug.
+
+    A bug that was seen once has the severity of its original kind.
+    """
     kind = signature.kind
     if kind == outcome.ONCE:
         kind = signature.detail.partition(":")[0]
@@ -41,7 +44,7 @@ def severity_of(signature: Signature) -> str:
 
 
 def rank_of(signature: Signature) -> int:
-    """Return a sort key for bugs, the worst first."""
+    """Return a number that sorts bugs by severity, the worst first."""
     return SEVERITIES.index(severity_of(signature))
 
 

@@ -13,11 +13,11 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 @attrs.frozen(order=True)
 class Signature:
-    """The identity of a bug: verdicts with the same signature are the same bug.
+    """The identity of a bug: verdicts with equal signatures are about the same bug.
 
-    `kind` is that of the outcome (`crash`) or of the oracle (`difference`); `detail` has the top
-    stack frames, innermost first, or a normalised message. `construct` has the features that the
-    reduced program uses, if needed to distinguish bugs: `math.floor, pcall`.
+    `kind` is the kind of the outcome (`crash`) or of the oracle (`difference`). `detail` has the
+    top stack frames, innermost first, or a normalised message. `construct` lists the features that
+    the reduced program uses, if they are needed to distinguish bugs: `math.floor, pcall`.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Signature:
 
     @property
     def name(self) -> str:
-        """The readable and unique name of the find's folder."""
+        """The name of the find's folder, readable and unique."""
         readable = _NO_WORD.sub("-", f"{self.kind} {self.construct or self.detail}".lower())
         digest = hashlib.blake2b(str(self).encode("utf-8", "replace"), digest_size=4).hexdigest()
         return f"{readable[:40].strip('-')}-{digest}"
@@ -38,11 +38,11 @@ class Signature:
 
 @attrs.frozen
 class Difference:
-    """The first line (from 1) that two runs print differently.
+    """The first line, counted from 1, that two runs print differently.
 
-    `left` and `right` are the lines, None if a run has no such line; `left_target` and
-    `right_target` are the names of the runs; `ulps` is the distance of the numbers in units in the
-    last place, if the lines differ in numbers only.
+    `left` and `right` are the two lines, or None if a run has no such line. `left_target` and
+    `right_target` are the names of the runs. If the lines differ only in numbers, `ulps` is the
+    distance between the numbers in units in the last place.
     """
 
     line: int
@@ -67,7 +67,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Verdict:
-        """Invert `as_json`. Raises KeyError or TypeError for other data."""
+        """Return the verdict for JSON data. Raises KeyError or TypeError for invalid data."""
         difference = value.get("difference")
         return cls(
             Signature(**value["signature"]),

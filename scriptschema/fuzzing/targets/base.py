@@ -1,7 +1,7 @@
-"""The interface of all targets: they turn programs into outcomes, even if a process crashes.
+"""The interface of all targets, which run programs and return outcomes, even if a process crashes.
 
-A program is written plainly, in a style, or is a source that is not Luau. Such a source has no
-tree: it is given where others have their style, with an empty tree.
+A program is run without a style or in a style. A source that is not Luau does not have a tree. It
+is passed as the spelling, together with an empty tree.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""None for plain, a number for the seed of a style, or the text to run regardless of the tree."""
+"""None for no style, the seed number of a style, or a source to run instead of the tree."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:
-    """Return the sources of a program."""
+    """Return the sources of a program in a spelling."""
     if isinstance(spelling, str):
         return Sources(None, spelling)
     return render_module_set(tree, style=spelling)
@@ -30,11 +30,14 @@ class Target(Protocol):
 
     `submit` starts a program and `collect` waits for it, so that the caller can create the next
     program meanwhile. Submitting another program before `collect` abandons the first. Both raise
-    TargetError if the target cannot be started; a crash caused by a program is an outcome.
+    TargetError if the target cannot be started. A crash caused by a program is an outcome.
     """
 
-    def submit(self, sources: Sources, seconds: float) -> None:
-        """Start a program, with a time limit in seconds for each variant."""
+    def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
+        """Start a program, with a time limit in seconds for each variant.
+
+        If `until_broken`, the variants after one that breaks the target may be `outcome.NOT_RUN`.
+        """
 
     def collect(self) -> list[Outcome]:
         """Return the outcomes of the submitted program, one for each variant."""

@@ -1,4 +1,4 @@
-"""The target `command`: starts a process for each run of a program."""
+"""The target `command`, which starts a process for each run of a program."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.calibration import SEVERAL, WRONG, Failed, Normal, learned
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.processes import Watched, split, start, text_of, watch
-from scriptschema.fuzzing.targets.reports import bounded, outcome_of, uncaught
+from scriptschema.fuzzing.targets.reports import bounded, failure_of, outcome_of
 
 _FILE: Final = "{file}"
 _VARIANT: Final = "{variant}"
-
-_WRONG: Final = ('error("wrong")', "local nothing print(nothing.field)", "print(1 2", "print(-{})")
-"""Programs that end with an error. A target written in another language may report that by an
-exception that nothing catches: exceptions of such a class are not the target's own bugs."""
 
 
 class CommandTarget:
     """Runs a command for each program and variant.
 
-    `{file}` in the command is replaced by the path of a file with the source, beside which is that
-    of the module; without it, the command reads the source from standard input. `{variant}` is
-    replaced by the words of the variant; without it, they follow the command's first word.
+    `{file}` in the command is replaced by the path of a file with the source. The module's file is
+    in the same folder. Without `{file}`, the command reads the source from standard input.
+    `{variant}` is replaced by the words of the variant. Without `{variant}`, the words follow the
+    command's first word.
     """
 
     def __init__(self, description: Description) -> None:
@@ -42,7 +40,6 @@ class CommandTarget:
         self._path = self._folder.path / "program.luau"
         self._input: bytes = b""
         self._running: tuple[subprocess.Popen[bytes], float] | None = None
-        self._normal: frozenset[str] | None = None
 
     def _words(self, variant: str) -> list[str]:
         words = split(self.description.command)
@@ -54,11 +51,12 @@ class CommandTarget:
             return [word.replace(_VARIANT, variant) for word in words]
         return [words[0], *more, *words[1:]]
 
-    def submit(self, sources: Sources, seconds: float) -> None:
-        """Start the first run of a program; see `base.Target`. Raises TargetError."""
+    def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
+        """Start the first run of a program (see `base.Target`). Raises TargetError."""
         self._abandon()
         self._input = sources.program.encode("utf-8", "surrogateescape")
         self._seconds = seconds
+        self._until_broken = until_broken
         if self._reads_file:
             self._path.write_bytes(self._input)
             module = self._path.with_name("module0.luau")
@@ -70,12 +68,15 @@ class CommandTarget:
 
     def collect(self) -> list[Outcome]:
         """Return the outcomes of all variants. Raises TargetError."""
-        found = []
+        outcomes = []
         for number in range(len(self._commands)):
             process, began = self._running or self._start(number)
             self._running = None
-            found.append(self._finish(process, began))
-        return found
+            outcomes.append(self._finish(process, began))
+            if self._until_broken and outcomes[-1].kind in outcome.BROKEN:
+                left = len(self._commands) - len(outcomes)
+                return outcomes + [Outcome(outcome.NOT_RUN)] * left
+        return outcomes
 
     def close(self) -> None:
         """End the running process."""
@@ -100,57 +101,61 @@ class CommandTarget:
             return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
 
     def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
-        found = watch(process, began, self._seconds, self.description.output)
-        output, errors = text_of(found.output), text_of(found.errors)
+        watched = watch(process, began, self._seconds, self.description.output)
+        output, errors = text_of(watched.output), text_of(watched.errors)
         if self._reads_file:  # the path differs between workers
             output = output.replace(str(self._path), "program.luau")
             errors = errors.replace(str(self._path), "program.luau")
-        if found.flooded:
-            return Outcome(outcome.FLOOD, output, "", found.status, (), found.seconds)
-        if found.hung:
-            message, said = f"no end after {self._seconds:g} s", bounded(errors)
-            return Outcome(outcome.HANG, output, message, None, (), found.seconds, said)
-        return self._judged(found, output, errors)
+        if watched.flooded:
+            return Outcome(outcome.FLOOD, output, "", watched.status, (), watched.seconds)
+        if watched.hung:
+            message, report = f"still running after {self._seconds:g} s", bounded(errors)
+            return Outcome(outcome.HANG, output, message, None, (), watched.seconds, report)
+        return self._judged(watched, output, errors)
 
     def _judged(self, found: Watched, output: str, errors: str) -> Outcome:
-        """Return the outcome of a process that ended without being killed."""
+        """Return the outcome of a process that was not killed."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:
-            kind, said = outcome.INTERNAL, matched[0].strip()
-            return Outcome(kind, output, said, found.status, (), found.seconds, bounded(errors))
+            kind, line = outcome.INTERNAL, matched[0].strip()
+            return Outcome(kind, output, line, found.status, (), found.seconds, bounded(errors))
         if error and re.search(error, errors + output):
             return Outcome(outcome.ERROR, output, errors[:2000], found.status, (), found.seconds)
         given = (found.status, output, errors, found.seconds)
-        if uncaught(errors) is None:
-            return outcome_of(*given)
-        if self._normal is None:
-            self._normal = frozenset(self._exceptions())
+        judged = outcome_of(*given)
+        if found.status == 0 or judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
+            return judged
         return outcome_of(*given, normal=self._normal)
 
-    def _exceptions(self) -> Iterator[str]:
-        """Yield the classes of exceptions with which the target reports errors of programs."""
-        before, self._normal = self._input, frozenset()
-        for program in _WRONG:
-            self.submit(Sources(None, program), max(self._seconds, 10))
-            process, began = self._running or self._start(0)
-            self._running = None
-            found = watch(process, began, self._seconds, self.description.output)
-            exception = uncaught(text_of(found.errors))
-            if exception is not None:
-                yield exception[0]
-        self._input = before
-        if self._reads_file:
-            self._path.write_bytes(before)
+    @cached_property
+    def _normal(self) -> Normal:
+        """How wrong programs normally end. They are run when this property is first used."""
+        target = CommandTarget(self.description)
+        try:
+            ends = map(target._failure, WRONG)
+            return learned([end for end in ends if end is not None], target._failure(SEVERAL))
+        finally:
+            target.close()
+
+    def _failure(self, program: str) -> Failed | None:
+        """Run a wrong program. Return how it failed, or None if it ended well or was stopped."""
+        self.submit(Sources(None, program), self.description.seconds)
+        process, began = self._running or self._start(0)
+        self._running = None
+        watched = watch(process, began, self._seconds, self.description.output)
+        if watched.hung or watched.flooded:
+            return None
+        return failure_of(watched.status, text_of(watched.errors))
 
 
 def version_of(words: list[str]) -> str:
-    """Return the first line that a command prints for `--version`; empty if it prints nothing."""
+    """Return the first line that a command prints for `--version`, or an empty string."""
     with contextlib.suppress(TargetError):
         process = start(
             [words[0], "--version"], 1024, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT
         )
-        found = watch(process, time.monotonic(), 5, 10_000)
-        if found.status == 0 and found.output.strip():
-            return text_of(found.output).strip().splitlines()[0]
+        watched = watch(process, time.monotonic(), 5, 10_000)
+        if watched.status == 0 and watched.output.strip():
+            return text_of(watched.output).strip().splitlines()[0]
     return ""

@@ -16,7 +16,6 @@ In TOML, with all options:
     seconds = 2.0                              time limit of a run, beyond which it is a hang
     megabytes = 512
     output = 1_000_000                         limit of the output in bytes
-    run = false                                only compile programs, which then need not end
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ import attrs
 KINDS: Final = ("command", "persistent", "luau-web", "pluau")
 
 LEVELS: Final = ("-O0", "-O1", "-O2")
-"""The variants of the targets that run the real Luau: its optimization levels."""
+"""The optimization levels of Luau, which are the variants of targets that run the real Luau."""
 
 WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
 
 class TargetError(Exception):
-    """A target cannot be used as described; the message says what to do."""
+    """A target cannot be used as described. The message says what to do."""
 
 
 @attrs.frozen
 class Description:
-    """The description of a target: see the module.
+    """The description of a target, as explained in the module's docstring.
 
-    `variants` are words that replace `{variant}` in the command or are sent with each program; each
-    program runs with all of them. `folder` is where the npm package luau-web is installed. Without
-    `run`, a service is instructed only to compile programs, and a command is assumed to do only
-    that. A command's output is a crash if `crash`, a regular expression, matches in it, and an
-    error of the program if `error` does; else its status and its output decide.
+    Each program runs with all `variants`, which replace `{variant}` in the command or are sent with
+    each program. `folder` is the folder where the npm package luau-web is installed. `crash` and
+    `error` are regular expressions for a command's output: a match of `crash` makes the run a
+    crash, and a match of `error` makes it an error of the program. Otherwise, the exit status and
+    the output decide.
     """
 
     kind: str
@@ -57,44 +56,45 @@ class Description:
     megabytes: int = 256
     output: int = 1_000_000
     folder: str = ""
-    run: bool = True
     crash: str = ""
     error: str = ""
 
     def __attrs_post_init__(self) -> None:
         """Raise TargetError for invalid values."""
         if self.kind not in KINDS:
-            raise TargetError(f"there is no target {self.kind!r}; there are {', '.join(KINDS)}")
+            raise TargetError(
+                f"unknown kind of target {self.kind!r}; available: {', '.join(KINDS)}"
+            )
         if bool(self.command.strip()) != (self.kind in WITH_COMMAND):
-            what = "needs a command" if self.kind in WITH_COMMAND else "takes no command"
+            what = "requires a command" if self.kind in WITH_COMMAND else "takes no command"
             raise TargetError(f"a target {self.kind} {what}")
-        if not isinstance(self.run, bool):
-            raise TargetError(f"run of a target must be true or false, not {self.run!r}")
         for name in ("seconds", "megabytes", "output"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise TargetError(f"{name} of a target must be a number above 0, not {value!r}")
+                raise TargetError(f"{name} of a target must be a number above 0, found {value!r}")
         if not all(isinstance(variant, str) for variant in self.variants):
             raise TargetError("variants of a target must be a list of strings")
         for name in ("crash", "error"):
             pattern = getattr(self, name)
             if pattern and self.kind != "command":
-                raise TargetError(f"{name} is for a target of the kind command, not {self.kind}")
+                raise TargetError(f"{name} requires a target of kind command, found {self.kind}")
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise TargetError(f"{name} of a target is no regular expression: {error}") from None
+                raise TargetError(
+                    f"{name} of a target is not a valid regular expression: {error}"
+                ) from None
         if not self.variants:
             levels = LEVELS if self.kind not in WITH_COMMAND else ("",)
             object.__setattr__(self, "variants", levels)
 
     @property
     def name(self) -> str:
-        """The name of the target's runs, without the variant."""
+        """The name of the target without a variant, for messages and reports."""
         return self.command if self.command else self.kind
 
     def run_name(self, variant: str) -> str:
-        """Return the name of a run with a variant."""
+        """Return the name of the target with a variant, for messages and reports."""
         if "{variant}" in self.command:
             return self.command.replace("{variant}", variant)
         return " ".join([*self.name.split(), *variant.split()])
@@ -109,24 +109,29 @@ def from_table(table: Mapping[str, Any]) -> Description:
     known = [field.name for field in attrs.fields(Description)]
     for name, value in table.items():
         if name not in known:
-            raise TargetError(f"a target has no {name!r}; it has {', '.join(known)}")
+            raise TargetError(
+                f"unknown setting of a target: {name!r}; available: {', '.join(known)}"
+            )
         if name in ("kind", "command", "folder", "crash", "error") and not isinstance(value, str):
-            raise TargetError(f"{name} of a target must be a string, not {value!r}")
+            raise TargetError(f"{name} of a target must be a string, found {value!r}")
         if name == "variants" and not isinstance(value, list | tuple):
-            raise TargetError(f"variants of a target must be a list, not {value!r}")
+            raise TargetError(f"variants of a target must be a list, found {value!r}")
     if "kind" not in table:
-        raise TargetError(f"a target needs a kind: {', '.join(KINDS)}")
+        raise TargetError(f"a target must have a kind: {', '.join(KINDS)}")
     return Description(**table)
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """Return the target for a short form; `others` are additional fields. Raises TargetError."""
+    """Return the target for its short form, such as `pluau`.
+
+    `others` are the values of further fields. Raises TargetError.
+    """
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:
         return Description(kind, rest, **others)
     if kind not in KINDS:
         known = "luau-web, luau-web:FOLDER, pluau, command:COMMAND, persistent:COMMAND"
-        raise TargetError(f"{word!r} is not a target; a target is one of {known}")
+        raise TargetError(f"unknown target {word!r}; expected {known}")
     if colon and kind != "luau-web":
-        raise TargetError(f"{kind} takes nothing after it, but {rest!r} stands there")
+        raise TargetError(f"unexpected {rest!r} after {kind}")
     return Description(kind, folder=rest, **others)

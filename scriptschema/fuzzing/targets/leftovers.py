@@ -1,11 +1,12 @@
 """Cleans up leftovers of runs: processes that left their session, and temporary folders.
 
-Every process started for a target has an environment variable that identifies its owner, which its
-descendants inherit in any session. `sweep` ends processes whose owner is gone, and removes folders
-that their owner no longer locks, so the leftovers of a killed run last until the next one at most.
+Every process started for a target has an environment variable that identifies its owner. Its
+descendants inherit the variable, in any session. `sweep` ends processes whose owner is gone, and
+removes folders that their owner no longer locks. So the leftovers of a killed run last until the
+next run at most.
 
-On Linux, a worker also adopts orphans (`adopt`): processes that its targets leave behind become its
-own children, and are ended after the program that started them.
+On Linux, a worker also adopts orphans (`adopt`): processes left behind by its targets become its
+own children. It ends them after the program that started them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 OWNER: Final = "SCRIPTSCHEMA_OWNER"
-"""The environment variable; its value has the owner's process ID and start time."""
+"""The environment variable, whose value has the owner's process ID and start time."""
 
 _PREFIX: Final = "scriptschema-run-"
 _LOCK: Final = ".lock"
@@ -34,19 +35,20 @@ _adopting = False
 
 
 def owner_mark() -> str:
-    """Return the variable's value for processes started by this one."""
+    """Return the value of `OWNER` for processes started by this process."""
     return f"{os.getpid()} {_started(os.getpid())}"
 
 
 def engine_mark() -> str:
-    """Return the variable's value for processes that run until this one ends them, or is gone."""
+    """Return the `OWNER` value for engines, which run until this process ends them or is gone."""
     return f"{owner_mark()} engine"
 
 
 def adopt() -> None:
     """Become the parent of orphaned descendants, if the system supports that.
 
-    Only for a process whose children are all targets, because `end_orphans` ends all others.
+    Call it only in a process whose children are all targets, because `end_orphans` ends all other
+    children.
     """
     global _adopting
     with contextlib.suppress(OSError, AttributeError):
@@ -54,7 +56,10 @@ def adopt() -> None:
 
 
 def end_orphans(known: Collection[int]) -> None:
-    """End all children of this process except those `known`, if it adopts orphans."""
+    """End all children of this process except those with the process IDs `known`.
+
+    Does nothing in a process that has not called `adopt`.
+    """
     if not _adopting:
         return
     for _ in range(_ROUNDS):  # ended processes may leave orphans, too
@@ -68,7 +73,7 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep() -> None:
-    """End processes and remove folders owned by this process, or by one that is gone."""
+    """End processes and remove folders whose owner is this process or is gone."""
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not end_marked(owner_mark()):
             break
@@ -80,7 +85,7 @@ def sweep() -> None:
 
 
 def end_marked(mine: str) -> int:
-    """End the processes with a mark, and those whose owner is gone; return their number."""
+    """End processes whose mark is `mine` or whose owner is gone, and return their number."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()
@@ -97,7 +102,10 @@ def end_marked(mine: str) -> int:
 
 
 class Folder:
-    """A temporary folder, locked while it is in use; a context manager, or call `remove`."""
+    """A temporary folder, locked while it is in use.
+
+    It is removed at the end of a `with` block, or by `remove`.
+    """
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -134,9 +142,9 @@ def remove_folders() -> None:
 
 
 def _started(number: int) -> str:
-    """Return the start time of a process in the system's ticks; empty if it has ended.
+    """Return a process's start time in clock ticks, or an empty string if it has ended.
 
-    One whose parent has not asked for its status yet, as in a container without an init, has ended.
+    A zombie counts as ended: in a container without an init, nothing may ever wait for it.
     """
     try:
         state, *fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()

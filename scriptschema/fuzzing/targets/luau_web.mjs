@@ -90,7 +90,7 @@ async function work(options) {
     let kilobytes = isLarge() ? 0 : KILOBYTES - KILOBYTES_OF_LITTLE
     let runs = 0
 
-    async function run({ id, source, module, variant, run: toRun = true }) {
+    async function run({ id, source, module, variant }) {
         const state = await LuauState.createAsync(options.environment)
         const level = /-O([012])/.exec(variant ?? '')?.[1]
         const load = (text, name) => {
@@ -108,7 +108,7 @@ async function work(options) {
             const text = options.transform ? options.transform(source, variant) : source
             const program = load(optimized(text), '=source')
             parentPort.postMessage('started')
-            if (toRun) await program()
+            await program()
         } catch (error) {
             answer.error = String(error?.message ?? error)
             answer.kind = error?.rejected ? 'rejected' : 'error'
@@ -191,7 +191,7 @@ async function serve(options, folder) {
     async function answer(request) {
         const { hung, crash, spent, ...outcome } = await ask(request)
         const { id, milliseconds } = request
-        if (hung) return { id, kind: 'hang', output: '', error: `no end after ${milliseconds} ms` }
+        if (hung) return { id, kind: 'hang', output: '', error: `still running after ${milliseconds} ms` }
         if (crash === undefined) return outcome
         return { id, kind: kindOf(crash), output: '', error: crash }
     }

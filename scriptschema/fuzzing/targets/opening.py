@@ -1,4 +1,4 @@
-"""Opens the targets for descriptions, checks them, and determines their versions."""
+"""Opens targets by their descriptions, checks that they work, and determines their versions."""
 
 from __future__ import annotations
 
@@ -52,42 +52,45 @@ def open_target(description: Description) -> Target:
 
 
 def try_target(description: Description) -> list[Outcome]:
-    """Run a one-line program with each variant; return the outcomes.
+    """Run a one-line program with each variant, and return the outcomes.
 
     Raises TargetError, with the target's output, if the program does not succeed.
     """
     target = open_target(description)
     try:
         target.submit(_TRIAL, max(description.seconds, 10))
-        found = target.collect()
+        outcomes = target.collect()
     finally:
         target.close()
-    for variant, each in zip(description.variants, found, strict=True):
+    for variant, each in zip(description.variants, outcomes, strict=True):
         if each.kind != outcome.OK:
             wrote = "\n".join(text.strip() for text in (each.error, each.output) if text.strip())
             status = "" if each.status is None else f", status {each.status}"
             raise TargetError(
-                f"{description.run_name(variant)} does not work: {_TRIAL.program.strip()!r} "
-                f"ended with: {each.kind}{status}\n{wrote or '(it wrote nothing)'}"
+                f"{description.run_name(variant)} does not work: the test program "
+                f"{_TRIAL.program.strip()!r} ended with: "
+                f"{each.kind}{status}\n{wrote or '(it wrote nothing)'}"
             )
-    return found
+    return outcomes
 
 
 def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
     """Return the versions of this package, Python, the system and the targets."""
-    found = {
+    versions = {
         "scriptschema": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
     }
     for description in descriptions:
         command = description.command
-        found[split(command)[0] if command else description.kind] = version_of_target(description)
-    return {name: value for name, value in found.items() if value}
+        versions[split(command)[0] if command else description.kind] = version_of_target(
+            description
+        )
+    return {name: value for name, value in versions.items() if value}
 
 
 def version_of_target(description: Description) -> str:
-    """Return a target's version; empty if it is unknown. Raises TargetError."""
+    """Return a target's version, or an empty string if it is unknown. Raises TargetError."""
     match description.kind:
         case "luau-web":
             return _luau_web(description)
@@ -108,22 +111,22 @@ def _node() -> str:
     node = shutil.which("node")
     if node is None:
         raise TargetError(
-            "luau-web needs Node 20 or later, which is not on PATH: install it, for example by "
-            "`apt install nodejs npm`, then `npm install luau-web`"
+            "luau-web requires Node 20 or later on PATH: install it, for example with `apt "
+            "install nodejs npm`, then run `npm install luau-web`"
         )
     return node
 
 
 def _luau_web(description: Description) -> str:
-    """Return the version of luau-web. Raises TargetError if Node does not find it."""
+    """Return the version of luau-web. Raises TargetError if Node cannot find it."""
     folder = Path(description.folder or ".").resolve()
-    found = subprocess.run(  # noqa: S603  # Node itself
+    result = subprocess.run(  # noqa: S603  # Node itself
         [_node(), "-e", _FIND_LUAU_WEB, str(folder)], capture_output=True, text=True, check=False
     )
-    if found.returncode:
+    if result.returncode:
         raise TargetError(
-            f"luau-web is not installed: there is none in {folder / 'node_modules'}; run "
-            "`npm install luau-web` there, or name the folder: luau-web:FOLDER"
+            f"luau-web is not installed in {folder / 'node_modules'}: run `npm install "
+            "luau-web` there, or use another folder: luau-web:FOLDER"
         )
-    package = Path(found.stdout.strip()).parents[1] / "package.json"
+    package = Path(result.stdout.strip()).parents[1] / "package.json"
     return str(json.loads(package.read_bytes())["version"])

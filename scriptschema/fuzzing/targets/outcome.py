@@ -26,10 +26,16 @@ UNDEFINED: Final = "undefined behaviour"
 ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that a correct implementation may have."""
 
+FAILED: Final = frozenset([ERROR, REJECTED])
+"""Outcomes of wrong programs, judged by the status alone."""
+
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 """Outcomes that are bugs for any program."""
 
 LIMITS: Final = frozenset([HANG, MEMORY])
+
+NOT_RUN: Final = "not run"
+"""The target broke with an earlier variant, whose outcome decides the verdict."""
 
 ONCE: Final = "seen once"
 """Not an outcome, but a kind of verdict: one of `BROKEN` that was not reproduced."""
@@ -44,14 +50,16 @@ KINDS: Final = (
 class Outcome:
     r"""The outcome of a run.
 
-    `kind` is one of `KINDS`; `output` is the program's output, with bytes that are not UTF-8 as
-    `\xNN`; `error` is the error message or the problem that was detected; `status` is the exit
-    status, negative for a signal. `frames` are the functions of the stack in a report, innermost
-    first; for undefined behaviour, the position in the source comes before them. `report` is the
-    kept part of standard error, if relevant. `requests` are the latest to a broken process,
-    including this one, for targets whose processes run many programs. `coverage` has the numbers of
-    the counters of the target's code that the run reached, at least those that no earlier run of
-    the same process reached; None if the target does not count.
+    `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output, with bytes that are
+    not UTF-8 as `\xNN`. `error` is the error message, or the problem that was detected. `status` is
+    the exit status, negative for a signal. `frames` are the functions of the stack in a report,
+    innermost first. For undefined behaviour, the position in the source comes before them. `report`
+    is the part of standard error that is kept, if relevant.
+
+    For targets whose processes run many programs, `requests` are the latest requests to a process
+    that broke, including this one. `coverage` has the numbers of the counters in the target's code
+    that the run reached. Counters that an earlier run of the same process reached may be missing.
+    `coverage` is None if the target does not count.
     """
 
     kind: str
@@ -65,20 +73,20 @@ class Outcome:
     coverage: frozenset[int] | None = attrs.field(default=None, eq=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields but `requests` and `coverage` as JSON data."""
+        """Return all fields except `requests` and `coverage` as JSON data."""
         value = {**attrs.asdict(self), "frames": [*self.frames]}
         del value["requests"], value["coverage"]
         return value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
-        """Invert `as_json`. Raises KeyError or TypeError for other data."""
+        """Return the outcome for JSON data. Raises KeyError or TypeError for invalid data."""
         return cls(**{**value, "frames": tuple(value["frames"])})
 
 
 @attrs.frozen
 class Run:
-    """A run on a target: its name and variant, such as `luau-web -O2`, and the outcome."""
+    """A run on a target: the target's name with the variant (`luau-web -O2`), and the outcome."""
 
     target: str
     outcome: Outcome
@@ -89,5 +97,5 @@ class Run:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Run:
-        """Invert `as_json`. Raises KeyError or TypeError for other data."""
+        """Return the run for JSON data. Raises KeyError or TypeError for invalid data."""
         return cls(value["target"], Outcome.from_json(value["outcome"]))

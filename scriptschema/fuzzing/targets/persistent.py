@@ -5,24 +5,23 @@ The protocol: a request is a line of JSON on standard input,
     {"id": 7, "source": "print(1)", "module": null, "variant": "-O2",
      "milliseconds": 5000, "megabytes": 1024}
 
-and its answer a line of JSON on standard output, in the order of the requests, which may be sent
-ahead:
+and its answer is a line of JSON on standard output. The answers are in the order of the requests,
+which may be sent ahead:
 
     {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
 
-`module` is the source that the program requires as `./module0`, or null; `variant` is one of the
-target's variants; with `"run": false` the program is to be compiled only. `kind` is `ok`, `error`
-(the program ended with a Luau error), `rejected` (it was not compiled) or another of
-`outcome.KINDS` that the service detected itself. An answer may also have `frames`, a list of
-functions, `report`, a text, and `coverage`: the counters of the build that the program reached, as
-a list of numbers or as the bits of a bitmap in base64 (counter 0 is the lowest bit of the first
-byte). Counters that an earlier program reached may be left out; programs that reach new counters
-are mutated further. The service should end a program that exceeds `milliseconds` or `megabytes`
-with
-the kind `hang` or `memory`; otherwise it is killed a little later. A service that crashes is
-restarted; its exit status and the end of its standard error become the outcome of the current
-program. It may also exit between two programs with status 0. The outcome of a broken process has
-its latest 100 requests. Lines on standard output other than JSON objects with an `id` are ignored.
+`module` is the source that the program requires as `./module0`, or null. `variant` is one of the
+target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
+not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
+have `frames` (a list of functions), `report` (a string) and `coverage`. The latter has the build's
+counters that the program reached, as a list of numbers or as the bits of a bitmap in base64
+(counter 0 is the lowest bit of the first byte). Counters that an earlier program reached may be
+left out. Programs that reach new counters are mutated further. The service should end a program
+that exceeds `milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service
+is killed a little later. A service that crashes is restarted. Its exit status and the end of its
+standard error become the outcome of the current program. A service may also exit with status 0
+between two programs. The outcome of a broken process has its latest 100 requests. Lines on standard
+output other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -58,10 +57,11 @@ from scriptschema.fuzzing.targets.reports import (
 )
 
 GRACE: Final = 1.0
-"""Seconds beyond the limit that a service has to report a hang itself."""
+"""Seconds after the time limit in which a service can report a hang itself."""
 
 STARTING: Final = 30.0
-"""Time limit of a service's first answer; for restarts, ten times the measured duration."""
+"""Seconds that a service has for its first answer. After a restart, it has ten times the measured
+time."""
 
 BESIDES: Final = 512
 """Megabytes added to twice a program's limit, for the memory limit of the service process."""
@@ -71,13 +71,13 @@ _AHEAD: Final = 1 << 15
 """Bytes of requests that fit into a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""The maximum number of latest requests to a broken process in an outcome."""
+"""The maximum number of requests in the outcome of a broken process. The latest are kept."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 
 
 class PersistentTarget:
-    """Runs programs in a service, which it starts on demand and restarts after its end."""
+    """Runs programs in a service, which it starts when needed and restarts after it has ended."""
 
     def __init__(self, description: Description, words: Sequence[str]) -> None:
         self.description = description
@@ -91,11 +91,13 @@ class PersistentTarget:
         self._starting = STARTING
         self._last = 0
         self._requests: list[tuple[int, bytes]] = []
+        self._until_broken = False
         self._sent = 0
 
-    def submit(self, sources: Sources, seconds: float) -> None:
-        """Send a program with each variant; see `base.Target`. Raises TargetError."""
+    def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
+        """Send a program with each variant (see `base.Target`). Raises TargetError."""
         self._seconds = seconds
+        self._until_broken = until_broken
         self._requests = []
         for variant in self.description.variants:
             self._last += 1
@@ -106,7 +108,6 @@ class PersistentTarget:
                 "variant": variant,
                 "milliseconds": round(seconds * 1000),
                 "megabytes": self.description.megabytes,
-                **({} if self.description.run else {"run": False}),
             }
             self._requests.append((self._last, json.dumps(request).encode() + b"\n"))
         self._sent = 0
@@ -117,11 +118,12 @@ class PersistentTarget:
         return [*self._outcomes()]
 
     def replay(self, lines: Sequence[str]) -> Outcome | None:
-        """Send an outcome's requests to a new process; return the first `BROKEN` outcome, if any.
+        """Send an outcome's requests to a new process. Return the first `BROKEN` outcome, or None.
 
         Raises TargetError.
         """
         self._end()
+        self._until_broken = False
         self._requests = [(json.loads(line)["id"], line.encode() + b"\n") for line in lines]
         self._seconds = max((json.loads(line)["milliseconds"] for line in lines), default=0) / 1000
         self._sent = 0
@@ -147,6 +149,9 @@ class PersistentTarget:
                 self._sent = count
             if received is not None:
                 yield received
+                if self._until_broken and self._process is None:  # a restart takes long
+                    yield from [Outcome(outcome.NOT_RUN)] * (len(self._requests) - count)
+                    return
 
     def _send(self) -> None:
         """Send pending requests: all that fit in the pipe, or a single larger one."""
@@ -183,7 +188,7 @@ class PersistentTarget:
         return self._process
 
     def _receive(self, number: int) -> Outcome | None:
-        """Return the outcome of a request; None if the service exited normally before it."""
+        """Return a request's outcome, or None if the service exited normally without an answer."""
         process = self._running()
         identity = self._requests[number][0]
         began = time.monotonic()
@@ -199,8 +204,8 @@ class PersistentTarget:
                 seconds = time.monotonic() - began
                 if left > 0:
                     return Outcome(outcome.FLOOD, seconds=seconds)
-                message, said = f"no end after {self._seconds:g} s", self._errors.text()
-                return Outcome(outcome.HANG, "", message, seconds=seconds, report=said)
+                message, report = f"still running after {self._seconds:g} s", self._errors.text()
+                return Outcome(outcome.HANG, "", message, seconds=seconds, report=report)
             if process.stdout is not None and not self._read(process.stdout.fileno(), left):
                 return self._died(process, began)
         seconds = time.monotonic() - began
@@ -210,7 +215,7 @@ class PersistentTarget:
         return self._outcome_of(answer, seconds)
 
     def _read(self, descriptor: int, seconds: float) -> bool:
-        """Read the available data within the time limit; return whether there may be more."""
+        """Read data that arrives within the time limit. Return False at the end of the stream."""
         if not self._poll.poll(seconds * 1000):
             return True
         piece = os.read(descriptor, _PIECE)
@@ -238,17 +243,17 @@ class PersistentTarget:
         self._end()
         if status == 0 and not fresh:
             return None
-        found = outcome_of(status or 0, printed, errors, time.monotonic() - began)
-        if found.kind in outcome.ORDINARY:
+        result = outcome_of(status or 0, printed, errors, time.monotonic() - began)
+        if result.kind in outcome.ORDINARY:
             message = f"the service ended with status {status}: {errors.strip()[-2000:]}"
             return Outcome(outcome.CRASH, printed, message, status, report=errors)
-        return found
+        return result
 
     def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
         kind, output, error = (answer.get(name) for name in ("kind", "output", "error"))
         if kind not in outcome.KINDS:
-            said = json.dumps(answer)[:200]
-            return Outcome(outcome.INTERNAL, "", f"an answer without a kind: {said}")
+            shown = json.dumps(answer)[:200]
+            return Outcome(outcome.INTERNAL, "", f"an answer without a kind: {shown}")
         output, error = str(output or ""), str(error or "")
         if len(output) > self.description.output:
             return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
@@ -271,7 +276,7 @@ class PersistentTarget:
 
 
 class _Errors:
-    """Reads a process's standard error in a thread, and keeps the end of it.
+    """Reads a process's standard error in a thread, and keeps its end.
 
     A service may write endlessly: a file would fill the disk, and an unread pipe would block it.
     """
@@ -288,14 +293,14 @@ class _Errors:
                 self._kept = (self._kept + piece)[-MOST:]
 
     def text(self, seconds: float = 0) -> str:
-        """Return the end of standard error, after waiting up to `seconds` for it to be closed."""
+        """Return the end of standard error, after waiting up to `seconds` for its end."""
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:
-    """Return the counters of an answer: a list of numbers, or a bitmap in base64.
+    """Return the counters in an answer, which are a list of numbers or a bitmap in base64.
 
     Raises ValueError for anything else.
     """
@@ -313,5 +318,5 @@ def _coverage_of(value: object) -> frozenset[int] | None:
 
 
 def _unicode(source: str) -> str:
-    """Return a source as valid Unicode for JSON; bytes that are not UTF-8 are replaced."""
+    """Return a source as valid Unicode for JSON. Bytes that are not UTF-8 are replaced."""
     return source.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

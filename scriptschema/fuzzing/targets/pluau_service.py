@@ -51,7 +51,7 @@ def load() -> Any:
 
 
 def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """Run a request's program; return the answer."""
+    """Run the program of a request, and return the answer."""
     printed: list[str] = []
     size = 0
     over = ""
@@ -98,8 +98,6 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
         program = lua.load_chunk(request["source"], name="=source")
     except Exception as error:
         return {**answer, "kind": "rejected", "error": _message_of(error)}
-    if request.get("run") is False:
-        return answer
     lua.set_interrupt(interrupt)
     try:
         program.call()

@@ -13,8 +13,10 @@ import attrs
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.calibration import RIGHT, failures
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import open_target, version_of_target
+from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT
@@ -30,7 +32,7 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
         "StatTypeAlias": "type T = number",
     }
 )
-"""Syntax that not every version supports: its name in a tree, and a program that uses it."""
+"""The name, in a tree, of each syntax that some versions lack, and a program that uses it."""
 
 NEWER: Final = (
     (Version(677), "type function f(t) return t end"),
@@ -55,28 +57,19 @@ d]==] type"a"; type{1}; type[[]] --e
 """,
 }
 
-_BASIC: Final = {
-    "if": "if 1 then end",
-    "while": "while nil do end",
-    "for": "for i = 1, 1 do end",
-    "function": "local function f() end f()",
-    "a table": "local t = {1}",
-    "a string": "local s = 'a'",
-}
-"""Programs with features of every version of Luau, by name."""
-
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
 
 
 @attrs.frozen
 class Probed:
-    """A target's properties; `missing` has globals, `library.member`s and syntax it lacks.
+    """The properties of a target.
 
-    `runs` is whether it runs programs, instead of only reading them. `luau` is the newest version
-    of Luau that it fully supports (see `versions.Version`), None if only the seed's schema is known
-    to be supported. `missing` does not include features of versions after that. `fails` names
-    features of every version of Luau with which every program fails.
+    `missing` has the globals, the library members (`library.member`) and the syntax that the target
+    lacks, except features of versions after `luau`. `runs` is true if the target runs programs
+    instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
+    `versions.Version`), or None if only the seed's schema is known to be supported. `fails` has an
+    error for each feature in `RIGHT` with which all programs fail.
     """
 
     target: str
@@ -84,7 +77,7 @@ class Probed:
     missing: tuple[str, ...] = ()
     runs: bool = False
     luau: Version | None = None
-    fails: tuple[str, ...] = ()
+    fails: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
@@ -93,12 +86,12 @@ class Probed:
             **attrs.asdict(self),
             "missing": [*self.missing],
             "luau": luau,
-            "fails": [*self.fails],
+            "fails": {**self.fails},
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
-        """Invert `as_json`. Raises KeyError or TypeError for other data."""
+        """Return the properties for JSON data. Raises KeyError or TypeError for invalid data."""
         luau = value.get("luau")
         return cls(
             value["target"],
@@ -106,7 +99,7 @@ class Probed:
             tuple(value["missing"]),
             bool(value.get("runs", False)),
             None if luau is None else Version(int(luau.partition(".")[2])),
-            tuple(value.get("fails", ())),
+            dict(value.get("fails", {})),
         )
 
     def __str__(self) -> str:
@@ -117,27 +110,22 @@ class Probed:
         rest = [name for name in self.missing if name.partition(".")[0] not in whole]
         lacks = ", ".join([*whole, *rest])
         known = f"{known}: lacks {lacks}" if lacks else known
-        if not self.fails:
-            return known
-        failing = ", or ".join(self.fails)
-        return (
-            f"{known}; every program with {failing} fails: if that is a crash, give --crash REGEX"
-        )
+        return f"{known}; {failures(self.fails)}" if self.fails else known
 
 
 def probe(description: Description) -> Probed:
-    """Probe a target; one that does not run the probe is assumed to have everything.
+    """Return the properties of a target.
 
-    Raises TargetError.
+    A target that does not run the probe is assumed to lack nothing. Raises TargetError.
     """
     target = open_target(description)
     try:
         printed = _printed(target, description)
         lacked = _missing_names(printed)
         lacks = _missing_syntax(target, description)
-        fails = _failing(target, description) if lacks else []
-        if "if" in fails:
-            lacks = [name for name in lacks if name != "ExprIfElse"]  # which proves nothing then
+        fails = _failing(target, description)
+        if _IF in fails:
+            lacks = [name for name in lacks if name != "ExprIfElse"]  # which then proves nothing
         missing = dict.fromkeys([*lacked, *lacks])
         # A target that only reads programs may accept anything, so its version stays unknown.
         runs, luau = None not in printed, None
@@ -147,13 +135,14 @@ def probe(description: Description) -> Probed:
         target.close()
     version = version_of_target(description)
     older = tuple(name for name in missing if name not in _SPANS)
-    return Probed(description.name, version, older, runs, luau, tuple(fails))
+    return Probed(description.name, version, older, runs, luau, fails)
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version with no missing feature; None if before the seed's schema.
+    """Return the newest version of Luau without missing features.
 
-    `missing` are names that the target lacks, `syntax` versions that introduced missing syntax.
+    `missing` has the names that the target lacks, and `syntax` has the versions that introduced
+    syntax that the target lacks. The result is None if the version is older than the seed's schema.
     """
     left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [
@@ -181,7 +170,7 @@ def names() -> Iterator[str]:
 
 
 def program() -> str:
-    """Return a program for any Luau version that prints the numbers of existing `names`."""
+    """Return a program for any version of Luau that prints the numbers of existing `names`."""
     lines = ["local print = print", 'print("probe " .. 1 + 1)']
     for number, name in enumerate(names()):
         library, dot, _ = name.partition(".")
@@ -191,7 +180,7 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return the lines that each variant prints; None for a variant that does not run the probe."""
+    """Return the lines that each variant prints, or None if a variant cannot run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in found.output.splitlines()} for found in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -204,11 +193,19 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
                 yield name
 
 
-def _reads(target: Target, description: Description, source: str) -> bool:
+def _worst(target: Target, description: Description, source: str) -> Outcome:
+    """Return a program's first outcome that is not normal, or any outcome if all are normal."""
     target.submit(Sources(None, source), max(description.seconds, 10))
+    outcomes = target.collect()
+    return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
+
+
+_FINE: Final = frozenset([outcome.OK, outcome.FLOOD])
+
+
+def _reads(target: Target, description: Description, source: str) -> bool:
     # A crash does not prove that the syntax is unsupported: it is a bug for programs to find.
-    refused = {outcome.ERROR, outcome.REJECTED}
-    return all(found.kind not in refused for found in target.collect())
+    return _worst(target, description, source).kind not in outcome.FAILED
 
 
 def _missing_syntax(target: Target, description: Description) -> list[str]:
@@ -217,13 +214,28 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
     return [name for name, source in _PROBES.items() if not _reads(target, description, source)]
 
 
-def _failing(target: Target, description: Description) -> list[str]:
-    """Return features of every version of Luau that this target refuses."""
-    return [name for name, source in _BASIC.items() if not _reads(target, description, source)]
+def _failing(target: Target, description: Description) -> dict[str, str]:
+    """Return an error for each feature in `RIGHT` with which all programs fail."""
+    whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
+    if _worst(target, description, whole).kind in _FINE:
+        return {}
+    failing = {}
+    for name, sources in RIGHT.items():
+        ends = [_worst(target, description, source) for source in sources]
+        if not any(each.kind in _FINE for each in ends):
+            error = next(filter(str.strip, ends[0].error.splitlines()), "no error message").strip()
+            failing[name] = f"{ends[0].kind}: {error[:_LONGEST]}"
+            if ends[0].kind in outcome.FAILED:
+                failing[name] += " (if this is a crash, use --crash REGEX)"
+    return failing
+
+
+_LONGEST: Final = 200
+_IF: Final = "an if statement"
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
-    """Yield the first version that introduced syntax that a target lacks, if any."""
+    """Yield the first version with syntax that the target lacks, if any."""
     for version, source in NEWER:
         if not _reads(target, description, source):
             yield version

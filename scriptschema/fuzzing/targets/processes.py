@@ -26,7 +26,7 @@ from scriptschema.fuzzing.targets.reports import has_begun
 
 _PIECE: Final = 1 << 16
 REPORTING: Final = 20.0
-"""Seconds that a sanitizer has to finish a report, beyond the limit of the run."""
+"""Seconds after the time limit of a run in which a sanitizer can finish a report."""
 
 _GLANCE: Final = 0.1
 """Seconds between checks of a process that writes nothing."""
@@ -37,7 +37,7 @@ def split(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise TargetError(f"the command {command!r} cannot be split: {error}") from None
+        raise TargetError(f"cannot parse the command {command!r}: {error}") from None
     if not words:
         raise TargetError("the command is empty")
     return words
@@ -52,12 +52,13 @@ def start(
     stderr: int | IO[bytes],
     halts: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a separate session, with limited memory. Raises TargetError.
+    """Start a command in a separate session with a memory limit. Raises TargetError.
 
-    The limit is RLIMIT_DATA, which excludes memory that is only reserved, of which node and
-    WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count. With
-    `halts`, a sanitizer's report always ends the process, instead of letting it continue. The limit
-    is set just after the start: a process that is fast enough may exceed it.
+    The limit is RLIMIT_DATA, which does not count memory that is only reserved. Node and
+    WebAssembly reserve much memory. For a program with AddressSanitizer, the sanitizer's own limit
+    is used, because its shadow memory would count. If `halts`, a sanitizer's report always ends the
+    process instead of letting it continue. The limit is set just after the start, so that a fast
+    process may exceed it.
     """
     sanitized = any(map(_is_sanitized, words))  # `env` or a script may start it
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
@@ -92,8 +93,8 @@ SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
     "ASAN_OPTIONS": _SIGNALS,
     "UBSAN_OPTIONS": {"print_stacktrace": 1, **_SIGNALS},
 }
-"""The sanitizers' options by environment variable, which make each report have a stack. The user's
-own options follow them and take precedence."""
+"""The sanitizers' options by environment variable. They give each report a stack. The user's own
+options follow them and take precedence."""
 
 _SANITIZED: Final[dict[str, bool]] = {}
 _LONGEST_SCRIPT: Final = 1 << 16
@@ -101,19 +102,19 @@ _WORD: Final = re.compile(r"[^\s'\"();|&<>=`]+")
 
 
 def _is_sanitized(program: str) -> bool:
-    """Return whether a word of a command names a program, or a script of one, with a sanitizer."""
+    """Return whether a word of a command names a program with a sanitizer, or a script for one."""
     if program not in _SANITIZED:
         path = shutil.which(program)
         data = _start_of(path) if path else b""
-        found = b"__asan_init" in data
+        sanitized = b"__asan_init" in data
         if path and data.startswith(b"#!"):
             text = text_of(data[:_LONGEST_SCRIPT])
             names = {name for name in _WORD.findall(text) if "/" in name or "$" not in name}
             beside = Path(path).resolve().parent
             files = [shutil.which(name) for name in names]
             files += [str(beside / name.rpartition("/")[2]) for name in names if "/" in name]
-            found = any(b"__asan_init" in _start_of(each) for each in {*files} if each)
-        _SANITIZED[program] = found
+            sanitized = any(b"__asan_init" in _start_of(each) for each in {*files} if each)
+        _SANITIZED[program] = sanitized
     return _SANITIZED[program]
 
 
@@ -148,7 +149,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and all others of its session, including those that outlived it."""
+    """Kill a process and all others in its session, including processes that outlived it."""
     _kill_group(process)
     process.wait()
     _RUNNING.discard(process)
@@ -161,7 +162,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 @attrs.define
 class Watched:
-    """The result of a process that exited, or was killed at a limit of time or output."""
+    """The result of a process that exited, or that was killed at its limit of time or output."""
 
     status: int = 0
     output: bytes = b""
@@ -172,12 +173,13 @@ class Watched:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
-    """Read a process's output until it exits or reaches the limit of time or bytes; then kill it.
+    """Read a process's output until it exits or reaches a limit. Kill it and return the result.
 
-    A sanitizer may finish a report that it has begun. The processes that it has started are killed
-    as well.
+    `began` is the monotonic time of the start, `seconds` the time limit, and `most` the limit of
+    the output in bytes. A sanitizer may finish a report that it has begun. Processes that the
+    process started are killed as well.
     """
-    found = Watched()
+    watched = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}
     size = 0
     waited = False
@@ -200,20 +202,20 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
                 pieces[key.data].append(piece)
                 size += len(piece)
             if size > most:
-                found.flooded = True
+                watched.flooded = True
                 break
     try:
-        process.wait(max(0, began + seconds - time.monotonic()) if not found.flooded else 0)
+        process.wait(max(0, began + seconds - time.monotonic()) if not watched.flooded else 0)
     except subprocess.TimeoutExpired:
-        found.hung = not found.flooded
-    found.seconds = time.monotonic() - began
+        watched.hung = not watched.flooded
+    watched.seconds = time.monotonic() - began
     kill(process)
-    found.status = process.returncode
-    found.output = b"".join(pieces["output"])[:most]
-    found.errors = b"".join(pieces["errors"])[:most]
-    return found
+    watched.status = process.returncode
+    watched.output = b"".join(pieces["output"])[:most]
+    watched.errors = b"".join(pieces["errors"])[:most]
+    return watched
 
 
 def text_of(data: bytes) -> str:
-    r"""Decode bytes; those that are not UTF-8 become `\xNN`."""
+    r"""Return bytes decoded as UTF-8. Bytes that are not UTF-8 become `\xNN`."""
     return data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,75 @@
+"""Causes: finds with different signatures that come from one wrong operation.
+
+For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
+gives finds with several signatures and constructs. Two completely reduced programs have the same
+cause if their runs fail in a common variant and the programs have a common operation. A new program
+is compared with what all programs of a find have in common, so that a chain of similar programs
+does not become one cause.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from scriptschema.fuzzing.oracles import differential
+from scriptschema.fuzzing.oracles.construct import operations_of
+from scriptschema.fuzzing.oracles.verdict import Signature
+from scriptschema.fuzzing.targets import outcome
+
+_KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY])
+"""The kinds of signatures that one wrong operation may have."""
+
+
+@attrs.define
+class _Cause:
+    """The variants and operations common to all programs of a find.
+
+    If `variants` is None, any variant matches.
+    """
+
+    variants: frozenset[str] | None
+    operations: frozenset[str]
+
+
+class Causes:
+    """The causes of the finds in a campaign, by the names of the finds."""
+
+    def __init__(self) -> None:
+        self._causes: dict[str, _Cause] = {}
+
+    def add(self, name: str, signature: Signature, construct: frozenset[str]) -> None:
+        """Add a find, or another program of a find, with the program's signature and construct."""
+        if signature.kind not in _KINDS or not operations_of(construct):
+            return
+        variants, operations = differential.variants_of(signature), operations_of(construct)
+        known = self._causes.setdefault(name, _Cause(variants, operations))
+        known.operations = known.operations & operations or known.operations
+        if known.variants is None or variants is None:
+            known.variants = known.variants or variants
+        else:
+            known.variants = known.variants & variants or known.variants
+
+    def drop(self, name: str) -> None:
+        """Remove a find."""
+        self._causes.pop(name, None)
+
+    def find_of(
+        self, signature: Signature, construct: frozenset[str], *, is_smallest: bool
+    ) -> str | None:
+        """Return the name of the find that has the same cause as a program, or None.
+
+        The program is described by its signature and construct. `is_smallest` says whether it is
+        reduced completely. If it is not, it must have all operations of the cause.
+        """
+        if signature.kind not in _KINDS:
+            return None
+        variants, operations = differential.variants_of(signature), operations_of(construct)
+        for name, cause in self._causes.items():
+            common = cause.operations & operations
+            if cause.variants and variants and cause.variants.isdisjoint(variants):
+                continue
+            if common and (is_smallest or common == cause.operations):
+                return name
+        return None

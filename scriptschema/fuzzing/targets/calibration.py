@@ -1,0 +1,112 @@
+"""Programs that are known to be right or wrong, and how a target reports the wrong programs.
+
+A command may report errors of programs in its own way: by an exit status, or by an uncaught
+exception. The ways in which it reports these wrong programs are normal. Any other way is a bug of
+the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+
+RIGHT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "an if statement": (
+            "if 1 then end",
+            "local a = 1 if a then print(a) elseif nil then print(2) else print(3) end",
+        ),
+        "a while loop": ("while nil do end", "local a = 1 while a do print(a) a = nil end"),
+        "a repeat loop": ("repeat until 1", "local a repeat a = 1 print(a) until a"),
+        "a numeric for loop": ("for i = 1, 1 do end", "for a = 3, 1, -1 do print(a) end"),
+        "a generic for loop": (
+            "for k in pairs({}) do end",
+            "for i, v in ipairs({1}) do print(i, v) end",
+        ),
+        "a local function": (
+            "local function f() end f()",
+            "local function f(a) return a end print(f(1))",
+        ),
+        "a function with ...": (
+            "local function f(...) end f()",
+            "local function f(...) print(...) end f(1, 2)",
+        ),
+        "a table": ("local t = {}", "local t = {1, a = 2} print(t.a, t[1])"),
+        "a string": ("local s = 'a'", 'local s = "a b" print(s)'),
+        "a method call": ("local t = {f = print} t:f()", 'local s = "a" print(s:rep(2))'),
+        "arithmetic": ("print(1 + 2)", "local a = 7 print(-a * 2 / 3 - a % 2)"),
+        "a comparison": ("print(1 == 2)", "local a = 7 print(a < 8, a >= 7, a ~= 1)"),
+        "and, or or not": ("print(1 and 2)", "local a print(not a, a or 1)"),
+        "a concatenation": ('print("a" .. "b")', 'local a = 1 print("a" .. a .. "b")'),
+        "pcall": ("print(pcall(print))", 'local a = pcall(error, "x") print(a)'),
+    }
+)
+"""Features of every version of Luau, each with two programs that use it and little else."""
+
+_ONE: Final = "--!strict\nlocal a: number = 'a'\n"
+
+WRONG: Final = (
+    *("print(1 2", "local s = 'a", "break", "local a = ", "print(-{})", _ONE),
+    *('error("wrong")', "error({})", "local a print(a.b)", "local a a()", "local a = {} < {}"),
+    "local function f() return 1 + f() end print(f())",
+    " ".join(f"local v{number} = {number}" for number in range(300)),
+)
+"""Programs that do not compile or that end with an error."""
+
+SEVERAL: Final = _ONE * 3
+"""A program with several errors, which some commands count in their status."""
+
+
+@attrs.frozen
+class Normal:
+    """The normal ends of wrong programs: exit statuses, and classes of uncaught exceptions.
+
+    If `statuses` is empty, any status is normal.
+    """
+
+    exceptions: frozenset[str] = frozenset()
+    statuses: frozenset[int] = frozenset()
+
+
+@attrs.frozen
+class Failed:
+    """The end of a wrong program: its exit status, and the class of its uncaught exception, if any.
+
+    The status is None if a signal ended the process.
+    """
+
+    status: int | None
+    exception: str | None = None
+
+
+def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
+    """Return the normal ends of wrong programs, learned from programs that failed.
+
+    `wrong` has the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
+    status of `several` is not among the statuses in `wrong`, the command may count errors in its
+    status, so statuses are ignored.
+    """
+    ends = [*wrong]
+    exceptions = frozenset(end.exception for end in ends if end.exception is not None)
+    statuses = frozenset(end.status for end in ends if end.status is not None)
+    if several is not None and several.status not in statuses:
+        return Normal(exceptions)
+    return Normal(exceptions, statuses)
+
+
+def failures(fails: Mapping[str, str]) -> str:
+    """Return a string that lists the features that make programs fail, each with its error."""
+    texts: dict[str, list[str]] = {}
+    for name, error in fails.items():
+        texts.setdefault(error, []).append(name)
+    return "; ".join(
+        f"every program with {_either(names)} fails: {error}" for error, names in texts.items()
+    )
+
+
+def _either(names: Collection[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
