@@ -1,1 +1,1 @@
-"""Fuzzing: mutating, reducing and editing trees, collecting them in corpora, and campaigns."""
+"""Fuzzing: mutates, reduces and edits trees, collects them in corpora, and runs campaigns."""

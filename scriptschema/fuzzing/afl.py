@@ -1,22 +1,23 @@
-"""AFL++'s custom mutator: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
+"""The custom mutator for AFL++: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
 
-The queue holds Luau sources, like those that the target reads: crashes replay without conversion,
-other instances may share the queue, and `AFL_AUTORESUME` continues a run. Seeds are sources of any
-origin; those that are not Luau are replaced by new programs.
+The queue holds Luau sources like those that the target reads. Therefore crashes replay without
+conversion, other instances may share the queue, and `AFL_AUTORESUME` continues a run. Seeds may be
+sources of any origin. A source that is not Luau is replaced with a new program.
 
-With `AFL_CUSTOM_MUTATOR_ONLY=1` all mutants are programs. In the folder of an instance,
-`OUT/NAME/`, the file `scriptschema.txt` has the statistics of each operator, updated each minute
-and at the end. The names of queue entries have the operators that made them and, after `@`, the
-style that they are written in; `SCRIPTSCHEMA_STYLE=plain` turns styles off.
+With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. The file `scriptschema.txt` in an
+instance's folder, `OUT/NAME/`, has the statistics of each operator. It is updated every minute and
+at the end. The name of a queue entry contains the operators that made the entry and, after `@`, the
+style that the entry is written in. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
 `SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
 
-The functions are those that AFL++ calls (docs/custom_mutators.md there; 4.04c and later); an error
-in one would end the campaign, so none of them raises an exception for any input. They must return a
-bytearray, and `describe` must return bytes: 4.04c does not check which of the two it reads.
+AFL++ 4.04c and later calls the functions of this module, as its docs/custom_mutators.md describes.
+An error in a function would end the campaign, so none of them raises an exception for any input.
+They must return a bytearray, and `describe` must return bytes, because 4.04c does not check which
+of the two it reads.
 
-Queue entries are trimmed by tree. AFL++ asks for one candidate after the other, and reports for
-each whether it behaves like the entry. Unlike the reducer it has a time budget, so only the edits
-that remove most are offered.
+Queue entries are trimmed as trees. AFL++ requests one candidate after another, and reports whether
+each candidate behaves like the entry. Trimming, unlike the reducer, has a time budget, so only the
+edits that remove most are offered.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ EVERY: Final = 60.0
 
 
 class _Engine:
-    """The state between AFL++'s calls."""
+    """The state that is kept between AFL++'s calls."""
 
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
@@ -60,7 +61,7 @@ class _Engine:
         self.log_at = 0.0
 
     def write_log(self) -> None:
-        """Write the operators' statistics, once the folder is known."""
+        """Write the operators' statistics, if the instance's folder is known."""
         if self.folder is not None:
             try:
                 files.write(self.folder / LOG, self.sources.table().encode())
@@ -73,13 +74,13 @@ _engine = _Engine(0)
 
 
 def init(seed: int) -> None:
-    """Start a run; AFL++ gives a seed, which `-s` determines."""
-    global _engine  # AFL++ calls functions of a module
+    """Start a run with AFL++'s seed, which the afl-fuzz option `-s` determines."""
+    global _engine  # because AFL++ calls functions of a module
     _engine = _Engine(seed)
 
 
 def fuzz(buf: bytearray, add_buf: bytearray, max_size: int) -> bytearray:
-    """Return a mutant of a queue entry; it may have parts of another entry, `add_buf`."""
+    """Return a mutant of the queue entry `buf`, possibly with parts of another entry, `add_buf`."""
     engine = _engine
     engine.mutant = engine.sources.mutate(
         bytes(buf), engine.choices, donor=bytes(add_buf or b""), max_size=max_size
@@ -98,7 +99,7 @@ def describe(max_description_length: int) -> bytes:
 
 
 def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) -> bool:
-    """Note that a queue entry is new: its operators were useful. The file is not changed."""
+    """Count a new queue entry's operators as useful. Return False, as the file is unchanged."""
     engine = _engine
     path = Path(filename_new_queue)
     if engine.folder is None and path.parent.name == "queue":
@@ -114,7 +115,7 @@ def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) ->
 
 
 def init_trim(buf: bytearray) -> int:
-    """Return the maximum number of steps to trim a queue entry; 0 if nothing can be removed."""
+    """Return the maximum number of steps to trim a queue entry, or 0 if nothing can be removed."""
     engine = _engine
     source = bytes(buf)
     index = engine.sources.tree_of(source)
@@ -129,7 +130,7 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Note whether the shorter source does the same; return the number of the next step."""
+    """Record whether the shorter source behaves the same, and return the next step's number."""
     trimmer = _engine.trimmer
     if trimmer is None:
         return MOST
@@ -138,23 +139,24 @@ def post_trim(success: bool) -> int:
 
 
 def introspection() -> bytearray:
-    """Return the operators of the last mutant, which builds with INTROSPECTION log."""
+    """Return the last mutant's operators. AFL++ builds with INTROSPECTION write them to a log."""
     return bytearray(describe(255))
 
 
 def deinit() -> None:
-    """End a run: write the log."""
+    """End a run by writing the log."""
     _engine.write_log()
 
 
 MOST: Final = 64
-"""The maximum number of candidates: each costs about as much as a mutant."""
+"""The maximum number of candidates, each of which costs about as much as a mutant."""
 
 
 class Trimmer:
-    """Offers `candidate`, the next source that is shorter than all accepted ones; None at the end.
+    """Offers sources one at a time, each shorter than every source accepted so far.
 
-    `answer` accepts or rejects the candidate and continues with the next.
+    `candidate` is the current source, or None at the end. `answer` accepts or rejects the
+    candidate, and continues with the next source. At most `most` sources are offered.
     """
 
     def __init__(self, source: bytes, index: Index[ModuleSet], most: int = MOST) -> None:
@@ -170,7 +172,7 @@ class Trimmer:
         self._advance()
 
     def answer(self, taken: bool) -> None:
-        """Accept or reject the candidate, and offer the next."""
+        """Accept the candidate if `taken`, otherwise reject it. Then offer the next candidate."""
         if self.candidate is None:
             return
         if taken:
@@ -179,7 +181,7 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """Yield the edited trees; after a success, from the current rank on."""
+        """Yield (rank, edited tree) pairs. After a success, start again from the current rank."""
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
         if self._rank is not None:
             del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]
@@ -188,8 +190,8 @@ class Trimmer:
 
     def _advance(self) -> None:
         self.candidate = None
-        while self.left and (found := next(self._edits, None)) is not None:
-            self._rank, edited = found
+        while self.left and (offer := next(self._edits, None)) is not None:
+            self._rank, edited = offer
             tree = repair(edited)
             source = sources.encode(render(tree.program))
             if 0 < len(source) < len(self.source) and source not in self._tried:

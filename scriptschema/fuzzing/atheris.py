@@ -1,9 +1,9 @@
-"""Atheris's custom mutator and crossover: inputs are Luau sources, mutants are programs.
+"""The custom mutator and crossover for Atheris: inputs are Luau sources, mutants are programs.
 
     atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
 
-libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time; no program is that small,
-so give it `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is such a fuzzer.
+libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time. No program is that small,
+so pass `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is such a fuzzer.
 `SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
 """
 
@@ -17,7 +17,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
-"""The smallest program: the engine does not accept an empty one."""
+"""The smallest program that the engine accepts, because it refuses an empty input."""
 
 _mutator = SourceMutator(luau=version_asked())
 _crossover = SourceMutator(luau=version_asked())
@@ -26,14 +26,14 @@ for _operator in _crossover.mutator.weights:
 
 
 def custom_mutator(data: bytes, max_size: int, seed: int) -> bytes:
-    """Return a mutant of a source, the same for the same seed."""
-    made = _mutator.mutate(bytes(data), RandomChoices(seed), max_size=max_size)
-    return (made or _EMPTY)[:max_size]
+    """Return a mutant of a source. The same seed gives the same mutant."""
+    mutant = _mutator.mutate(bytes(data), RandomChoices(seed), max_size=max_size)
+    return (mutant or _EMPTY)[:max_size]
 
 
 def custom_crossover(data1: bytes, data2: bytes, max_out_size: int, seed: int) -> bytes:
-    """Return the first source with a part of the second, the same for the same seed."""
-    made = _crossover.mutate(
+    """Return the first source with a part of the second. The same seed gives the same result."""
+    mutant = _crossover.mutate(
         bytes(data1), RandomChoices(seed), donor=bytes(data2), max_size=max_out_size
     )
-    return (made or _EMPTY)[:max_out_size]
+    return (mutant or _EMPTY)[:max_out_size]

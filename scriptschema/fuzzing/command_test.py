@@ -1,9 +1,9 @@
-"""A command as the test of a reduction: it passes for a file if its exit status is 0.
+"""A command as the test of a reduction. The test passes if the command's exit status is 0.
 
-The command is split into words like in a shell, but runs without one. `{}` in a word is replaced by
-the name of a file with the tree's Luau source, and `{.pb}`, `{.textproto}` or `{.json}` by that of
-a file with the tree in that format. A command without any of these gets the source on standard
-input.
+The command is split into words as in a shell, but runs without a shell. `{}` in a word is replaced
+with the name of a file that has the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}` are
+replaced with the name of a file that has the tree in that format. A command without any of these
+reads the source from standard input.
 """
 
 from __future__ import annotations
@@ -31,30 +31,31 @@ MAX_TIME: Final = 60.0
 
 LEAST_TIME: Final = 1.0
 TIMES: Final = 10
-"""The time limit is this multiple of the latest interesting run, but at least `LEAST_TIME`."""
+"""The time limit is `TIMES` the latest interesting run's duration, but at least `LEAST_TIME`."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
 
 
 class CommandError(Exception):
-    """A command cannot be run; the message names it and says why."""
+    """A command cannot be run. The message names the command and says why."""
 
 
 class CommandTest:
-    """A test of whether a tree, or its source, is interesting, by running a command.
+    """A test that runs a command to decide whether a tree, or its source, is interesting.
 
-    `limit` is the command's time limit in seconds; it adapts to the duration of interesting runs,
-    and never exceeds `max_time`. Several threads may test trees simultaneously; `stop` ends all
-    running commands and the processes that they have started.
+    `names` are the tables for the names in trees. `limit` is the command's time limit in seconds.
+    It adapts to the duration of interesting runs, and never exceeds `max_time`. Several threads may
+    test trees simultaneously. `stop` ends all running commands and the processes that they have
+    started.
 
-    Raises CommandError for an empty command, or one that names an unknown format.
+    Raises CommandError for an empty command, or for a command that names an unknown format.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
         try:
             self.words = shlex.split(command)
         except ValueError as error:
-            raise CommandError(f"the command {command!r} cannot be split: {error}") from None
+            raise CommandError(f"cannot parse the command {command!r}: {error}") from None
         if not self.words:
             raise CommandError("the command is empty")
         self.names = names
@@ -63,7 +64,7 @@ class CommandTest:
         unknown = self.endings - {None, *sources.ENDINGS, *files.ENDINGS}
         if unknown:
             known = ", ".join(f"{{{ending}}}" for ending in files.ENDINGS)
-            raise CommandError(f"there is no file {{{min(unknown)}}}; there are {{}}, {known}")
+            raise CommandError(f"unknown placeholder {{{min(unknown)}}}; available: {{}}, {known}")
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = Lock()
 
@@ -73,14 +74,14 @@ class CommandTest:
         return self.endings <= {None, *sources.ENDINGS}
 
     def __call__(self, tree: ModuleSet) -> bool:
-        """Return whether the command ends with status 0 for the tree. Raises CommandError."""
+        """Return whether the command ends with status 0 for a tree. Raises CommandError."""
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), self._files_of(tree))
 
     def output(self, tree: ModuleSet, limit: int) -> bytes | None:
-        """Return the command's output for the tree, with any status; None if it takes too long.
+        """Return the command's output for a tree, or None if it takes too long.
 
-        At most `limit` bytes are returned. Raises CommandError.
+        The exit status does not matter. At most `limit` bytes are returned. Raises CommandError.
         """
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             path = Path(name) / "output"
@@ -92,7 +93,10 @@ class CommandTest:
                 return file.read(limit)
 
     def holds_for(self, source: str) -> bool:
-        """Return whether the command ends with status 0 for the source of a module-free program."""
+        """Return whether the command exits with status 0 for a program without a module.
+
+        `source` is the source of the program. Raises CommandError.
+        """
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), {"program.luau": sources.encode(source)})
 
@@ -103,7 +107,7 @@ class CommandTest:
                 _kill(process)
 
     def _files_of(self, tree: ModuleSet) -> dict[str, bytes]:
-        """Return the files for the command: a tree's sources, and the formats that it names."""
+        """Return the files for the command: a tree's sources, and the tree in the named formats."""
         written = sources.source_files_of(tree, "program", names=self.names)
         for ending in self.endings & {*files.ENDINGS}:
             form = files.ENDINGS[ending or ""]
@@ -111,7 +115,7 @@ class CommandTest:
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
-        """Write the files; return the command's words, and the name of the program's source."""
+        """Write the files, and return the command's words and the path of the program's source."""
         for name, data in written.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
@@ -166,7 +170,7 @@ class CommandTest:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process, unless it has ended, and all others of its session."""
+    """End a process, unless it has ended, and all other processes in its session."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

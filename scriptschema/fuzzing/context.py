@@ -1,8 +1,8 @@
-"""The context of a node for a mutator: variables in scope and their kinds, loop, varargs.
+"""The context of a node for a mutator: the variables in scope with their kinds, loops, varargs.
 
-Kinds are those of `luau.library.KINDS`. They follow from a variable's declaration and an
-expression's form; if these are not enough, the kind is None, and no replacement by kind is made
-there.
+Kinds are names from `luau.library.KINDS`. They are derived from the declaration of a variable and
+the form of an expression. If these do not determine the kind, it is None, and nothing is replaced
+by kind at that position.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""The kinds of parameters that accept any value of the kind."""
+"""Kinds of parameters that accept every value of the kind."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
@@ -45,15 +45,16 @@ _ENTERED: Final = frozenset(
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
 _SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
-"""A constant up to this may be a count or a position; a larger constant is only a number."""
+"""A constant up to this value may be a count or a position. A larger constant is only a number."""
 
 
 @attrs.define
 class Context:
-    """The context of a node: the kinds of the variables in scope by index, innermost last; loops.
+    """The context of a node: the kinds of the variables in scope by index, and the loops around it.
 
-    `repeats` says that a `while` or a `repeat` encloses it, which ends only by what its body does;
-    `condition` that the node is in the condition of one.
+    The innermost variables are last. `loop` is true inside a loop, and `vararg` where `...` is
+    allowed. `repeats` is true inside a `while` or `repeat`, which ends only if its body makes it
+    end. `condition` is true in the condition of such a loop.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -63,7 +64,7 @@ class Context:
     condition: bool = False
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
-        """Add what `node` declares for its field `name`, or for the item of it at `position`."""
+        """Add what `node` declares for its field `name`, or for the field's item at `position`."""
         match node:
             case m.StatBlock():
                 for statement in node.body[:position]:
@@ -94,7 +95,7 @@ class Context:
 
 
 def context_of(index: Index[Any], number: int) -> Context:
-    """Return the context of the message of that number."""
+    """Return the context of the message with a number in the index."""
     numbers = []
     while number > 0:
         numbers.append(number)
@@ -124,7 +125,7 @@ def _declare(variables: Kinds, statement: Any) -> None:
 
 
 def kind_of(expression: m.Expr, variables: Kinds) -> str | None:
-    """Return the kind of an expression's value, None if it is not obvious."""
+    """Return the kind of an expression's value, or None if it is not obvious."""
     inner: Any = expression.alternative
     match inner:
         case m.ExprConstantNumber():
@@ -169,13 +170,17 @@ def _of_call(call: m.ExprCall) -> str | None:
 
 
 def taken_by(call: m.ExprCall, position: int) -> str | None:
-    """Return the kind of an argument if a library member accepts any value of it, else None."""
+    """Return the kind of an argument, if a library member accepts any value of that kind.
+
+    `position` is the position of the argument in the call. The result is None for other members and
+    calls.
+    """
     member = _member_of(call)
     return _taken_by(*member, position) if member else None
 
 
 def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
-    """Return the library and name of the member that is called, None for other calls."""
+    """Return the library and name of the member that is called, or None for other calls."""
     func: Any = call.func.alternative
     if call.self_ or not isinstance(func, m.ExprIndexName) or func.expr.which != "global_":
         return None

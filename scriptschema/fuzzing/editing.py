@@ -1,6 +1,6 @@
 """Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is a `Path`, which `walk` yields and problems and errors name, or its text, such as
+A path is a `Path`, as yielded by `walk` and named by problems and errors, or its string, such as
 `program.body[2].return_.list[0]`. The empty path is the tree itself.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
@@ -8,7 +8,7 @@ A path is a `Path`, which `walk` yields and problems and errors name, or its tex
     tree = delete(tree, "program.body[1]")
 
 The trees stay valid by the schema: an edit that would leave a required field empty, or put a
-message where another class belongs, is an error, and the given tree is never changed.
+message in a field of another class, is an error. The given tree is never changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STEP: Final = re.compile(r"([A-Za-z_]\w*)(?:\[(\d{1,9})\])?", re.ASCII)
 
 
 class EditError(ValueError):
-    """A path that does not exist in the tree, or an edit that the schema does not allow there."""
+    """A path does not exist in the tree, or the schema does not allow the edit there."""
 
 
 def at(tree: Message, path: Path | str) -> Message:
@@ -47,13 +47,13 @@ def at(tree: Message, path: Path | str) -> Message:
 def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     """Return `tree` with a copy of `node` in place of the message at `path`.
 
-    Raises EditError if there is nothing at `path`, or if a message of the class of `node` does not
-    belong there.
+    Raises EditError if there is no message at `path`, or if a message of the class of `node` is not
+    allowed there.
     """
     at(tree, path)
     if not _steps(path):
         if not isinstance(node, tree.__class__):
-            raise EditError(f"a {type(node).__name__} cannot take the place of the whole tree")
+            raise EditError(f"a {type(node).__name__} cannot replace the root of a tree")
         return copy(node)
     edited = copy(tree)
     parent, name, index = _parent(edited, path)
@@ -64,10 +64,10 @@ def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     """Return `tree` with a copy of `node` inserted at `path`.
 
-    A path that ends in a list's index inserts before the item that is there now, or at the list's
-    end; one that ends in a field or an alternative sets that, which must not be set already.
-
-    Raises EditError if that is not possible.
+    If the path ends in the index of a list, the copy is inserted before the item with that index,
+    or at the end of the list. If the path ends in a field or an alternative, the copy becomes its
+    value. The field or alternative must not be set already. Raises EditError if the insertion is
+    not possible.
     """
     edited = copy(tree)
     parent, name, index = _parent(edited, path)
@@ -77,7 +77,9 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
             raise _no_item(parent.ALL_FIELDS[name], len(items), path)
         items.insert(index, None)
     elif getattr(parent, name) is not None:
-        raise EditError(f"{path}: {parent.ALL_FIELDS[name].message}.{name} is set: replace it")
+        raise EditError(
+            f"{path}: {parent.ALL_FIELDS[name].message}.{name} is already set: replace it"
+        )
     _put(parent, name, index, copy(node), path)
     return edited
 
@@ -85,7 +87,7 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 def delete(tree: MessageT, path: Path | str) -> MessageT:
     """Return `tree` without the message at `path`: an item of a list, or an optional message.
 
-    Raises EditError if there is nothing at `path`, or if it is required.
+    Raises EditError if there is no message at `path`, or if it is required.
     """
     at(tree, path)
     edited = copy(tree)
@@ -107,29 +109,34 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
     for text in path.split(".") if path else ():
         match = _STEP.fullmatch(text)
         if match is None:
-            raise EditError(f"{path}: {text!r} is not a step of a path, as `body[0]` or `left` is")
+            raise EditError(
+                f"{path}: invalid path step {text!r}: expected for example `body[0]` or `left`"
+            )
         steps.append((match[1], None if match[2] is None else int(match[2])))
     return steps
 
 
 def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
-    """Return the field that a step names; it must hold messages, or with `index` a list of them."""
+    """Return the field that a step names.
+
+    The field must hold a message or, if the step has an `index`, a list of messages.
+    """
     field = node.ALL_FIELDS.get(name)
     if field is None:
         raise EditError(f"{path}: {node._no_such_field(name)}")
     if not field.is_message:
-        raise EditError(f"{path}: {field.message}.{name} is not a message but {field.type_name}")
+        raise EditError(f"{path}: {field.message}.{name} is {field.type_name}, not a message")
     if (field.rule == "repeated") != (index is not None):
-        what = "a list: name an item" if index is None else "not a list"
+        what = "a list: select an item" if index is None else "not a list"
         raise EditError(f"{path}: {field.message}.{name} is {what}")
     return field
 
 
 def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
-    """Return the message that holds what is at `path`, and the last step of the path."""
+    """Return the message that holds the message at `path`, and the last step of the path."""
     steps = _steps(path)
     if not steps:
-        raise EditError("the whole tree is in no list and no field")
+        raise EditError("the root of a tree is in no list or field")
     above = Path()
     for name, index in steps[:-1]:
         above = Path(above, name, index)
@@ -152,4 +159,4 @@ def _put(parent: Any, name: str, index: int | None, node: Message, path: Path | 
 
 
 def _no_item(field: FieldInfo, count: int, path: Path | str) -> EditError:
-    return EditError(f"{path}: {field.message}.{field.name} has {count} items")
+    return EditError(f"{path}: {field.message}.{field.name} has only {count} items")

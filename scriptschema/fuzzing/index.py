@@ -1,4 +1,4 @@
-"""The index of a tree: its messages by class, with the size and position of each.
+"""The index of a tree: its messages by class, with the size and position of each message.
 
 It is created in a single walk and used many times: by the mutator for each mutant of a tree, by the
 reducer for all candidates derived from a tree, and for donors.
@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path
 from scriptschema.codec.compiling import compile_each, indented
-from scriptschema.luau.repair import check
+from scriptschema.luau.repair import is_valid
 from scriptschema.messages import schema
 from scriptschema.versions import TODAY
 
@@ -35,7 +35,7 @@ class Index(Generic[MessageT]):
         self.nodes: list[Message] = []
         """The messages, by number."""
         self.parents: list[int] = []
-        """The number of the message around each; -1 for the tree itself."""
+        """The number of each message's parent, which is -1 for the tree itself."""
         self._steps: list[int] = []
         self._by_class: defaultdict[type[Message], list[int]] = defaultdict(list)
         try:
@@ -45,8 +45,8 @@ class Index(Generic[MessageT]):
 
     def _fill_deep(self) -> None:
         nodes, parents, steps = self.nodes, self.parents, self._steps
-        for found in (nodes, parents, steps):
-            found.clear()
+        for rows in (nodes, parents, steps):
+            rows.clear()
         stack: list[tuple[Message, int, int]] = [(self.tree, -1, 0)]
         while stack:
             node, parent, step = stack.pop()
@@ -57,18 +57,19 @@ class Index(Generic[MessageT]):
             stack.extend((child, number, step) for child, step in reversed(_children(node)))
 
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
-        """Return the index of `tree`, which differs only in the message of that number.
+        """Return the index of `tree`, which differs from this tree only in the message `number`.
 
-        Both trees must share all other messages: those inside that message, and all others except
-        its ancestors. Their rows are copied, which is faster than visiting them again.
+        Both trees must share all other messages, except the ancestors of that message: the messages
+        inside it, and the messages elsewhere. The rows of the shared messages are copied, which is
+        faster than visiting these messages again.
         """
         end = number + self.size(number)
-        made: Index[MessageT] = Index.__new__(Index)
-        made.tree = tree
-        made._by_class = defaultdict(list)
-        made.nodes = nodes = self.nodes[:number]
-        made.parents = parents = self.parents[: number + 1]
-        made._steps = steps = self._steps[: number + 1]
+        index: Index[MessageT] = Index.__new__(Index)
+        index.tree = tree
+        index._by_class = defaultdict(list)
+        index.nodes = nodes = self.nodes[:number]
+        index.parents = parents = self.parents[: number + 1]
+        index._steps = steps = self._steps[: number + 1]
         node: Any = tree
         for inner in self.way(number):
             nodes[self.parents[inner]] = node
@@ -79,16 +80,16 @@ class Index(Generic[MessageT]):
         numbers = [inner for inner, parent in inside if parent == number]
         ends = dict(zip(numbers, [*numbers[1:], end], strict=False))
         known = {id(self.nodes[inner]): inner for inner in numbers}
-        same = upto = 0  # rows of messages whose place is unchanged, too
+        same = upto = 0  # rows of messages whose positions are unchanged as well
         for child, step in _children(node):
             old = known.get(id(child))
             if old is not None and self._steps[old] == step:
                 if old != upto:
-                    self._take_over(made, same, upto)
+                    self._take_over(index, same, upto)
                     same = old
                 upto = ends[old]
                 continue
-            self._take_over(made, same, upto)
+            self._take_over(index, same, upto)
             same = upto = 0
             if old is None:
                 try:
@@ -96,13 +97,13 @@ class Index(Generic[MessageT]):
                 except RecursionError:
                     return Index(tree)
             else:
-                self._take_over(made, old, ends[old], step)
-        self._take_over(made, same, upto)
-        self._take_over(made, end, len(self.nodes))
-        return made
+                self._take_over(index, old, ends[old], step)
+        self._take_over(index, same, upto)
+        self._take_over(index, end, len(self.nodes))
+        return index
 
     def _take_over(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
-        """Add the rows of these messages to another index; `step` replaces that of the first."""
+        """Add the rows from `start` to `end` to `other`. `step` replaces the first row's step."""
         shift = len(other.nodes) - start
         other.nodes += self.nodes[start:end]
         parents = self.parents[start:end]
@@ -112,7 +113,7 @@ class Index(Generic[MessageT]):
             other._steps[start + shift] = step
 
     def __len__(self) -> int:
-        """The number of messages in the tree."""
+        """Return the number of messages in the tree."""
         return len(self.nodes)
 
     def of(self, cls: type[Message]) -> list[int]:
@@ -122,20 +123,20 @@ class Index(Generic[MessageT]):
     @property
     def by_class(self) -> Mapping[type[Message], list[int]]:
         """The numbers of the messages of each class that occurs."""
-        found = self._by_class
-        if not found:
+        numbers = self._by_class
+        if not numbers:
             for number, cls in enumerate(map(type, self.nodes)):
-                found[cls].append(number)
-        return found
+                numbers[cls].append(number)
+        return numbers
 
     def slot(self, number: int) -> tuple[str, int | None]:
-        """Return the slot of the parent that holds a message and, if it is a list, the index."""
+        """Return the slot of the parent that holds a message and, in a list, the index."""
         index, position = divmod(self._steps[number], _SLOTS)
         slot, repeated = self.nodes[self.parents[number]]._child_slots[position]
         return slot, index if repeated else None
 
     def step(self, number: int) -> tuple[str, int | None]:
-        """Return the last step of a message's path: a field's name and, in a list, the index."""
+        """Return the last step of a message's path: the field's name and, in a list, the index."""
         if number == 0:
             return "", None
         slot, index = self.slot(number)
@@ -151,7 +152,7 @@ class Index(Generic[MessageT]):
         return path
 
     def way(self, number: int) -> list[int]:
-        """Return the numbers of a message and its ancestors, from the root's child down to it."""
+        """Return the numbers of a message and its ancestors except the root, from top to bottom."""
         numbers = []
         while number > 0:
             numbers.append(number)
@@ -160,7 +161,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def depth(self, number: int) -> int:
-        """Return the number of messages around a message: 0 for the tree itself."""
+        """Return the number of messages around a message, which is 0 for the tree itself."""
         depth = 0
         while number > 0:
             number = self.parents[number]
@@ -168,7 +169,10 @@ class Index(Generic[MessageT]):
         return depth
 
     def size(self, number: int) -> int:
-        """Return the number of messages in a message and itself; faster than `sizes` for a few."""
+        """Return the number of messages in a message, including itself.
+
+        For a few messages, this is faster than `sizes`.
+        """
         parents = self.parents
         end = number + 1
         while end < len(parents) and parents[end] >= number:
@@ -186,7 +190,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def heights(self) -> list[int]:
-        """The number of levels below each message, by number: 0 for a message without messages."""
+        """The number of levels below each message, by message number. It is 0 for a leaf."""
         heights = [0] * len(self.nodes)
         parents = self.parents
         for number in range(len(heights) - 1, 0, -1):
@@ -197,8 +201,8 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def is_program(self) -> bool:
-        """Whether `check` finds nothing in the tree."""
-        return not check(self.tree)
+        """Whether `check` finds no problem in the tree."""
+        return is_valid(self.tree)
 
     def inside(self, number: int) -> range:
         """Return the numbers of the messages below a message."""
@@ -206,29 +210,29 @@ class Index(Generic[MessageT]):
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """Return the messages that a message holds, in the order of `walk`, and their steps."""
-    found: list[tuple[Message, int]] = []
+    """Return the messages that a message holds, in the order of `walk`, with their steps."""
+    children: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
         if repeated:
-            found += [(item, step + _SLOTS * index) for index, item in enumerate(child)]
+            children += [(item, step + _SLOTS * index) for index, item in enumerate(child)]
         elif child is not None:
-            found.append((child, step))
-    return found
+            children.append((child, step))
+    return children
 
 
 def _noted(cls: type[Message], step: object) -> list[str]:
-    """Return lines that record a child and its contents."""
+    """Return lines of code that record a child and its contents."""
     if cls._child_slots:
         return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
     return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
 
 
 def _lines(cls: type[Message]) -> list[str]:
-    """Return the body of a function that records a message and calls the functions of its contents.
+    """Return the body of a function that records a message and the messages in it.
 
-    Its parameters are the message, the number of its parent, the step from there, and the lists to
-    fill.
+    The parameters of the function are the message, the number of its parent, its step from there,
+    and the lists to fill.
     """
     lines = ["number = len(nodes)"]
     lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]

@@ -1,17 +1,18 @@
-"""Mutation: a tree that differs a little from another and, if it is a program, mostly still runs.
+"""Mutation: a tree that differs a little from another and, if it is a program, usually still runs.
 
     mutate(tree, RandomChoices(1))                       a new tree
+
     mutator = Mutator(donors=corpus)                     for many: statistics, weights
     mutant = mutator.mutate(tree, choices)
     mutant = mutator.mutate(mutant.index(), choices)     a mutant of the mutant
     mutator.useful(mutant)                               it showed something new
     print(mutator.table())
 
-The operators are in `operators.py`. All decisions come from a source of choices, so the same
-choices give the same mutant, from a seed, from a fuzzer's bytes and from Hypothesis.
+The operators are in `operators`. All decisions come from a source of choices, so that the same
+choices give the same mutant, whether they come from a seed, a fuzzer's bytes or Hypothesis.
 
-Sizes are balanced: the more a tree exceeds the intended size, the more often operators are used
-that make it smaller, and the reverse.
+Sizes are balanced: the more a tree exceeds the intended size, the more often operators are chosen
+that make it smaller, and vice versa.
 """
 
 from __future__ import annotations
@@ -49,20 +50,20 @@ from scriptschema.messages import (
 from scriptschema.versions import Version
 
 _FEW: Final = 185
-"""A function may have 200 locals and 245 registers; inserted parts need less than the rest."""
+"""A function may have 200 locals and 245 registers. Inserted parts need less than the rest."""
 
 _LARGE: Final = MAX_CLOSURES - 200
-"""A tree of fewer messages reaches none of the limits for which a repair must count everything."""
+"""Smaller trees do not reach any of the limits for which a repair must count everything."""
 
 _ATTEMPTS: Final = 40
-"""The maximum number of operators and places tried before the tree is returned unchanged."""
+"""The number of attempts with an operator and a message before a tree is returned unchanged."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 @attrs.define
 class Statistics:
-    """The number of times that an operator was tried, changed a tree, and was useful."""
+    """The numbers of times that an operator was tried, changed a tree, and was useful."""
 
     applied: int = 0
     changed: int = 0
@@ -71,7 +72,7 @@ class Statistics:
 
 @attrs.frozen
 class Mutant(Generic[MessageT]):
-    """A mutated tree, and the name of the operator that made it; empty if all operators failed."""
+    """A mutated tree, and its operator's name, which is empty if all attempts failed."""
 
     tree: MessageT
     operator: str
@@ -79,7 +80,7 @@ class Mutant(Generic[MessageT]):
     _changed: tuple[Index[MessageT], int] | None = attrs.field(default=None, repr=False, eq=False)
 
     def index(self) -> Index[MessageT]:
-        """Return the index of the tree, for the next mutation; faster than `Index(tree)`."""
+        """Return the tree's index for the next mutation. This is faster than `Index(tree)`."""
         if self._changed is None:
             index = Index(self.tree)
         else:
@@ -100,26 +101,26 @@ def mutate(
     programs: bool | None = None,
     luau: str | Version | None = None,
 ) -> MessageT:
-    """Return a tree that differs from `tree` in one place; `tree` stays as it is.
+    """Return a tree that differs from `tree` in one place, without changing `tree`.
 
     `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
-    to; by default that of `tree`. No message is more than `max_depth` deep.
+    to have, by default the number in `tree`. No message is more than `max_depth` levels deep.
 
-    With `programs`, the default if `check` finds no problem in the tree, it finds none in the
-    mutant either, and inserted parts fit the kinds and the scope at their place: a program that ran
-    to its end mostly still does. Without, the mutant is valid by the schema. Generated parts are
-    for the version `luau`, as in `program`.
+    If `programs` is true, `check` finds no problem in the mutant, and inserted parts fit the kinds
+    and the scope at their position, so that a program that ran to its end usually still does. If it
+    is false, the mutant is only valid by the schema. By default, it is true if `check` finds no
+    problem in `tree`. Generated parts are for the version `luau` of Luau, as in `program`.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
 
 
 class Mutator:
-    """Makes many mutants, counts what the operators achieve, and lets the caller weight them.
+    """Makes many mutants, and counts the results of the operators, which the caller can weight.
 
-    The options are those of `mutate`, but `size` is by default that of the first tree; a donor may
-    be an `Index`, which is used as it is. `weights` holds a weight for each operator and may be
-    changed at any time; `statistics` has the results of each.
+    The options are explained in `mutate`, but the default of `size` is the size of the first tree.
+    A donor may be an `Index`, which saves creating one. `weights` has the weight of each operator
+    and may be changed at any time. `statistics` has the results of each operator.
     """
 
     def __init__(
@@ -144,11 +145,10 @@ class Mutator:
         """The running sums of the weights, by the ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
-        """Return a mutant of a tree; passing its index saves creating one.
+        """Return a mutant of a tree. Passing the tree's index saves creating the index.
 
-        The mutant shares unchanged messages with `tree`: change neither in place.
-
-        Raises ValueError for weights that are not finite numbers of 0 or more, or that are all 0.
+        The mutant shares unchanged messages with `tree`, so do not change either in place. Raises
+        ValueError if a weight is not a finite number of at least 0, or if all weights are 0.
         """
         if isinstance(tree, Index):
             index = tree
@@ -173,17 +173,17 @@ class Mutator:
             statistics.applied += 1
             if not self._apply(operator, mutation):
                 continue
-            found = self._repaired(mutation) if programs else (mutation.result, mutation.number)
-            if found is None:
+            result = self._repaired(mutation) if programs else (mutation.result, mutation.number)
+            if result is None:
                 continue
             statistics.changed += 1
-            changed = None if found[1] is None else (index, found[1])
-            self._last = Mutant(found[0], operator.name, programs, changed)
+            changed = None if result[1] is None else (index, result[1])
+            self._last = Mutant(result[0], operator.name, programs, changed)
             return self._last
         return Mutant(copy(index.tree), "", programs)
 
     def useful(self, mutant: Mutant[Any]) -> None:
-        """Count a success for the mutant's operator."""
+        """Count a success for the operator of a mutant."""
         if mutant.operator:
             self.statistics[mutant.operator].useful += 1
 
@@ -213,17 +213,22 @@ class Mutator:
         for operator in OPERATORS:
             weight = self.weights[operator.name]
             if not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
-                raise ValueError(f"the weight of {operator.name} must be 0 or more, not {weight!r}")
+                raise ValueError(
+                    f"the weight of {operator.name} must be 0 or more, found {weight!r}"
+                )
             if operator.grows:
                 weight *= ratio ** (-3 * operator.grows)
             weights.append(weight)
         cumulative = [*accumulate(weights)]
         if not cumulative[-1]:
-            raise ValueError("the weights of the operators are all 0")
+            raise ValueError("at least one operator must have a weight above 0")
         return cumulative
 
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
-        """Return the mutant as a program, see `repaired`."""
+        """Return the mutant as a program, and the number of the message that differs.
+
+        Both are explained in `repaired`.
+        """
         index = mutation.index
         if index.is_program:
             if mutation.safe and _is_far_from_limits(index):
@@ -235,7 +240,7 @@ class Mutator:
         return None if mutant == index.tree else (mutant, None)
 
     def _apply(self, operator: Operator, mutation: Mutation) -> bool:
-        """Apply an operator at one place; return whether it changed something."""
+        """Apply an operator to a random message, and return whether it changed something."""
         by_class = mutation.index.by_class
         lists = [by_class[cls] for cls in operator.classes if cls in by_class]
         if not lists:
@@ -245,11 +250,11 @@ class Mutator:
 
 
 def _is_far_from_limits(index: Index[Any]) -> bool:
-    """Return whether no function of the tree can reach a limit of Luau by a safe mutation.
+    """Return whether a safe mutation cannot exceed a limit of Luau in any function of the tree.
 
-    The needs of all variables and expressions are added up and compared with the limits: no
+    The needs of all variables and expressions are added up and compared with the limits, because no
     function needs more. Constants, type functions, and `continue` in a `repeat` restrict the use of
-    variables.
+    variables, so the result is false for trees that contain any of these.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -268,19 +273,19 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""Messages that no `continue` inside them can jump out of."""
+"""Messages out of which a `continue` inside them cannot jump."""
 
 
 def repaired(
     index: Index[MessageT], mutant: MessageT, number: int
 ) -> tuple[MessageT, int | None] | None:
-    """Return the repaired mutant, and the number of the message in it that differs.
+    """Return the repaired mutant, and the number of its message that differs from the index.
 
-    `mutant` differs from the valid tree of `index` only in the message of that number; it is
-    changed in place, except for the parts that it shares with that tree. It has at most
-    MAX_CLOSURES messages, and at most MAX_DEPTH levels. The number is None if the whole tree was
-    repaired: then nothing is shared. Returns None if the repaired mutant is equal to the tree of
-    the index.
+    `mutant` differs from the valid tree of `index` only in the message with `number`. The mutant is
+    changed in place, except for the parts that it shares with the tree of `index`. It has at most
+    MAX_CLOSURES messages, and at most MAX_DEPTH levels. The returned number is None if the whole
+    tree was repaired. In that case, nothing is shared. Returns None if the repaired mutant is equal
+    to the tree of the index.
     """
     block = _block(index, number)
     problems = None if block is None else _repair_in(index, mutant, block)
@@ -290,15 +295,18 @@ def repaired(
 
 
 def _block(index: Index[Any], number: int) -> int | None:
-    """Return the number of the innermost block whose statements alone determine the repair."""
+    """Return the number of the innermost block whose statements alone determine the repair.
+
+    The result is None if there is no such block.
+    """
     nodes, parents = index.nodes, index.parents
-    found = above = number
+    block = above = number
     while above >= 0 and nodes[above].__class__ is not m.StatBlock:
         above = parents[above]
     if above < 0:
         return None
-    found = above
-    # A repeat's condition sees the locals of its body except those that a continue jumps over.
+    block = above
+    # A repeat's condition sees the locals of its body, except locals that a continue jumps over.
     leaves = False
     while above > 0:
         inner, above = above, parents[above]
@@ -308,13 +316,16 @@ def _block(index: Index[Any], number: int) -> int | None:
         elif node.__class__ is m.StatRepeat and (not leaves or nodes[inner] is node.cond):
             if parents[above] <= 0:
                 return None
-            found = above = parents[parents[above]]
+            block = above = parents[parents[above]]
             leaves = False
-    return found
+    return block
 
 
 def _repair_in(index: Index[Any], mutant: Any, block: int) -> list[Problem] | None:
-    """Repair the statements of a block that differ, see `repair_statements`."""
+    """Repair the statements of a block that differ, and return the problems.
+
+    The problems are explained in `repair_statements`.
+    """
     way = [mutant]
     for inner in index.way(block):
         slot, position = index.slot(inner)

@@ -1,13 +1,14 @@
-"""Reduction: the smallest tree that is still interesting.
+"""Reduction: finds the smallest tree that is still interesting.
 
-`reduce` accepts a tree and a test, and returns a tree for which the test still holds and which none
-of the passes (`passes.py`) makes smaller. A tree is smaller if it has fewer messages, then if its
-source is shorter, then if its source comes first in alphabetical order.
+`reduce` accepts a tree and a test. It returns a tree for which the test still holds, and which no
+pass (`passes`) makes smaller. A tree is smaller than another if it has fewer messages. If the
+numbers of messages are equal, the tree with the shorter source is smaller. If the lengths are equal
+as well, the tree whose source comes first in alphabetical order is smaller.
 
 The passes of a phase are tried together, the edits that remove most first, so that a tree of
-thousands of messages is halved a few times before small parts are examined. Each candidate is made
-valid before it is tried, if the original tree was valid, and no source is tried twice. With several
-jobs the next candidates are tried without waiting for the outcome of the first; the result is the
+thousands of messages is halved a few times before small parts are examined. If the original tree
+was valid, each candidate is made valid before it is tried. No source is tried twice. With several
+jobs, the next candidates are tried without waiting for the outcome of the first. The result is the
 same as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
@@ -32,20 +33,21 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes import PHASES, Pass
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import check, repair
+from scriptschema.luau.repair import is_valid, repair
 
 RETEST: Final = 32
-"""The number of tests after which, and after each doubling, the best tree is tested again."""
+"""The best tree is tested again after this number of tests, and after each doubling of the
+number."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 class NotInterestingError(ValueError):
-    """The test does not hold for the tree that was to be reduced."""
+    """The test fails for the tree to reduce."""
 
 
 class UnreliableTestWarning(UserWarning):
-    """The test gave different answers for the same tree."""
+    """The test gave different results for the same tree."""
 
 
 def reduce(
@@ -55,15 +57,16 @@ def reduce(
     jobs: int = 1,
     names: Names = DEFAULT,
 ) -> MessageT:
-    """Return the smallest tree found for which `interesting` is true; `tree` stays as it is.
+    """Return the smallest tree found for which `interesting` is true, without changing `tree`.
 
-    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called in that
-    many threads simultaneously; the result is the same. If `check` finds no problem in `tree`, it
-    finds none in the trees that are tried and returned either. `names` are the tables for the
-    tree's names.
+    `interesting` must not change the tree that it receives. If `jobs` is above 1, it is called in
+    that many threads simultaneously. The result is the same. If `check` finds no problem in `tree`,
+    it does not find any in the trees that are tried and returned either. `names` are the tables for
+    the tree's names.
 
-    Raises NotInterestingError if `interesting(tree)` is false, and what `interesting` raises. Warns
-    with UnreliableTestWarning if it gives different answers for the same tree.
+    Raises NotInterestingError if `interesting(tree)` is false, and any exception that `interesting`
+    raises. Warns with UnreliableTestWarning if `interesting` gives different answers for the same
+    tree.
     """
     reducer = Reducer(tree, interesting, jobs=jobs, names=names)
     reduced = reducer.run()
@@ -74,7 +77,10 @@ def reduce(
 
 @attrs.frozen
 class _Candidate(Generic[MessageT]):
-    """A tree that may be tried; `order` compares it with others, `source` is the cache's key."""
+    """A tree that may be tried.
+
+    `order` compares it with other trees, and `source` is the key of the cache.
+    """
 
     tree: MessageT
     order: tuple[int, int, str]
@@ -85,11 +91,12 @@ class _Candidate(Generic[MessageT]):
 
 
 class Reducer(Generic[MessageT]):
-    """A reduction; `best` is the smallest interesting tree so far.
+    """A reduction. `best` is the smallest interesting tree so far.
 
-    `tests` counts the calls of `interesting`, `repeated` the candidates whose source had been tried
-    before. `unreliable` describes different answers of the test for the same tree, else it is
-    empty. `changed` is called, in the thread of `run`, after each test and with each new `best`.
+    `tests` is the number of calls of `interesting`, and `repeated` the number of candidates whose
+    source had been tried before. `unreliable` is a message if the test gave different answers for
+    the same tree, otherwise empty. `changed` is called after each test and for each new `best`, in
+    the thread of `run`.
     """
 
     def __init__(
@@ -102,14 +109,14 @@ class Reducer(Generic[MessageT]):
         changed: Callable[[Reducer[MessageT]], None] = lambda _: None,
     ) -> None:
         if jobs < 1:
-            raise ValueError(f"jobs must be at least 1, not {jobs}")
+            raise ValueError(f"jobs must be at least 1, found {jobs}")
         self.interesting = interesting
         self.jobs = jobs
         self.names = names
         self.changed = changed
         self.tests = self.repeated = 0
         self.unreliable = ""
-        self._valid = not check(tree, names=names)
+        self._valid = is_valid(tree, names=names)
         self._best = self._candidate(tree)
         self._tried: dict[str, bool] = {}
         self._retest_at = RETEST
@@ -131,9 +138,12 @@ class Reducer(Generic[MessageT]):
         return self._best.source
 
     def run(self) -> MessageT:
-        """Reduce to a fixed point of all passes. Raises NotInterestingError."""
+        """Reduce until no pass makes the tree smaller, and return the tree.
+
+        Raises NotInterestingError if the test fails for the original tree.
+        """
         if not self._retest():
-            raise NotInterestingError("the test does not hold for the tree as it is")
+            raise NotInterestingError("the test does not hold for the original tree")
         self._retest()
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
@@ -151,8 +161,9 @@ class Reducer(Generic[MessageT]):
     def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
         """Try the edits of the passes, the lowest rank first, until no edit succeeds.
 
-        After a success it continues with the same rank, because edits that remove more have just
-        failed. Smaller trees may allow edits that larger trees did not, so `run` repeats the phase.
+        After a success, the search continues with the same rank, because edits that remove more
+        have just failed. Smaller trees may allow edits that larger trees did not, so `run` repeats
+        the phase.
         """
         reached: Any = None
         while True:
@@ -168,7 +179,7 @@ class Reducer(Generic[MessageT]):
     def _first(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
     ) -> Any:
-        """Apply the first edit that gives an interesting tree; return its rank, or None."""
+        """Apply the first edit that gives an interesting tree, and return its rank, or None."""
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
@@ -193,7 +204,7 @@ class Reducer(Generic[MessageT]):
     def _new_candidates(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]]
     ) -> Iterator[tuple[Any, _Candidate[MessageT]]]:
-        """Yield the candidates that are smaller than `best` and not known to be uninteresting."""
+        """Yield candidates that are smaller than `best` and not known to be uninteresting."""
         seen: set[str] = set()
         for rank, make in edits:
             candidate = self._candidate(make())
@@ -223,11 +234,11 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again; record whether the answer differs from the earlier one."""
+        """Test the best tree again, record whether the answer differs, and return the answer."""
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (
-                "the test gives two answers for one tree: what is left may be larger, or less "
-                "interesting, than it could be"
+                "the test gave different results for the same tree: the result may be "
+                "larger, or less interesting, than possible"
             )
         return answer

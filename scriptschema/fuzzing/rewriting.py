@@ -1,10 +1,11 @@
-"""Rewritings that preserve a program's meaning: if one changes the behaviour, that is a bug.
+"""Rewritings that preserve a program's meaning: a rewriting that changes the behaviour shows a bug.
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
-Each is applied to all places together, so that it is a function of the tree: a find can be
-reproduced and reduced from its program alone. This is a metamorphic oracle: T. Y. Chen, S. C.
-Cheung and S. M. Yiu, "Metamorphic Testing", 1998. It needs only a single target at a single level.
+Each rewriting changes all suitable places together, so that its result depends only on the tree.
+Therefore a find can be reproduced and reduced from its program alone. This is a metamorphic oracle:
+T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998. It needs only one target at one
+optimization level.
 """
 
 from __future__ import annotations
@@ -20,38 +21,38 @@ from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.names import DEFAULT
-from scriptschema.luau.repair import check
+from scriptschema.luau.repair import is_valid
 
 Wrap = Callable[[m.Stat, int], m.Stat]
-"""Moves a statement into another; its second argument is the index of an unused local name."""
+"""Moves a statement into another statement. The second argument is an unused local name's index."""
 
 _MOVED: Final = frozenset(["call", "assign", "compound_assign"])
-"""Statements that declare nothing and contain no jump out of them."""
+"""Statements that do not declare anything, and do not contain a jump out of themselves."""
 
 _BY_LEVEL: Final = frozenset(
     ["getfenv", "setfenv", *(f"debug.{name}" for name in DEFAULT.libraries["debug"])]
 )
-"""The globals and members whose result depends on the function level of the call."""
+"""Globals and library members whose result depends on the function level of the call."""
 
 _BY_THREAD: Final = frozenset(
     f"coroutine.{name}" for name in ("yield", "running", "isyieldable", "status")
 )
-"""The members whose result depends on the coroutine of the call."""
+"""Library members whose result depends on the coroutine of the call."""
 
 
 def in_function(stat: m.Stat, _: int = 0) -> m.Stat:
-    """Return `(function() stat end)()`."""
+    """Return the statement `(function() stat end)()`."""
     return nodes.call_statement(nodes.call(nodes.as_prefix(_function(stat)), []))
 
 
 def in_coroutine(stat: m.Stat, _: int = 0) -> m.Stat:
-    """Return `coroutine.wrap(function() stat end)()`."""
+    """Return the statement `coroutine.wrap(function() stat end)()`."""
     wrapped = nodes.call(nodes.prefix(*nodes.member("coroutine", "wrap")), [_function(stat)])
     return nodes.call_statement(nodes.call(nodes.as_prefix(wrapped), []))
 
 
 def in_loop(stat: m.Stat, name: int) -> m.Stat:
-    """Return `for name = 1, 1 do stat end`."""
+    """Return the statement `for name = 1, 1 do stat end`. `name` is a local's index."""
     body, variable = m.StatBlock(body=[stat]), m.Local(name=name)
     loop = m.StatFor(var=variable, from_=nodes.number(1), to=nodes.number(1), body=body)
     return m.Stat(for_=loop)
@@ -62,7 +63,7 @@ def _function(stat: m.Stat) -> m.Expr:
 
 
 def unwrapped(stat: m.Stat) -> m.Stat | None:
-    """Return the statement in a call, coroutine or loop that runs it once, else None."""
+    """Return the statement in a call, coroutine or loop that runs it once, otherwise None."""
     inner: Any = stat.alternative
     if stat.which == "for_":
         once = all(bound == nodes.number(1) for bound in (inner.from_, inner.to))
@@ -81,28 +82,28 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
 
 
 def _only(block: m.StatBlock) -> m.Stat | None:
-    """Return the block's statement if it is the only one, and allowed anywhere."""
-    found = block.body[0] if len(block.body) == 1 else None
-    return found if found is not None and is_movable(found) else None
+    """Return the only statement of a block, or None if there are others or it is not movable."""
+    statement = block.body[0] if len(block.body) == 1 else None
+    return statement if statement is not None and is_movable(statement) else None
 
 
 def _is_member(prefix: m.ExprPrefix, library: str, name: str) -> bool:
-    found: Any = prefix.alternative
-    if prefix.which != "index_name" or found.expr.which != "global_":
+    member: Any = prefix.alternative
+    if prefix.which != "index_name" or member.expr.which != "global_":
         return False
-    owner = DEFAULT.owner(found.expr)
-    return owner == library and DEFAULT.field(found.index, owner) == name
+    owner = DEFAULT.owner(member.expr)
+    return owner == library and DEFAULT.field(member.index, owner) == name
 
 
 def is_movable(stat: m.Stat) -> bool:
-    """Return whether a statement means the same when moved into a function."""
+    """Return whether a statement has the same meaning after it is moved into a function."""
     return stat.which in _MOVED and not any(
         isinstance(node, m.ExprVarargs) for node in _own_nodes(stat)
     )
 
 
 def _own_nodes(node: Any) -> Iterator[Any]:
-    """Yield the messages of a part without those in functions inside it."""
+    """Yield the messages of a part, without the contents of functions in it."""
     stack = [node]
     while stack:
         node = stack.pop()
@@ -116,7 +117,11 @@ def _own_nodes(node: Any) -> Iterator[Any]:
 def _moving(
     wrap: Wrap, unsuited: frozenset[str], *, into_functions: bool
 ) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
-    """Return a rewriting that moves all movable statements, in functions if `into_functions`."""
+    """Return a rewriting that wraps all movable statements with `wrap`.
+
+    The rewriting does not apply to programs that use the names in `unsuited`. Statements in
+    functions are wrapped only if `into_functions` is true.
+    """
 
     def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:
         if not unsuited.isdisjoint(_used(tree)):
@@ -138,7 +143,7 @@ def _moving(
                     wrap(stat, free) if moves else stat
                     for stat, moves in zip(block.body, movable, strict=True)
                 ]
-        return edited if count and not check(edited) else None
+        return edited if count and is_valid(edited) else None
 
     return rewrite
 
@@ -152,7 +157,10 @@ def _is_in_function(index: Index[Any], number: int) -> bool:
 
 
 def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Return the tree with constants replaced by `select(1, x)`, which compilers cannot fold."""
+    """Return the tree with constants replaced by `select(1, x)`, which compilers cannot fold.
+
+    The result is None if that is not possible.
+    """
     used = _used(tree)
     edited = copy(tree)
     index = Index(edited)
@@ -166,7 +174,7 @@ def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
             count += 1
             constant = m.Expr(**{node.which: node.alternative})
             node.call = nodes.call_builtin("select", nodes.number(1), constant).alternative
-    return edited if count and not check(edited) else None
+    return edited if count and is_valid(edited) else None
 
 
 def _changes_globals(index: Index[Any]) -> bool:
@@ -190,4 +198,4 @@ REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = M
         "constants at run time": _at_run_time,
     }
 )
-"""Each rewriting by its name: "statements in functions" and so on."""
+"""The rewritings by name, such as "statements in functions"."""

@@ -1,11 +1,11 @@
-"""Mutation for engines whose inputs are texts: a Luau source in, a mutated source out.
+"""Mutation for engines whose inputs are sources: returns a mutated source for a Luau source.
 
-Such engines (AFL++, Atheris) keep the target's inputs as they are. So replaying a find or sharing a
-corpus needs no conversion; the cost is parsing each input that is mutated, once for its many
-mutants.
+Such engines (AFL++, Atheris) store inputs in the form that the target reads. So replaying a find or
+sharing a corpus needs no conversion. The cost is that each mutated input must be parsed, though
+only once for its many mutants.
 
-Sources are parsed as the newest Luau. Code generated for them is in the schema's Luau, or in the
-version that the environment variable SCRIPTSCHEMA_LUAU names: `0.711`, or `today`.
+Sources are parsed as the newest Luau. Code generated for them is for the seed's schema, or for the
+version in the environment variable SCRIPTSCHEMA_LUAU: `0.711`, or `today`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ VERSION: Final = "SCRIPTSCHEMA_LUAU"
 """The environment variable that names the target's version of Luau."""
 
 SIZE: Final = 150
-"""The number of messages that programs tend to: small programs run fast, and engines need speed."""
+"""The number of messages that programs tend to have. Small programs run fast."""
 
 CACHED: Final = 2048
-"""The maximum number of trees kept, the most recently used."""
+"""The maximum number of trees in the cache, which are the most recently used."""
 
 LONGEST: Final = 1 << 16
-"""The maximum number of bytes of sources that are read: a mutant of more would take a second."""
+"""The maximum number of bytes in a source: mutating a longer source would take a second."""
 
 _GROWTH: Final = 15
-"""The growth of small programs is limited to steps: if they could reach the size in a single step,
-little else would be tried."""
+"""The number of messages by which a small program may grow in one step. If it could reach the full
+size in one step, little else would be tried."""
 
 _MORE: Final = 3
-"""One in this many times, a mutant gets one more edit."""
+"""One in this many edits of a mutant is followed by another edit."""
 
 _STYLED: Final = 4
 """One in this many mutants is written in a style, if styles are on."""
@@ -55,11 +55,12 @@ _ATTEMPTS: Final = 8
 class SourceMutator:
     """Makes mutants of sources, and caches the trees of recent sources.
 
-    The same source, donor and choices give the same mutant. `mutator` has the operators' weights
-    and statistics; `parsed` counts the sources that were parsed, `unreadable` those that could not
-    be, and `generated` the programs that replaced these. With `styles`, some mutants are written in
-    a style (see `luau.render.render`), whose seed is `style`. `luau` is the version that mutants
-    are for: newer features are left out of them.
+    The same source, donor and choices give the same mutant. `mutator` has the weights and
+    statistics of the operators. `parsed` is the number of sources that were parsed, `unreadable`
+    the number of sources that could not be parsed, and `generated` the number of programs that
+    replaced them. If `styles`, some mutants are written in a style (see `luau.render.render`),
+    whose seed number is `style`. `luau` is the version of Luau that mutants are for: newer features
+    are left out.
     """
 
     def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
@@ -70,7 +71,7 @@ class SourceMutator:
         """The style of the last mutant."""
         self.parsed = self.unreadable = self.generated = 0
         self.operators: list[str] = []
-        """The operators that made the last mutant; empty for a new program."""
+        """The operators that made the last mutant. The list is empty for a new program."""
         self._mutants: list[Mutant[ModuleSet]] = []
         self._trees: OrderedDict[bytes, Index[ModuleSet] | None] = OrderedDict()
 
@@ -79,9 +80,8 @@ class SourceMutator:
     ) -> bytes:
         """Return a mutant of `source` that has at most `max_size` bytes.
 
-        `donor` is another source, parts of which may be used. A source that is not Luau, or too
-        long, has no mutants: a new program is returned. If all attempts fail, `source` itself is
-        returned.
+        `donor` is another source whose parts may be used. If `source` is not Luau or too long, a
+        new program is returned. If all attempts fail, `source` itself is returned.
         """
         self._mutants = []
         self.style = None
@@ -91,13 +91,13 @@ class SourceMutator:
         for _ in range(_ATTEMPTS):
             tree = self._mutant(index, choices) if index is not None else self._program(choices)
             self.style = self._draw_style(choices)
-            made = sources.encode(render(tree.program, style=self.style))
-            if made != source and 0 < len(made) <= max_size:
+            mutated = sources.encode(render(tree.program, style=self.style))
+            if mutated != source and 0 < len(mutated) <= max_size:
                 break
         else:
-            made, self.style = source, None
+            mutated, self.style = source, None
         self.operators = [mutant.operator for mutant in self._mutants]
-        return made
+        return mutated
 
     def useful(self) -> None:
         """Count a success for the operators of the last mutant."""
@@ -105,29 +105,29 @@ class SourceMutator:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
-        """Return the tree of a source, valid and with Luau's own names; None if unreadable."""
+        """Return the valid tree of a source, with Luau's own names, or None if it is unreadable."""
         if source in self._trees:
             self._trees.move_to_end(source)
             return self._trees[source]
-        found = None
+        index = None
         try:
             if len(source) <= LONGEST:
                 read = _with_known_names(parse(source, luau=TODAY).tree)
-                found = Index(repair(read, luau=self.luau))
+                index = Index(repair(read, luau=self.luau))
         except ParseError:
             pass
         self.parsed += 1
-        self.unreadable += found is None
-        self._trees[source] = found
+        self.unreadable += index is None
+        self._trees[source] = index
         if len(self._trees) > CACHED:
             self._trees.popitem(last=False)
-        return found
+        return index
 
     def table(self) -> str:
-        """Return the operators' statistics, and the counts of sources, as text."""
+        """Return the statistics of the operators and the counts of sources as text."""
         return (
-            f"{self.mutator.table()}\n\n{self.parsed:,} sources read, {self.unreadable:,} of them "
-            f"not as Luau; {self.generated:,} new programs made\n"
+            f"{self.mutator.table()}\n\n{self.parsed:,} sources read, {self.unreadable:,} of "
+            f"them not valid Luau; {self.generated:,} new programs generated\n"
         )
 
     def _draw_style(self, choices: Choices) -> int | None:
@@ -154,7 +154,7 @@ class SourceMutator:
 
 
 def version_asked() -> Version | None:
-    """Return the version that the environment names, if any; exit the program if it is invalid."""
+    """Return the version in the environment variable, or None. Exit if it is invalid."""
     text = os.environ.get(VERSION)
     try:
         return Version.parse(text) if text else None
@@ -163,14 +163,14 @@ def version_asked() -> Version | None:
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
-    """Rename identifiers that are not in Luau's tables to names that are, consistently."""
+    """Rename identifiers that are not in Luau's tables to names from the tables, consistently."""
     nodes: list[Any] = [*Index(tree).nodes]
     for cls, slot, table in _TABLES:
-        found = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]
-        used = {getattr(node, slot) for node in found}
+        named = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]
+        used = {getattr(node, slot) for node in named}
         free = (number for number in range(table) if number not in used)
         known = {number: next(free, number) for number in sorted(used) if number >= table}
-        for node in found if known else ():
+        for node in named if known else ():
             setattr(node, slot, known.get(getattr(node, slot), getattr(node, slot)))
     return tree
 

@@ -1,4 +1,4 @@
-"""A small set of trees that has all features of many: greedy set cover over bits of integers."""
+"""Selects a few trees that have all features of many trees, by greedy set cover over bits."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Sequence
 
 
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
-    """Return the indexes of a small set of `masks` whose union with `covered` is that of all.
+    """Return the indexes of a few `masks` that together have all bits of `masks` and `covered`.
 
-    The next mask chosen is always the one that adds most, then the smallest, then the first;
-    finally those whose features the others have are dropped, the largest first. So every chosen
-    mask is needed; a smaller set may exist, but by no greater factor than the logarithm of the
-    number of features. Gains are recomputed only for masks that may come next.
+    The next chosen mask is the one that adds most bits, then the smallest by `sizes`, then the
+    first. Finally, the largest masks first, a chosen mask is dropped if the other chosen masks have
+    all its bits, so that every remaining mask is needed. A smaller set may exist, but it is smaller
+    by no more than a factor of the logarithm of the number of features. Gains are recomputed only
+    for masks that may come next.
 
-    Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
-    "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
+        Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
+        "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
     """
     start = covered
     heap = [(-mask.bit_count(), sizes[index], index) for index, mask in enumerate(masks)]
     heapq.heapify(heap)
-    taken = []
+    chosen = []
     while heap:
         _, size, index = heapq.heappop(heap)
         gain = (masks[index] & ~covered).bit_count()
@@ -28,15 +29,15 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
         if gain and heap and heap[0] < again:
             heapq.heappush(heap, again)
         elif gain:
-            taken.append(index)
+            chosen.append(index)
             covered |= masks[index]
-    return _without_needless(taken, masks, sizes, start)
+    return _without_needless(chosen, masks, sizes, start)
 
 
 def _without_needless(
     taken: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
 ) -> list[int]:
-    """Drop those whose features the others have, the largest first."""
+    """Drop chosen masks, the largest first, whose bits the others have, and return the rest."""
     largest_first = sorted(taken, key=lambda index: (-sizes[index], -index))
     later = []  # for each mask, the union of those after it
     union = 0

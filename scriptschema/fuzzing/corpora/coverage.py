@@ -1,8 +1,8 @@
-"""Coverage of a tree as a command reports it: each line that it prints is a feature.
+"""The coverage of a tree as reported by a command: each line that the command prints is a feature.
 
 The command is run like the tests of a reduction (`command_test`). afl-showmap prints a line for
-each edge and its number of hits, and any other program may do the same. The output for each tree is
-kept in a hidden file of the output corpus, since it may have taken hours to compute.
+each edge and its number of hits. Other programs may do the same. The output for each tree is kept
+in a hidden file of the output corpus, because it may have taken hours to compute.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
 from scriptschema.messages import ModuleSet
 
 JOURNAL: Final = ".covered"
-"""The file in a corpus with the command's results so far; it is needed until all are done."""
+"""The file in a corpus with the command's results so far, needed until all trees are done."""
 
 LIMIT: Final = 64 << 20
-"""The maximum number of bytes read of a command's output."""
+"""The maximum number of bytes read from a command's output."""
 
 
 class CommandCoverage:
-    """A judge of trees (`distill`), which runs the command once for each.
+    """A judge of trees (see `distill`) that runs the command once for each tree.
 
-    `report` is called for each tree on which the command took too long or printed nothing, and
-    which therefore has no features.
+    `report` is called with an error for each tree on which the command took too long or printed
+    nothing. Such a tree has no features.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CommandCoverage:
             self._remember(line)
 
     def __call__(self, data: bytes) -> int:
-        """Return the features of a tree, as bits. Raises CommandError and FileError."""
+        """Return the features of a tree as bits. Raises CommandError and FileError."""
         name = name_of(data)
         if name in self._known:
             return self._known[name]
@@ -69,7 +69,7 @@ class CommandCoverage:
         return mask
 
     def _remember(self, line: bytes) -> None:
-        """Read a result of an earlier run, if it was with the same command."""
+        """Read a result of an earlier run, unless it comes from another command."""
         try:
             words, name, before, new, text = json.loads(line)
             if words != self.command.words or before != len(self._bits):

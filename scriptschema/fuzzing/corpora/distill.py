@@ -1,8 +1,9 @@
-"""Distill and merge: select a few of many trees that have the features of all.
+"""Distills and merges corpora: selects a few trees that together have the features of all trees.
 
-Of the trees with one shape the smallest is a candidate; of the candidates a small set is selected
-that has all features: those of the schema (`features`), or those that a command reports
-(`coverage`). Only the candidates' features are in memory; their bytes are in a temporary file.
+The smallest tree of each shape is a candidate. From the candidates, a small set is selected that
+has all their features: the features of the schema (`features`), or the features that a command
+reports (`coverage`). Only the features of the candidates are in memory. Their bytes are in a
+temporary file.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
 
 Judge = Callable[[bytes], int]
-"""Returns the features of a tree, as bits, given its bytes."""
+"""A function that takes the bytes of a tree, and returns the tree's features as bits."""
 
 
 @attrs.define
 class Counts:
-    """The number of trees read, of their shapes, and of the trees kept."""
+    """The numbers of trees that were read and kept, and of their shapes and features."""
 
     trees: int = 0
     failed: int = 0
@@ -34,16 +35,16 @@ class Counts:
     """The number of sources that the schema cannot represent completely."""
     shapes: int = 0
     features: int = 0
-    """The number of features of all these trees, with those that were in the folder before."""
+    """The number of features of the trees, including features of trees already in the folder."""
     kept: int = 0
     new: int = 0
-    """The number of kept trees that were not in the folder yet."""
+    """The number of kept trees that were not in the folder before."""
     others: int = 0
-    """The number of trees that were in the folder already, and are not among those kept."""
+    """The number of trees that were in the folder before and are not among the kept trees."""
 
 
 class _Candidates:
-    """The smallest tree of each shape; a context manager, since it holds a temporary file."""
+    """The smallest tree of each shape. It is a context manager, as it holds a temporary file."""
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, tuple[int, str, int]] = {}
@@ -61,22 +62,22 @@ class _Candidates:
         reader: Reader,
         report: Callable[[FileError], None],
     ) -> Counts:
-        """Read the trees of the files, skipping those that cannot be read."""
+        """Read the trees of the files. Files that cannot be read are reported and skipped."""
         counts = Counts()
         for item in items:
-            for found in [item] if isinstance(item, FileError) else reader.read(item):
-                if isinstance(found, FileError):
+            for tree in [item] if isinstance(item, FileError) else reader.read(item):
+                if isinstance(tree, FileError):
                     counts.failed += 1
-                    report(found)
+                    report(tree)
                     continue
                 counts.trees += 1
-                counts.incomplete += found.losses > 0
-                shape = features.shape_of(found.scan)
-                rank = (len(found.data), name_of(found.data))
+                counts.incomplete += tree.losses > 0
+                shape = features.shape_of(tree.scan)
+                rank = (len(tree.data), name_of(tree.data))
                 known = self._shapes.get(shape)
                 if known is None or rank < known[:2]:
                     self._shapes[shape] = (*rank, self._spool.seek(0, 2))
-                    self._spool.write(found.data)
+                    self._spool.write(tree.data)
         counts.shapes = len(self._shapes)
         return counts
 
@@ -85,14 +86,14 @@ class _Candidates:
         return [size for size, _, _ in sorted(self._shapes.values())]
 
     def trees(self) -> Iterator[bytes]:
-        """Yield the bytes of the candidates, the smallest first; if equal, in order of name."""
+        """Yield the bytes of the candidates, ordered by size and then by name."""
         for size, _, start in sorted(self._shapes.values()):
             self._spool.seek(start)
             yield self._spool.read(size)
 
 
 def by_schema(reader: Reader) -> Judge:
-    """Return a judge that finds the features of the schema: see `features`."""
+    """Return a judge that finds the features of the schema, as defined in `features`."""
     return lambda data: features.features_of(reader.scan(data))
 
 
@@ -105,13 +106,13 @@ def distill(
     *,
     merge: bool = False,
 ) -> Counts:
-    """Write a small set of the files' trees to the corpus `folder` that has all their features.
+    """Select a few trees of the files that have all features, and write them to `folder`.
 
-    The same trees give the same set, independent of their order and files. With `merge`, features
-    that the trees in `folder` already have are not needed again; without it, these trees are
-    ignored. No tree is deleted.
+    The same trees give the same set, whatever their order and files. If `merge`, features that the
+    trees in `folder` already have are not needed again. Otherwise, the trees in `folder` are
+    ignored. Trees are never deleted.
 
-    Raises FileError if the corpus cannot be read or written, and what `judge` raises.
+    Raises FileError if the corpus cannot be read or written, and the errors that `judge` raises.
     """
     covered = 0
     corpus = CorpusFolder(folder)

@@ -1,12 +1,12 @@
-"""The features of a tree, as the bits of an integer, and its shape: reasons to keep it.
+"""The features and the shape of a tree, which are the reasons to keep it.
 
-A feature is a message in a field, skipping messages that only choose one of several messages
-(`ExprBinary.left: ExprConstantNumber`); an alternative, optional field or list that is present; a
-value of an enum; a flag that is set; and a global or a library's member by its built-in name
-(`math.floor`).
+A tree's features are the bits of an integer. A feature is one of the following: a message in a
+field, without messages that only choose one of several messages (`ExprBinary.left:
+ExprConstantNumber`); an alternative, optional field or list that is present; a value of an enum; a
+flag that is set; and a global or library member by its built-in name (`math.floor`).
 
 Two trees have the same shape if they are equal up to names and constants. The built-in names of
-globals and of libraries' members are part of the shape, since they are features.
+globals and library members are part of the shape, because they are features.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scriptschema.wire import Scan
 
 
 class _Table:
-    """All features: first the scanner's parts, then globals and libraries' members."""
+    """The names and numbers of all features: parts of the scanner, globals, library members."""
 
     def __init__(self, luau: Version | None) -> None:
         self.names = [part.feature or "" for part in parts(schema(luau))]
@@ -37,14 +37,14 @@ class _Table:
         self.name_of_member = number["ExprIndexName.index: Name"]
         self.owner_is_global = number["ExprIndexName.expr: ExprGlobal"]
         self.library: dict[tuple[str, str], int] = {}
-        """The features of globals, under the owner "", and of members."""
+        """The numbers of globals, under the owner "", and of library members."""
         tables = [("", DEFAULT.globals), *DEFAULT.libraries.items()]
         for owner, name in [*((o, n) for o, table in tables for n in table), *NEWER_MEMBERS]:
             self.library[owner, name] = len(self.names)
             self.names.append(f"{owner}.{name}" if owner else name)
 
     def library_uses(self, scan: Scan) -> Iterator[int]:
-        """Yield the features of the globals and members that a tree names, in their order."""
+        """Yield the features of the globals and library members that a tree names, in order."""
         numbers, builtin = scan.parts, self.builtin
         at = owner_at = 0
         owner = ""
@@ -53,18 +53,18 @@ class _Table:
             held = numbers[at - 1] if at else None
             if held == self.name_of_global:
                 owner, owner_at = look_up(DEFAULT.globals, value), at
-                found = self.library.get(("", owner))
+                feature = self.library.get(("", owner))
             elif (
                 held == self.name_of_member
                 and owner_at == at - 2
                 and numbers[at - 4] == self.owner_is_global
             ):
                 member = look_up(DEFAULT.libraries.get(owner, DEFAULT.members), value)
-                found = self.library.get((owner, member))
+                feature = self.library.get((owner, member))
             else:
-                found = None
-            if found is not None:
-                yield found
+                feature = None
+            if feature is not None:
+                yield feature
             at += 1
 
 
@@ -74,27 +74,27 @@ def _table(luau: Version | None) -> _Table:
 
 
 def names(luau: Version | None = None) -> list[str]:
-    """Return the name of each feature, by its number; empty for numbers that are not features.
+    """Return each feature's name by its number. Numbers that are not features have an empty name.
 
-    `luau` is the version of the scans that the numbers come from.
+    `luau` is the Luau version of the scans that the numbers come from.
     """
     return _table(schema(luau).since).names
 
 
 def numbers_of(scan: Scan) -> list[int]:
-    """Return the features of a tree, each once, by their numbers: the indexes of `names`."""
+    """Return the numbers of a tree's features, without repetition, as indexes of `names`."""
     table = _table(scan.luau)
     return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 
 
 def library_names(scan: Scan) -> list[str]:
-    """Return the names of the globals and libraries' members that a tree names: `math.floor`."""
+    """Return the names of globals and library members that a tree uses, such as `math.floor`."""
     table = _table(scan.luau)
     return [table.names[number] for number in table.library_uses(scan)]
 
 
 def features_of(scan: Scan) -> int:
-    """Return the features of a tree as bits; the position of each bit is the feature's number."""
+    """Return the features of a tree as bits. A feature's number is the position of its bit."""
     mask = 0
     for number in numbers_of(scan):
         mask |= 1 << number
@@ -102,7 +102,7 @@ def features_of(scan: Scan) -> int:
 
 
 def shape_of(scan: Scan) -> bytes:
-    """Return a hash of the shape: the same for trees that are equal up to names and constants."""
+    """Return a hash of a tree's shape, equal for trees that differ only in names and constants."""
     shape = array("H", scan.parts)
     shape.append(len(names(scan.luau)))  # a separator: no part has this number
     shape.extend(_table(scan.luau).library_uses(scan))

@@ -1,4 +1,4 @@
-"""The output folder of a corpus, and the journal of an import that is kept in it.
+"""The output folder of a corpus, and the import journal that is kept in the folder.
 
 Trees are files named by a hash of their bytes. Nothing here deletes trees.
 """
@@ -17,27 +17,27 @@ from scriptschema.files import FileError
 from scriptschema.generation.bulk import interrupts_later
 
 _HELD: Final = 200
-"""The maximum number of buffered journal lines; after a crash their work is repeated."""
+"""The maximum number of buffered journal lines, whose work is repeated after a crash."""
 
 
 def name_of(data: bytes) -> str:
-    """Return the name of a tree's file, which depends only on the bytes."""
+    """Return the name of a tree's file, which depends only on its bytes."""
     return f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.pb"
 
 
 class CorpusFolder:
-    """A folder that trees are added to, created if missing. Raises FileError if it cannot be."""
+    """A folder for adding trees, which is created if missing. Raises FileError if that fails."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.mkdir(exist_ok=True)
-            self.names = {entry.name for entry in path.iterdir() if entry.name[0] != "."}
+            self.names = {entry.name for entry in path.glob("[!.]*.pb")}
         except OSError as error:
             raise FileError(f"{path}: {files.reason_of(error)}") from None
 
     def add(self, data: bytes) -> bool:
-        """Write a tree, whole or not at all, unless it exists; return whether it was written.
+        """Write a tree, whole or not at all, unless it exists. Return whether it was written.
 
         Raises FileError.
         """
@@ -51,10 +51,10 @@ class CorpusFolder:
 
 
 class Journal:
-    """A hidden file in a corpus, with a line for each completed item; lost lines do no harm.
+    """A hidden file in a corpus, with a line for each completed item. Lost lines do no harm.
 
-    A line is any value as JSON; other lines are ignored. Raises FileError if the file cannot be
-    read or written.
+    A line is any value as JSON. Other lines are ignored. The journal is a context manager. Raises
+    FileError if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,13 +79,13 @@ class Journal:
             self._file.close()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the existing lines."""
+        """Yield the lines in the file."""
         self._file.seek(0)
         for line in self._file:
             yield line.rstrip(b"\n")
 
     def add(self, line: bytes) -> None:
-        """Add a line, which may be buffered."""
+        """Add a line, which may be written later."""
         self._held.append(line)
         if len(self._held) >= _HELD:
             with interrupts_later():
@@ -101,5 +101,5 @@ class Journal:
 
 
 def line_of(value: object) -> bytes:
-    """Return a value as a journal's line."""
+    """Return a value as a line for a journal."""
     return json.dumps(value, separators=(",", ":")).encode()

@@ -1,9 +1,9 @@
-"""Reading the trees of a corpus: selecting files, detecting their format, reporting errors.
+"""Reads the trees of a corpus: selects files, detects their format, reports errors.
 
-A corpus is not trusted: it may contain links, pipes, broken and huge files. Reading never waits for
-a file in a folder, never follows links into other folders, and never reads more than `LIMIT` bytes
-into memory; files that cannot be read are reported along with the trees of the others, and never
-stop the reading.
+A corpus is not trusted: it may contain links, pipes, broken files and huge files. Reading never
+waits for a file in a folder, never follows links into other folders, and never reads more than
+`LIMIT` bytes into memory. Files that cannot be read are reported along with the trees of the other
+files, and never stop the reading.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 class Found:
     """A tree of a corpus: where it was found, its canonical bytes, and their scan.
 
-    `losses` is the number of things in a source that the schema lacks, apart from comments.
+    `losses` is the number of parts of a source that the schema lacks, except comments.
     """
 
     name: str
@@ -56,12 +56,13 @@ class Found:
 
 @attrs.frozen
 class Reader:
-    """Reads the trees of a corpus, which are messages of one class, in a given or detected format.
+    """Reads the trees of a corpus, which are messages of one class.
 
-    The format is that of a file's ending or, if unknown, of its content: binary, text format and
-    Luau source are tried in this order. With `streams`, every file holds many trees, each after its
-    length, and not only files with that ending. `luau` is the version that adds to the seed's
-    schema.
+    `form` is the format. Without it, a file's suffix decides or, if the suffix is unknown, the
+    content: binary, text format and Luau source are tried in this order. If `streams`, every file
+    is a stream of many trees, each after its length. Otherwise, only files with the stream suffix
+    are streams. `luau` is the version of Luau that adds to the seed's schema. `unknown` says how
+    unknown fields are handled.
     """
 
     cls: type[Message] = ModuleSet
@@ -71,11 +72,11 @@ class Reader:
     luau: Version | None = None
 
     def scan(self, data: bytes) -> wire.Scan:
-        """Return the scan of a tree that was read, given its bytes."""
+        """Return the scan of a tree, given its bytes."""
         return wire.scan(self.cls, data, luau=self.luau)
 
     def read(self, item: Input) -> Iterator[Found | FileError]:
-        """Yield the trees of a file one at a time, and the errors of those that cannot be read."""
+        """Yield the trees of a file one at a time, and an error for each unreadable tree."""
         name = files.name_of(item.path)
         try:
             with _opened(item) as file:
@@ -100,7 +101,7 @@ class Reader:
             return FileError(f"{name}: {files.reason_of(error)}")
 
     def _canonical(self, name: str, data: bytes, form: Form, item: Input) -> Found:
-        """Return the tree with its bytes as `wire.encode` writes them, and their scan."""
+        """Return the tree with its canonical bytes, as `wire.encode` writes them, and its scan."""
         if form == "binary":
             return Found(
                 name, *wire.canonical(self.cls, data, unknown=self.unknown, luau=self.luau)
@@ -109,7 +110,7 @@ class Reader:
         if form != "luau":
             tree = files.parse(self.cls, data, form, self.unknown, self.luau)
         elif self.cls is not ModuleSet:
-            raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
+            raise FileError(f"sources can only be read as ModuleSets, not as {self.cls.__name__}")
         else:
             # Each source is parsed with separate names, which stay distinct in the built-in tables.
             result = parse(data, module=_module(item, data), luau=self.luau)
@@ -122,22 +123,23 @@ class Reader:
         try:
             return Found(name, *wire.canonical(self.cls, data, unknown=files.ERROR, luau=self.luau))
         except wire.WireError as error:
-            reasons = [f"no binary tree ({error})"]
+            reasons = [f"not a binary tree ({error})"]
         try:
             return self._canonical(name, data, "text", item)
         except (interop.FormatError, wire.WireError) as error:
-            reasons.append(f"no text format ({error})")
+            reasons.append(f"not text format ({error})")
         try:
             return self._canonical(name, data, "luau", item)
         except (ParseError, FileError, wire.WireError) as error:
-            reasons.append(f"no Luau source ({error})")
-        raise FileError(f"this is {', '.join(reasons)}")
+            reasons.append(f"not a Luau source ({error})")
+        raise FileError(f"unknown format: {', '.join(reasons)}")
 
 
 def corpus_files(paths: Iterable[Path]) -> Iterator[Input | FileError]:
-    """Yield the named files, with each folder replaced by all files below it, in sorted order.
+    """Yield the named files. A folder is replaced with all files below it, in sorted order.
 
-    Skipped are hidden files, modules beside their program, and AFL++'s files that are not inputs.
+    In folders, hidden files, modules beside their program, and AFL++ files that are not inputs are
+    skipped.
     """
     for path in paths:
         if path != files.STANDARD and path.is_dir():
@@ -169,10 +171,10 @@ def _below(folder: Path) -> Iterator[Input | FileError]:
             elif of_afl or (inputs_of_afl and not entry.name.startswith("id")):
                 continue
             elif _is_linked_folder(entry):
-                yield FileError(f"{entry.path}: a link to a folder is not followed")
+                yield FileError(f"{entry.path}: a link to a folder, which is not followed")
             elif entry.name != sources.MODULE or sources.PROGRAM not in names:
-                found = Path(entry.path)
-                yield Input(found, found.relative_to(folder), in_folder=True)
+                file = Path(entry.path)
+                yield Input(file, file.relative_to(folder), in_folder=True)
         left += reversed(inside)
 
 
@@ -189,7 +191,7 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(item: Input) -> Iterator[IO[bytes]]:
-    """Open a file: any kind of file if it was named, only a regular file if it is in a folder.
+    """Open a file, which must be a regular file if it is in a folder.
 
     Raises FileError for other files, and OSError.
     """
@@ -201,19 +203,19 @@ def _opened(item: Input) -> Iterator[IO[bytes]]:
     descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
     with os.fdopen(descriptor, "rb") as file:
         if item.in_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileError("no regular file")
+            raise FileError("not a regular file")
         yield file
 
 
 def _read(file: IO[bytes]) -> bytes:
     data = file.read(LIMIT + 1)
     if len(data) > LIMIT:
-        raise FileError(f"more than {LIMIT >> 20} MiB, too large for a tree")
+        raise FileError(f"larger than {LIMIT >> 20} MiB, the maximum for a tree")
     return data
 
 
 def _module(item: Input, source: bytes) -> bytes | None:
-    """Return the source of the module beside a program that names it, if any.
+    """Return the source of the module that a program names, if the module is beside it.
 
     Raises FileError and OSError.
     """
@@ -227,11 +229,11 @@ def _module(item: Input, source: bytes) -> bytes | None:
 
 
 def require_apart(inputs: Iterable[Path], output: Path) -> None:
-    """Raise FileError if `output` is one of the input folders, or in one."""
+    """Raise FileError if `output` is an input folder or inside one."""
     target = output.resolve()
     for path in inputs:
         if path != files.STANDARD and path.is_dir() and target.is_relative_to(path.resolve()):
-            raise FileError(f"{output} is in {path}, which is read: name a folder elsewhere")
+            raise FileError(f"{output} is inside {path}, which is an input: choose another folder")
     if output.exists() and not output.is_dir():
         raise FileError(f"{output}: {os.strerror(errno.ENOTDIR)}")
     files.require_parent(output)
@@ -241,8 +243,8 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
 class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
-    They enter the corpus even if they show nothing new, and are run before other programs.
-    `incomplete` is the number of sources of which a part is lost.
+    They enter the corpus even if they show nothing new, and run before other programs. `incomplete`
+    is the number of sources that the schema cannot represent completely.
     """
 
     programs: list[bytes]
@@ -254,9 +256,10 @@ def read_seeds(
 ) -> Seeds:
     """Return the programs in `folder`, repaired for `luau` and without their modules.
 
-    `on_problem` is called for each file that cannot be used. Raises FileError if none can be used.
+    `on_problem` is called for each file that cannot be used. Raises FileError if no file can be
+    used.
     """
-    found: dict[bytes, bool] = {}
+    programs: dict[bytes, bool] = {}
     reader = Reader(luau=luau)
     for item in corpus_files([folder]):
         for tree in [item] if isinstance(item, FileError) else reader.read(item):
@@ -270,7 +273,7 @@ def read_seeds(
             except wire.WireError as error:
                 on_problem(FileError(f"{tree.name}: {error}"))
                 continue
-            found[data] = tree.losses > 0
-    if not found:
-        raise FileError(f"{name_of(folder)}: there is no program in it that can be taken")
-    return Seeds([*found], sum(found.values()))
+            programs[data] = tree.losses > 0
+    if not programs:
+        raise FileError(f"{name_of(folder)}: no usable programs")
+    return Seeds([*programs], sum(programs.values()))

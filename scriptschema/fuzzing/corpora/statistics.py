@@ -1,9 +1,9 @@
 """Statistics of a corpus: the sizes and depths of its trees, and frequencies of their parts.
 
-`CorpusStats.add` counts a tree; `add_scan` counts the result of `wire.scan` on its bytes, in a
-quarter of the time. The other members read the counts, which cover messages, alternatives of oneofs
-(and oneofs left unset), optional and repeated fields that are present, and values of enums.
-Required fields are omitted, because every message has them.
+`CorpusStats.add` counts a tree. `add_scan` counts a tree's scan from `wire.scan`, in a quarter of
+the time. The other members return the counts, which cover messages, alternatives of oneofs (and
+oneofs that are unset), optional and repeated fields that are present, and values of enums. Required
+fields are omitted, because every message has them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
 
 @attrs.define
 class CorpusStats:
-    """Counts of a corpus, by names in the schema of `luau`, the version that its trees are for."""
+    """The counts of a corpus, by name in the schema of `luau`, the Luau version of its trees."""
 
     trees: int = 0
     nodes: Counter[int] = attrs.field(factory=Counter)
     """The number of trees by number of nodes (messages)."""
     depths: Counter[int] = attrs.field(factory=Counter)
-    """The number of trees by depth: levels below the outermost message."""
+    """The number of trees by depth, which is the number of levels below the outermost message."""
     sizes: Counter[int] = attrs.field(factory=Counter)
     """The number of trees by size in bytes, in the binary format."""
     parts: Counter[int] = attrs.field(factory=Counter)
@@ -40,7 +40,7 @@ class CorpusStats:
     luau: Version | None = attrs.field(default=None, kw_only=True)
 
     def add(self, tree: Message) -> None:
-        """Count a tree. Raises wire.EncodeError without counting anything."""
+        """Count a tree. Raises wire.EncodeError, in which case nothing is counted."""
         data = wire.encode(tree, luau=self.luau)
         self.add_scan(wire.scan(tree.__class__, data, luau=self.luau))
 
@@ -54,7 +54,7 @@ class CorpusStats:
 
     @property
     def messages(self) -> Counter[str]:
-        """The number of occurrences of each message: `Expr`."""
+        """The number of occurrences of each message, such as `Expr`."""
         return self._count("messages")
 
     @property
@@ -64,12 +64,12 @@ class CorpusStats:
 
     @property
     def fields(self) -> Counter[str]:
-        """The uses of each optional field, or non-empty repeated field: `StatBlock.body`."""
+        """The uses of each optional or non-empty repeated field, such as `StatBlock.body`."""
         return self._count("fields")
 
     @property
     def values(self) -> Counter[str]:
-        """The number of occurrences of each value of an enum: `ExprBinary.Op.Pow`."""
+        """The number of occurrences of each value of an enum, such as `ExprBinary.Op.Pow`."""
         return self._count("values")
 
     def _count(self, kind: Literal["messages", "alternatives", "fields", "values"]) -> Counter[str]:
@@ -81,9 +81,9 @@ class CorpusStats:
         return counts
 
     def never(self) -> dict[str, list[str]]:
-        """Return unused names, under `messages`, `alternatives`, `fields` and `values`.
+        """Return the names that do not occur, by `messages`, `alternatives`, `fields` and `values`.
 
-        The parts of an unused message are not listed.
+        The parts of a message that does not occur are not listed.
         """
         messages = self.messages
         known = _known(schema(self.luau))
@@ -102,7 +102,7 @@ class CorpusStats:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return all counts as JSON data, including those that are 0, in the schema's order."""
+        """Return all counts as JSON data, including zeros, in the order of the schema."""
         known = _known(schema(self.luau))
         counts = {
             "messages": (known.messages, self.messages),
@@ -127,30 +127,33 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """Yield each property of trees: its name, and the number of trees by value."""
+        """Yield (name, counts) for each property of trees: the number of trees by value."""
         yield "nodes", self.nodes
         yield "depth", self.depths
         yield "bytes", self.sizes
 
 
 def total(counts: Counter[int]) -> int:
-    """Return the sum over all trees."""
+    """Return the sum of the values of all trees."""
     return sum(value * count for value, count in counts.items())
 
 
 def percentile(counts: Counter[int], percent: float) -> int:
-    """Return the least value that `percent` % or more of the trees do not exceed (nearest rank)."""
+    """Return the least value that at least `percent` % of the trees do not exceed (nearest rank).
+
+    Raises ValueError if there are no trees.
+    """
     left = counts.total() * percent / 100
     for value in sorted(counts):
         left -= counts[value]
         if left <= 0:
             return value
-    raise ValueError("there are no trees")
+    raise ValueError("no trees")
 
 
 @attrs.frozen
 class _Known:
-    """The names of everything that a schema can count, in its order."""
+    """The names of everything in a schema that can be counted, in the order of the schema."""
 
     messages: list[str]
     alternatives: list[str]

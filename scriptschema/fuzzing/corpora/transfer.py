@@ -1,4 +1,4 @@
-"""Import trees from files of any kind into a corpus, and export them in any format."""
+"""Imports trees from files of any kind into a corpus, and exports them in any format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JOURNAL: Final = ".imported"
 
 @attrs.define
 class Counts:
-    """The number of trees that were `new`, already `known`, or `failed` to be read."""
+    """The numbers of trees that were `new`, were already `known`, or `failed` to be read."""
 
     new: int = 0
     known: int = 0
@@ -42,12 +42,11 @@ Report = Callable[[FileError], None]
 def import_trees(
     items: Iterable[Input | FileError], folder: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Add the trees of the files to the corpus `folder`, each once.
+    """Add each tree of the files to the corpus `folder` once, and return the counts.
 
-    Continues after errors. A file that was imported before, with the same size and time, is not
-    read again: neither after an interruption, nor when a fuzzer has added more files beside it.
-
-    Raises FileError if the corpus cannot be written.
+    The import continues after errors. A file that was imported before is not read again if its size
+    and time are the same, for example after an interruption, or when a fuzzer has added more files
+    beside it. Raises FileError if the corpus cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)
@@ -63,14 +62,14 @@ def import_trees(
                 counts.skipped += 1
                 continue
             sound = True
-            for found in reader.read(item):
-                if isinstance(found, FileError):
+            for tree in reader.read(item):
+                if isinstance(tree, FileError):
                     counts.failed += 1
                     sound = False
-                    report(found)
+                    report(tree)
                     continue
-                counts.incomplete += found.losses > 0
-                if corpus.add(found.data):
+                counts.incomplete += tree.losses > 0
+                if corpus.add(tree.data):
                     counts.new += 1
                 else:
                     counts.known += 1
@@ -80,18 +79,21 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """Return a file's line in the journal: its name, how it was read, and its size and time."""
+    """Return a file's line in the journal: its name, how it was read, its size and its time.
+
+    The result is None if the file is not a regular file.
+    """
     if item.path == files.STANDARD:
         return None
     try:
-        found = item.path.stat()
+        status = item.path.stat()
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return None
     how = [reader.cls.__name__, reader.form, reader.unknown, reader.streams]
     how += [str(reader.luau)] if reader.luau else []
-    return line_of([os.path.abspath(item.path), found.st_size, found.st_mtime_ns, *how])  # noqa: PTH100  # links stay
+    return line_of([os.path.abspath(item.path), status.st_size, status.st_mtime_ns, *how])  # noqa: PTH100  # links stay
 
 
 def export_trees(
@@ -99,23 +101,23 @@ def export_trees(
 ) -> Counts:
     """Write the trees of the files into `folder`, each as a file of format `form`.
 
-    A file has the name of its input, with another ending; the trees of a stream get numbers from 0.
-    Existing files are kept, and their inputs are not read again unless they are streams. A program
-    with a module is a folder of two sources.
+    A file has the name of its input, with another suffix. The trees of a stream are numbered from
+    0. Existing files are kept, and their inputs are not read again unless they are streams. A
+    program with a module becomes a folder of two sources.
 
-    Continues after trees that cannot be read, or cannot be written in this format. Raises FileError
-    if the folder cannot be written.
+    The export continues after trees that cannot be read, or cannot be written in this format.
+    Raises FileError if the folder cannot be written.
     """
     counts = Counts()
     ending = next((e for e, name in files.ENDINGS.items() if name == form), ".luau")
-    taken: dict[Path, Path] = {}
+    written_by: dict[Path, Path] = {}
     for item in items:
         if isinstance(item, FileError):
             counts.failed += 1
             report(item)
             continue
         stem = folder / _stem_of(item.relative)
-        other = taken.setdefault(stem, item.path)
+        other = written_by.setdefault(stem, item.path)
         if other != item.path:
             counts.failed += 1
             report(FileError(f"{item.path} and {other} would both be written to {stem}{ending}"))
@@ -124,25 +126,25 @@ def export_trees(
             counts.known += 1
             continue
         streams = reader.streams or item.path.suffix == files.STREAM_ENDING
-        for number, found in enumerate(reader.read(item)):
+        for number, tree in enumerate(reader.read(item)):
             target = stem.with_name(f"{stem.name}-{number}") if streams else stem
-            if isinstance(found, FileError):
+            if isinstance(tree, FileError):
                 counts.failed += 1
-                report(found)
+                report(tree)
             elif streams and _is_there(target, ending):
                 counts.known += 1
             else:
                 try:
-                    written = _files_of(found, form, ending, target.name, reader)
+                    written = _files_of(tree, form, ending, target.name, reader)
                 except (FormatError, ValueError) as error:
                     counts.failed += 1
-                    report(FileError(f"{found.name}: {error}"))
+                    report(FileError(f"{tree.name}: {error}"))
                     continue
                 with interrupts_later():
                     for name, data in written.items():
                         files.write(target.parent / name, data, below=folder)
                 counts.new += 1
-                counts.incomplete += found.losses > 0
+                counts.incomplete += tree.losses > 0
     return counts
 
 
@@ -154,7 +156,7 @@ def _stem_of(path: Path) -> Path:
 
 
 def _is_there(stem: Path, ending: str) -> bool:
-    """Return whether the file exists, or the folder of two sources."""
+    """Return whether the output of a tree exists: a file, or a folder of two sources."""
     return stem.with_name(stem.name + ending).exists() or (stem / sources.PROGRAM).exists()
 
 
@@ -178,14 +180,14 @@ def export_stream(
     try:
         with files.replacing(path) as file:
             for item in items:
-                for found in [item] if isinstance(item, FileError) else reader.read(item):
-                    if isinstance(found, FileError):
+                for tree in [item] if isinstance(item, FileError) else reader.read(item):
+                    if isinstance(tree, FileError):
                         counts.failed += 1
-                        report(found)
+                        report(tree)
                     else:
-                        file.write(files.delimited(found.data))
+                        file.write(files.delimited(tree.data))
                         counts.new += 1
-                        counts.incomplete += found.losses > 0
+                        counts.incomplete += tree.losses > 0
     except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
     return counts

@@ -1,9 +1,9 @@
 """The mutation operators, each a small function, and their table.
 
 An operator receives the mutation (`mutation.py`) and the number of a message of one of its classes,
-and returns whether it changed something. In a program that should still run it respects the kinds
-of values and the scope, and leaves code that ends loops unchanged; otherwise any tree that the
-schema allows is acceptable.
+and returns whether it changed something. In a program that should still run, it respects the kinds
+of values and the scope, and leaves code that ends loops unchanged. In other trees, any tree that
+the schema allows is acceptable.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ Edit = Callable[[Mutation, int], bool]
 
 @attrs.frozen
 class Operator:
-    """An operator: its name, weight and description, and the classes that it applies to.
+    """An operator, with its name, weight and description, and the classes that it applies to.
 
-    `grows` is 1 if mutants tend to be larger than their parents, -1 if smaller, 0 if neither.
+    `grows` is 1 if mutants tend to be larger than their parents, -1 if they tend to be smaller,
+    otherwise 0.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Operator:
 # The table
 
 _PARTS: Final = (m.Expr, m.Stat, m.Type)
-_ITEMS: Final = tuple(  # not from a set, whose order differs from process to process
+_ITEMS: Final = tuple(  # not from a set, whose order differs between processes
     dict.fromkeys(
         f.type for cls in m.MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"
     )
@@ -103,4 +104,4 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
 )  # fmt: skip
-"""The operators; a `Mutator` starts with these weights."""
+"""All mutation operators. A `Mutator` starts with these weights."""

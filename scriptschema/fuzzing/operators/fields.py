@@ -36,7 +36,7 @@ def change_operator(mut: Mutation, number: int) -> bool:
 
 
 def change_number(mut: Mutation, number: int) -> bool:
-    """Change a number to one near it, or to one where behaviour may change."""
+    """Change a number to a number near it, or to a number where behaviour may change."""
     node: Any = mut.index.nodes[number]
     old = node.val
     if mut.programs:
@@ -53,7 +53,7 @@ def change_number(mut: Mutation, number: int) -> bool:
 
 
 def change_string(mut: Mutation, number: int) -> bool:
-    """Change a string to another, or add or remove a part of it."""
+    """Change a string to another string, or add or remove a part of it."""
     node: Any = mut.index.nodes[number]
     if mut.programs and is_delicate(mut, number):
         return False
@@ -66,7 +66,7 @@ def change_string(mut: Mutation, number: int) -> bool:
 
 
 def change_flag(mut: Mutation, number: int) -> bool:
-    """Change `true` to `false`, or the reverse."""
+    """Change `true` to `false`, or `false` to `true`."""
     node: Any = mut.index.nodes[number]
     if mut.programs and mut.context(number).condition:
         return False
@@ -74,7 +74,7 @@ def change_flag(mut: Mutation, number: int) -> bool:
 
 
 def change_name(mut: Mutation, number: int) -> bool:
-    """Change a variable to another in scope, of the same kind."""
+    """Change a variable to another variable of the same kind that is in scope."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.ExprLocal):
         context = mut.context(number)

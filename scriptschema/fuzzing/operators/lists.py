@@ -1,4 +1,4 @@
-"""The mutation operators that change lists: their items, and the order of these."""
+"""The mutation operators that change lists: their items, and the order of the items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def insert(mut: Mutation, number: int) -> bool:
 
 
 def insertion(position: int, new: m.Stat) -> Callable[[list[m.Stat]], None]:
-    """Return a function that inserts a statement into a list."""
+    """Return a function that inserts a statement into a list at a position."""
     return lambda found: found.insert(position, new)
 
 
@@ -71,7 +71,7 @@ def _deletion(name: str, position: int) -> Callable[[Any], None]:
 
 
 def duplicate(mut: Mutation, number: int) -> bool:
-    """Insert a copy of an item after it."""
+    """Insert a copy of an item after the item."""
     node: Any = mut.index.nodes[number]
     name, position = mut.index.step(number)
     if position is None or mut.index.size(number) > max(mut.room, 12):
@@ -88,7 +88,7 @@ def duplicate(mut: Mutation, number: int) -> bool:
 
 
 def swap(mut: Mutation, number: int) -> bool:
-    """Exchange an item with the next one."""
+    """Exchange an item with the next item."""
     name, position = mut.index.step(number)
     items = (
         getattr(mut.index.nodes[mut.index.parents[number]], name) if position is not None else []
@@ -101,8 +101,8 @@ def swap(mut: Mutation, number: int) -> bool:
         return False
 
     def edit(parent: Any) -> None:
-        found = getattr(parent, name)
-        found[position : position + 2] = [found[position + 1], found[position]]
+        siblings = getattr(parent, name)
+        siblings[position : position + 2] = [siblings[position + 1], siblings[position]]
 
     return mut.change(mut.index.parents[number], edit, safe=orderless)
 

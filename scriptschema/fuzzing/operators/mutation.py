@@ -1,7 +1,7 @@
-"""A mutation in progress: what an operator can ask for, and how it makes a change.
+"""A mutation in progress: what an operator can request, and how it makes a change.
 
-An operator (`operators.py`) is called with the Mutation and the number of a message of the tree. It
-reads the index, and calls one of `put`, `change_body` and `change` once; these create the new tree,
+An operator (`operators`) is called with the Mutation and the number of a message of the tree. It
+reads the index, and calls one of `put`, `change_body` and `change` once. These create the new tree,
 so that the given tree stays unchanged.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.choices import Choices
-from scriptschema.codec.copying import twin
+from scriptschema.codec.copying import shallow_copy
 from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
@@ -32,12 +32,13 @@ _BLIND = 16
 
 
 class Mutation:
-    """The tree to mutate, and the options: `programs` means that the mutant should still run.
+    """The tree to mutate, the options, and the result.
 
-    `donors` are indexes of other trees, `room` the number of messages that may be added,
-    `max_depth` the number of levels that the mutant may have. `result` is the mutant, None until
-    something is changed; it must be repaired, unless `safe`. `number` is that of the message that
-    differs.
+    `index` is the index of the tree. If `programs`, the mutant should still run. `donors` are
+    indexes of other trees, `room` is the number of messages that may be added, and `max_depth` is
+    the number of levels that the mutant may have. `result` is the mutant, or None until something
+    is changed. It must be repaired unless `safe` is true. `number` is the number of the message
+    that differs.
     """
 
     def __init__(
@@ -65,35 +66,39 @@ class Mutation:
     # Choices
 
     def below(self, count: int) -> int:
-        """Return an integer from 0 to count - 1, for any count from 1 on."""
+        """Return a random integer from 0 to `count` - 1. `count` must be at least 1."""
         below = self.choices.below
         if count <= 256:
             return below(count)
         return (below(256) << 16 | below(256) << 8 | below(256)) % count
 
     def blind(self) -> bool:
-        """Return whether this edit may ignore kinds and scope."""
+        """Return whether this edit may ignore kinds and scope, which is random in a program."""
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
     # The context of a message
 
     def levels(self, number: int) -> int:
-        """Return how many levels a replacement for a message may have below it."""
+        """Return the number of levels that a replacement for a message may have below it."""
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
-        """Return the context of a message."""
+        """Return the context of a message: the variables and blocks around it."""
         return context_of(self.index, number)
 
     def kind(self, number: int, context: Context) -> str | None:
-        """Return the kind of the expression of that number."""
+        """Return the kind of the expression with a number, or None if it is not known."""
         node: Any = self.index.nodes[number]
         return kind_of(node, context.variables)
 
     # New parts
 
     def generated(self, cls: type[Message], number: int) -> Any:
-        """Return a random message of a size like that of the number, valid only by the schema."""
+        """Return a random message to replace a message of about the same size.
+
+        The message is valid only by the schema. The result is None if no message of this class is
+        flat enough.
+        """
         try:
             return trees.generate(
                 cls,
@@ -106,25 +111,28 @@ class Mutation:
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """Return a type that is valid in any place; None if the result would not be."""
-        made: m.Type | None = self.generated(m.Type, number)
-        if made is not None and made.which == "omitted":  # valid only for a variable
+        """Return a generated type, or None if that type is not valid in every position."""
+        new: m.Type | None = self.generated(m.Type, number)
+        if new is not None and new.which == "omitted":  # valid only for a variable
             return None
-        if self.programs and made is not None:
-            # Repaired as if nothing that it may use were in scope: `...`, variables, the module.
-            annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
+        if self.programs and new is not None:
+            # Repaired as if `...`, variables and the module were not in scope.
+            annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[new]))
             function = m.ExprFunction(vararg=False, body=m.StatBlock(body=[annotated]))
             last = m.Stat(return_=m.StatReturn(list=[m.Expr(function=function)]))
             repair_in_place(m.ModuleSet(program=m.StatBlock(body=[last])))
-        return made
+        return new
 
     def aim(self, size: int) -> int:
-        """Return the size of a part to generate as a replacement for one of `size` messages."""
+        """Return a random size for a part that replaces a part of `size` messages."""
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
-        """Return an expression of that kind that uses what is in scope in a context."""
+        """Return an expression of the kind `kind` that uses variables in scope in a context.
+
+        The result is None if too few levels are left for it.
+        """
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
             return None
@@ -139,26 +147,32 @@ class Mutation:
         )
 
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
-        """Return a statement that uses what is in scope in a context, and declares nothing."""
+        """Return a statement that uses variables in scope in a context, and declares nothing.
+
+        The result is None if too few levels are left for it.
+        """
         if levels < STATEMENT_LEVELS + 2:
             return None
-        made = programs.statements(
+        statements = programs.statements(
             self.scope(context),
             self.choices,
             size=self.aim(size),
             max_depth=min(levels - 2, 40),
             luau=self.luau,
         )
-        return closed(made)
+        return closed(statements)
 
     def scope(self, context: Context) -> programs.Scope:
-        """Return the context in the form that the generator of programs uses."""
+        """Return a context in the form that the program generator uses."""
         return programs.Scope.of(
             context.variables.items(), loop=context.loop, vararg=context.vararg
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Return whether all that a donor's part uses is in scope: variables of the same kinds."""
+        """Return whether everything that a part of a donor uses is in scope in a context.
+
+        Variables must have the same kinds.
+        """
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
             node: Any = donor.nodes[inner]
@@ -177,7 +191,10 @@ class Mutation:
     # Changes
 
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
-        """Replace a message with `node`; return whether the tree has changed."""
+        """Replace a message with `node`, and return whether the tree has changed.
+
+        If `safe`, the result does not need a repair.
+        """
         index = self.index
         if number == 0 or node == index.nodes[number]:
             return False
@@ -199,9 +216,10 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether any operators and constants are valid in a message's place.
+        """Return whether any operators and constants are valid in the position of a message.
 
-        In a group, under a minus and in an interpolated string some are written differently.
+        In a group, under a minus and in an interpolated string, some operators and constants are
+        written differently.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
@@ -209,32 +227,36 @@ class Mutation:
     def change_body(
         self, number: int, edit: Callable[[list[m.Stat]], None], *, safe: bool = False
     ) -> bool:
-        """Let `edit` change the statements of the block of that number, see `change`."""
+        """Let `edit` change the statements of the block with a number, as in `change`."""
         return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
-        """Let `edit` change the message of that number, but not those in it, in a new tree.
+        """Let `edit` change the message with a number, but not the messages in it, in a new tree.
 
-        All messages that are not on the path to it are shared with the given tree.
+        All messages that are not on the path to that message are shared with the given tree. If
+        `safe`, the result does not need a repair.
         """
         index = self.index
-        self.result = node = twin(index.tree)
+        self.result = node = shallow_copy(index.tree)
         self.number = number
         for inner in index.way(number):
-            made = twin(index.nodes[inner])
+            copied = shallow_copy(index.nodes[inner])
             slot, position = index.slot(inner)
             if position is None:
-                object.__setattr__(node, slot, made)
+                object.__setattr__(node, slot, copied)
             else:
-                getattr(node, slot)[position] = made
-            node = made
+                getattr(node, slot)[position] = copied
+            node = copied
         edit(node)
         self.safe = safe
         return True
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """Return the statements as a single one that declares nothing and may be followed by others."""
+    """Return the statements as one that declares nothing and can be followed by others.
+
+    The result is None if there are no statements.
+    """
     if len(statements) == 1 and statements[0].which in CLOSED:
         return statements[0]
     return m.Stat(block=m.StatBlock(body=statements)) if statements else None
@@ -246,7 +268,7 @@ CLOSED = frozenset(
         *("assign", "compound_assign", "function"),
     ]
 )
-"""The statements that declare no local and are allowed anywhere in a block."""
+"""Statements that declare no local and are allowed anywhere in a block."""
 
 _FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
-"""Messages that name a type, or the module, which may not be in scope elsewhere."""
+"""Messages that name a type or the module, which may not be in scope elsewhere."""

@@ -1,4 +1,4 @@
-"""The mutation operators that replace parts of a tree: by generated parts, copies, contents."""
+"""The mutation operators that replace parts of a tree: by generated parts, copies, or contents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One in this many inserted numbers is one where behaviour may change."""
+"""One in this many inserted numbers is a number where behaviour may change."""
 
 
 def replace(mut: Mutation, number: int) -> bool:
@@ -89,12 +89,12 @@ def _transplant(mut: Mutation, number: int, donor: Index[Any]) -> bool:
 def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Return whether the program should still run with a donor's part instead of `node`."""
-    found: Any = donor.nodes[other]
+    """Return whether the program should still run with a donor's part in place of `node`."""
+    part: Any = donor.nodes[other]
     if isinstance(node, m.Type):  # only a variable's type may be omitted
-        return found.which != "omitted" and mut.fits(donor, other, context)
+        return part.which != "omitted" and mut.fits(donor, other, context)
     if isinstance(node, m.Stat):
-        return found.which in CLOSED and not jumps(donor, other) and mut.fits(donor, other, context)
+        return part.which in CLOSED and not jumps(donor, other) and mut.fits(donor, other, context)
     there = Mutation.context(_at(mut, donor), other)
     kinds = NUMBERS if kind == "number" else {kind}
     return Mutation.kind(_at(mut, donor), other, there) in kinds and mut.fits(donor, other, context)
@@ -121,7 +121,7 @@ def hoist(mut: Mutation, number: int) -> bool:
     inside = [n for n in mut.index.inside(number) if mut.index.nodes[n].__class__ is node.__class__]
     if not inside:
         return False
-    found = inside[mut.below(len(inside))]
+    chosen = inside[mut.below(len(inside))]
     blind = mut.blind() if isinstance(node, m.Expr | m.Stat) else True
     if not blind:
         if isinstance(node, m.Stat):
@@ -130,11 +130,11 @@ def hoist(mut: Mutation, number: int) -> bool:
         kind = replaceable(mut, number, context)
         if (
             kind is None
-            or not mut.fits(mut.index, found, context)
-            or mut.kind(found, context) != kind
+            or not mut.fits(mut.index, chosen, context)
+            or mut.kind(chosen, context) != kind
         ):
             return False
-    return mut.put(number, copy(mut.index.nodes[found]), safe=not blind)
+    return mut.put(number, copy(mut.index.nodes[chosen]), safe=not blind)
 
 
 def _splicing(position: int, body: Sequence[m.Stat]) -> Callable[[list[m.Stat]], None]:
@@ -164,14 +164,14 @@ def wrap(mut: Mutation, number: int) -> bool:
 
 
 def unwrap(mut: Mutation, number: int) -> bool:
-    """Replace a function, coroutine or loop that runs a statement once with the statement."""
+    """Unwrap a statement: remove the function, coroutine or loop that runs it once."""
     node: Any = mut.index.nodes[number]
-    found = unwrapped(node)
-    return found is not None and mut.put(number, copy(found))
+    statement = unwrapped(node)
+    return statement is not None and mut.put(number, copy(statement))
 
 
 def use_variable(mut: Mutation, number: int) -> bool:
-    """Replace a value with a variable in scope of the same kind."""
+    """Replace a value with a variable of the same kind that is in scope."""
     node: Any = mut.index.nodes[number]
     if node.which in ("local", "function"):
         return False
@@ -186,7 +186,7 @@ def use_variable(mut: Mutation, number: int) -> bool:
 
 
 def show(mut: Mutation, number: int) -> bool:
-    """Print a value where it is computed: that of a variable, or the result of a call."""
+    """Print a value where it is computed: the value of a variable, or the result of a call."""
     node: Any = mut.index.nodes[number]
     inner = node.alternative
     name, position = mut.index.step(number)
@@ -218,7 +218,10 @@ def show(mut: Mutation, number: int) -> bool:
 
 
 def recurse(mut: Mutation, number: int) -> bool:
-    """Nest code around a part 2, 4 or 8 times: each inner part is replaced by the outer one."""
+    """Nest the code around a part 2, 4 or 8 times.
+
+    In each copy of an outer part, the inner part is replaced with the next copy.
+    """
     inner: Any = mut.index.nodes[number]
     if mut.programs and not isinstance(inner, m.Expr):
         return False

@@ -1,6 +1,6 @@
-"""Conditions that keep a program running when it is changed: replaceable parts and replacements.
+"""Conditions under which a changed program still runs: which parts can be replaced, and by what.
 
-If an operator respects these, a program that runs to its end mostly still does.
+If an operator respects these conditions, most programs that ran to their end still do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
 NUMBERS: Final = frozenset(["number", "integer"])
 LAST: Final = frozenset(["return_", "break_", "continue_"])
 ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
-"""Statements that can be exchanged; functions and assignments may be needed by later statements."""
+"""Statements that can be reordered. Later statements may need functions and assignments, which are
+therefore not included."""
 
 FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
     (m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul),
@@ -29,11 +30,11 @@ FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
         *(m.ExprBinary.Op.CompareLe, m.ExprBinary.Op.CompareGt, m.ExprBinary.Op.CompareGe),
     ),
 )
-"""Operators of which each can replace the others between two numbers."""
+"""Groups of operators that can replace each other between two numbers."""
 
 
 def removable(mut: Mutation, number: int, context: Context) -> bool:
-    """Return whether a statement declares nothing, and no loop needs it to end."""
+    """Return whether a statement declares nothing and is not needed to end a loop."""
     node: Any = mut.index.nodes[number]
     if node.which not in CLOSED or node.which == "function" or jumps(mut.index, number):
         return False
@@ -43,7 +44,7 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """Return the kind of an expression that others of that kind can replace, else None.
+    """Return the kind of expressions that can replace an expression, or None if none can.
 
     Where a library member accepts any number, the kind is `number`, independent of the expression.
     """
@@ -70,7 +71,7 @@ def is_operand(mut: Mutation, number: int) -> bool:
 
 
 def is_delicate(mut: Mutation, number: int) -> bool:
-    """Return whether a place needs more than a kind: bounds, keys, conditions, most arguments."""
+    """Return whether a position (such as a bound, key or condition) needs more than a kind."""
     while number > 0:
         name, position = mut.index.step(number)
         number = mut.index.parents[number]
@@ -93,7 +94,7 @@ _TAKE_ALL: Final = frozenset(map(DEFAULT.globals.index, ("print", "type", "typeo
 
 
 def jumps(index: Index[Any], number: int) -> bool:
-    """Return whether a part contains a `return`, `break` or `continue`, or `...`."""
+    """Return whether a part contains `return`, `break`, `continue` or `...`."""
     part = index.nodes[number : number + index.size(number)]
     return not _JUMPS.isdisjoint(map(type, part))
 

@@ -1,4 +1,4 @@
-"""Wrappers for the operator `wrap`: code around statements and expressions, which stay the same."""
+"""Wrappers for the operator `wrap`: code put around statements and expressions unchanged."""
 
 from __future__ import annotations
 

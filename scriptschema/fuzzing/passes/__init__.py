@@ -1,8 +1,9 @@
-"""The reducer's passes: each offers edits that may make a tree smaller, independent of the test.
+"""The reducer's passes: each offers edits that may make a tree smaller, for any test.
 
-A pass receives the index of a tree and yields edits: a rank and a function that returns the edited
-tree. Edits are tried by rank, lowest first, and the passes of a phase are tried together; in the
-first phase the rank is minus the number of messages removed. `PHASES` is the table.
+A pass receives the index of a tree and yields edits: a rank, and a function that returns the edited
+tree. Edits are tried by rank, the lowest first, and the passes of a phase are tried together. In
+the first phase, the rank is minus the number of messages removed. `PHASES` is the table of all
+passes.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scriptschema.fuzzing.passes.replacing import (
     hoist,
     make_fractions,
     print_at_once,
+    run_once,
     simplify,
     splice_bodies,
     use_constants,
@@ -36,7 +38,7 @@ from scriptschema.fuzzing.passes.replacing import (
 
 @attrs.frozen
 class Pass:
-    """A pass: its name, a description, and the function that yields its edits of a tree."""
+    """A pass, with its name, a description, and the function that yields its edits of a tree."""
 
     name: str
     what: str
@@ -51,6 +53,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("extensions", "drop what the seed's schema lacks", drop_extensions),
         Pass("module", "put the module in place of the program", keep_module),
         Pass("splice", "put a body in place of its statement", splice_bodies),
+        Pass("loops", "put a body and its variable's first value in place of a loop", run_once),
         Pass("hoist", "put an operand in place of its expression", hoist),
         Pass("calls", "call a call's first argument instead", call_arguments),
         Pass("inline", "put a local variable's value in place of its uses", inline),
@@ -68,4 +71,4 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (Pass("names", "give the shortest names", rename),),
 )
-"""The passes by phase; a later phase starts when the previous one has no more successes."""
+"""The passes by phase. The next phase starts when no edit of a phase succeeds any more."""

@@ -14,7 +14,10 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Simplify all values together (every number 0, every string empty), with or without names."""
+    """Yield edits that simplify all values together, with and without names.
+
+    Every number becomes 0, and every string becomes empty.
+    """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:
         def change() -> Message:
@@ -51,7 +54,11 @@ _INDEXES: Final = frozenset(
 
 
 def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
-    """Bring each number nearer to 0, shorten each string, and try false and simpler operators."""
+    """Yield edits that simplify a single value.
+
+    An edit brings a number nearer to 0, shortens a string, sets a flag to false, or tries a simpler
+    operator.
+    """
     for number, node in enumerate(index.nodes):
         if node.__class__ is m.Name and node.which == "builtin":
             yield 2 + number, changing(index, number, _setting("custom", 0))
@@ -90,13 +97,13 @@ def _smaller(value: Any) -> Iterator[Any]:
 
 
 def rename(index: AnyIndex) -> Iterator[Edit]:
-    """Renumber local variables, types and the program's own names in order of occurrence."""
+    """Yield an edit that renumbers variables, types and the program's own names as they occur."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
-        found: dict[str, dict[int, int]] = {"name": {}, "index": {}, "custom": {}}
+        renumbered: dict[str, dict[int, int]] = {"name": {}, "index": {}, "custom": {}}
         for node in Index(edited).nodes:
-            for (cls, attribute), numbers in zip(_RENAMED, found.values(), strict=True):
+            for (cls, attribute), numbers in zip(_RENAMED, renumbered.values(), strict=True):
                 value = getattr(node, attribute) if node.__class__ is cls else None
                 if value is not None:
                     setattr(node, attribute, numbers.setdefault(value, len(numbers)))

@@ -13,7 +13,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
-    """Remove items of a list by delta debugging: all, halves, quarters, down to single items."""
+    """Yield edits that remove items of a list: all items, half of them, down to single items."""
     sizes = index.sizes
     first_child = _children(index)
     for number, node in enumerate(index.nodes):
@@ -34,13 +34,13 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the numbers of the items of each list, by the list's message and slot."""
-    found: dict[tuple[int, str], list[int]] = {}
+    """Return the numbers of each list's items, by the message and slot that hold the list."""
+    numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)
         if position is not None:
-            found.setdefault((index.parents[number], slot), []).append(number)
-    return found
+            numbers.setdefault((index.parents[number], slot), []).append(number)
+    return numbers
 
 
 def _deletion(slot: str, start: int, stop: int) -> Callable[[Any], None]:
@@ -51,7 +51,7 @@ def _deletion(slot: str, start: int, stop: int) -> Callable[[Any], None]:
 
 
 def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
-    """Remove optional fields, and `elseif` and `else` branches."""
+    """Yield edits that remove an optional field, or an `elseif` or `else` branch."""
     for number in range(1, len(index)):
         parent = index.parents[number]
         node = index.nodes[parent]
@@ -74,7 +74,7 @@ def _unsetting(name: str) -> Callable[[Any], None]:
 
 
 def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
-    """Remove what the seed's schema lacks: each set extension field."""
+    """Yield edits that remove an extension field, which the seed's schema lacks."""
     for number, node in enumerate(index.nodes):
         for name, _ in node._newer_slots:
             if getattr(node, name) not in (None, []):
@@ -88,7 +88,7 @@ def _clearing(name: str) -> Callable[[Any], None]:
 
 
 def drop_types(index: AnyIndex) -> Iterator[Edit]:
-    """Remove all type annotations and type aliases together."""
+    """Yield an edit that removes all type annotations and type aliases together."""
     weight = sum(
         index.sizes[child]
         for (number, slot), children in _children(index).items()
@@ -121,7 +121,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the program's statements with those of the module."""
+    """Yield an edit that replaces the program's statements with the statements of the module."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

@@ -1,4 +1,4 @@
-"""Edits of a tree, which the reducer's passes yield: a rank, and a function for the result."""
+"""The edits that the reducer's passes yield: a rank, and a function that makes the edited tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AnyIndex: TypeAlias = Index[Any]
 
 
 def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
-    """Return a function that copies the tree and changes the copy's message of that number."""
+    """Return a function that copies the tree and applies `change` to a message of the copy."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
@@ -25,9 +25,9 @@ def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Cal
 
 
 def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
-    """Return a function that replaces the content of the message of that number in a copy.
+    """Return a function that copies the tree and replaces the content of a message of the copy.
 
-    Both messages are of the same class.
+    `content` returns a message of the same class with the new content.
     """
 
     def change(node: Any) -> None:

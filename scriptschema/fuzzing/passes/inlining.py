@@ -1,7 +1,7 @@
-"""The reducer's passes that replace uses by what they refer to: variables, functions, calls.
+"""The reducer's passes that replace uses with what they refer to: variables, functions, calls.
 
 The result of a function is nearer to a bug without the function around it. The program's meaning
-may change; the test decides whether it is still interesting.
+may change. The test decides whether the program is still interesting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from scriptschema.luau.names import DEFAULT
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the uses of a local variable with its value: `f(1)` for `local x = 1` and `f(x)`."""
+    """Yield edits that replace all uses of a local variable with its value.
+
+    `local x = 1` and `f(x)` become `f(1)`.
+    """
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -35,13 +38,13 @@ def inline(index: AnyIndex) -> Iterator[Edit]:
         start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
         for position, var in enumerate(local.vars):
             known = uses.get(var.name, [])
-            found = known[bisect_left(known, start) : bisect_left(known, stop)]
+            replaced = known[bisect_left(known, start) : bisect_left(known, stop)]
             value = len(Index(local.values[position]))
             gone = index.sizes[stat] if len(local.vars) == 1 else value + 1
             # An expression with a local variable in it has three messages.
-            gain = (value - 3) * len(found) - gone
+            gain = (value - 3) * len(replaced) - gone
             if gain < 0:
-                yield gain, _inlining(index, stat, position, found)
+                yield gain, _inlining(index, stat, position, replaced)
 
 
 def _inlining(
@@ -67,7 +70,10 @@ def _inlining(
 
 
 def inline_functions(index: AnyIndex) -> Iterator[Edit]:
-    """Replace the only use of a local function with the function: `(function(a) ... end)(1)`."""
+    """Yield edits that replace the only use of a local function with the function.
+
+    The result looks like `(function(a) ... end)(1)`.
+    """
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
@@ -77,9 +83,9 @@ def inline_functions(index: AnyIndex) -> Iterator[Edit]:
         stat = index.parents[number]
         stop = index.inside(index.parents[stat]).stop
         known = uses.get(declared.var.name, [])
-        found = known[bisect_left(known, number) : bisect_left(known, stop)]
-        if len(found) == 1 and found[0] > index.inside(stat).stop - 1:
-            yield -3, _moving_function(index, stat, found[0])
+        replaced = known[bisect_left(known, number) : bisect_left(known, stop)]
+        if len(replaced) == 1 and replaced[0] > index.inside(stat).stop - 1:
+            yield -3, _moving_function(index, stat, replaced[0])
 
 
 def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Message]:
@@ -99,18 +105,21 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """A call of a function written inside it: the numbers of the function and of the arguments."""
+    """A call that contains its function: the numbers of the function and of the arguments."""
 
     function: int
     arguments: Sequence[int]
 
 
 _CATCHING: Final = {"pcall": 1, "xpcall": 2}
-"""The globals that call their first argument, and the number of arguments not passed on."""
+"""Globals that call their first argument, and how many of their arguments they do not pass on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a call with its function's body, also a call by `pcall` or `coroutine.wrap`."""
+    """Yield edits that replace a call with its function's body.
+
+    Calls by `pcall` or `coroutine.wrap` are replaced as well.
+    """
     for number in index.of(m.ExprCall):
         called = _called(index, number)
         stat = number
@@ -121,16 +130,18 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function that a call calls, if it is written inside the call."""
+    """Return the function that a call calls, or None if it is not written inside the call."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":
         function = prefix.alternative.expr
     elif prefix.which == "global_" and prefix.alternative.name.which == "builtin":
-        taken = _CATCHING.get(DEFAULT.global_(prefix.alternative.name), 0)
-        if not taken or len(arguments) < taken:
+        count = _CATCHING.get(DEFAULT.global_(prefix.alternative.name), 0)
+        if not count or len(arguments) < count:
             return None
-        function, arguments = arguments[0], arguments[taken:]
+        function, arguments = arguments[0], arguments[count:]
+    elif arguments and _is_made_coroutine(prefix, arguments[0]):  # coroutine.resume
+        function, arguments = arguments[0].alternative.args[0], arguments[1:]
     elif prefix.which == "call" and len(prefix.alternative.args) == 1:  # coroutine.wrap
         function = prefix.alternative.args[0]
     else:
@@ -141,6 +152,15 @@ def _called(index: AnyIndex, number: int) -> _Called | None:
     return _Called(
         numbers[id(function.alternative)], [numbers[id(argument)] for argument in arguments]
     )
+
+
+def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
+    """Return whether a library member is called with a call as its first argument.
+
+    That call has one argument, as in `coroutine.resume(coroutine.create(f))`.
+    """
+    inner: Any = first.alternative
+    return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1
 
 
 def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Callable[[], Message]:
@@ -164,7 +184,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace parameters with arguments in a part of a function."""
+    """Replace the parameters with arguments in a part of a function."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)

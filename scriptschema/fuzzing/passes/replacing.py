@@ -1,4 +1,4 @@
-"""The reducer's passes that replace a part of the tree by something smaller."""
+"""The reducer's passes that replace a part of the tree with something smaller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
-    """Replace an expression, prefix or type with one inside it."""
+    """Yield edits that replace an expression, prefix or type with another inside it."""
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.ALL_FIELDS:  # not every expression can be called
@@ -25,7 +25,10 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """Call a call's first argument with the others: `f(x)` for `pcall(f, x)`."""
+    """Yield edits that replace a call with a call of its first argument on the other arguments.
+
+    `pcall(f, x)` becomes `f(x)`.
+    """
     for number in index.of(m.ExprCall):
         call: Any = index.nodes[number]
         if call.args and call.args[0].which in m.ExprPrefix.ALL_FIELDS:
@@ -51,7 +54,11 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Yield messages of the classes `outer` with those `inner` below them, neither in between."""
+    """Yield pairs of message numbers: an `outer` message, and an `inner` message below it.
+
+    `outer` and `inner` are tuples of classes. No message between the two is of any of these
+    classes.
+    """
     for number, node in enumerate(index.nodes):
         if node.__class__ not in inner:
             continue
@@ -66,7 +73,7 @@ def _nearest(
 
 
 def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement with the statements of a block in it."""
+    """Yield edits that replace a statement with the statements of a block inside it."""
     for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
@@ -81,8 +88,45 @@ def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callab
     return changing(index, index.parents[number], splice)
 
 
+def run_once(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace a loop with its body.
+
+    A declaration of the loop's variables, with the first value, precedes the body.
+    """
+    for number in (*index.of(m.StatFor), *index.of(m.StatForIn)):
+        stat = index.parents[number]
+        position = index.step(stat)[1]
+        loop: Any = index.nodes[number]
+        first = _first_value(loop)
+        if position is not None and first is not None:
+            variables = [loop.var] if isinstance(loop, m.StatFor) else [*reversed(loop.vars[:2])]
+            yield -3, _running_once(index, index.parents[stat], position, variables, first)
+
+
+def _first_value(loop: Any) -> m.Expr | None:
+    """Return the first value of a loop's last variable, if the loop contains it as written."""
+    if isinstance(loop, m.StatFor):
+        return loop.from_
+    table: Any = loop.values[0].alternative if loop.values[0].which == "table" else None
+    return table.items[0].value if table is not None and table.items else None
+
+
+def _running_once(
+    index: AnyIndex, block: int, position: int, variables: Sequence[m.Local], value: m.Expr
+) -> Callable[[], Message]:
+    def change(node: Any) -> None:
+        declared = m.StatLocal(vars=[copy(each) for each in variables], values=[copy(value)])
+        body = node.body[position].alternative.body.body
+        node.body[position : position + 1] = [m.Stat(local=declared), *body]
+
+    return changing(index, block, change)
+
+
 def extract(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement with an expression of it: `local v0 = expr`, a call, a local function."""
+    """Yield edits that replace a statement with an expression inside it.
+
+    The expression becomes `local v0 = expr`, a call, or a local function.
+    """
     for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
         gain = _gain(index, number, inner, 3)
         if gain < 0:
@@ -96,11 +140,11 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 
 
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a statement with a print of one of its expressions, and drop the rest of the block.
+    """Yield edits that replace a statement with a print of one of its expressions.
 
-    The effect of a bug is printed somewhere; the place where it arises is nearer to the bug. In a
-    small tree, an additional edit also drops everything after the enclosing statements, loops and
-    functions.
+    The rest of the block is removed. The effect of a bug is printed somewhere, but the expression
+    where it arises is nearer to the bug. In a small tree, an additional edit also removes
+    everything after the enclosing statements, loops and functions.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
@@ -117,23 +161,24 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 _PRINT: Final = 6
-"""The number of messages in `print(e)` without those of `e`."""
+"""The number of messages in `print(e)`, except the messages in `e`."""
 
 
 def _what_follows(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     """Return the blocks around a statement, the innermost first.
 
-    Each has its number, the position in it, and the number of messages after that position.
+    Each block is given as its number, the position of the statement in the block, and the number of
+    messages after the statement.
     """
-    found = []
+    blocks = []
     while number > 0:
         parent = index.parents[number]
         position = index.step(number)[1]
         if position is not None and index.nodes[parent].__class__ is m.StatBlock:
             rest = index.inside(parent).stop - index.inside(number).stop
-            found.append((parent, position, rest))
+            blocks.append((parent, position, rest))
         number = parent
-    return found
+    return blocks
 
 
 def _printing(
@@ -169,7 +214,10 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a part with the simplest valid one of its kind: `nil`, `0`, `{}`, a global, `any`."""
+    """Yield edits that replace a part with the simplest part of its class.
+
+    Such parts are `nil`, `0`, `{}`, a global, or `any`.
+    """
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
             gain = size - index.sizes[number]
@@ -192,11 +240,15 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
-"""By class: the number of messages of the simplest ones, and functions that create them."""
+"""For each class, the number of messages in its simplest parts, and functions that create the
+parts."""
 
 
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
-    """Replace an expression with a constant, also one of the tree's: some show a difference."""
+    """Yield edits that replace an expression with a constant, which may be from the tree itself.
+
+    Some constants show a difference where the simplest value does not.
+    """
     if len(index) > _SMALL:
         return
     constants: dict[tuple[type, Any], Message] = {
@@ -215,11 +267,14 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
 
 
 _SMALL: Final = 60
-"""Larger trees, by number of messages, are first reduced by other passes."""
+"""Trees with more messages are first reduced by other passes."""
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """Replace a longer calculation with `-1 / 2`, a negative fraction: constants are integers."""
+    """Yield edits that replace a longer calculation with `-1 / 2`.
+
+    Constants are integers, so a negative fraction needs a division.
+    """
     for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]
         gain = _FRACTION - index.sizes[number]

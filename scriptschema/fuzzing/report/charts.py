@@ -1,7 +1,7 @@
 """Charts as SVG: lines over time, histograms and bars, for a page or for a file.
 
 Shapes have classes (`line`, `bar`, `second` ...) instead of colours. A page colours them in its own
-style, which follows its light or dark theme; `document` adds fixed colours.
+style, which follows its light or dark theme. `document` adds fixed colours for a file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.outcome import OK
 
 POINTS: Final = 400
-"""The maximum number of points of a line, limited by its width."""
+"""The maximum number of points of a line, whose width in pixels is limited."""
 
 BINS: Final = 40
 """The maximum number of bins of a histogram."""
 
 ROW: Final = 16
-"""The height of a bar in a list of bars, with its gap."""
+"""The height of a bar in a list of bars, including the gap below it."""
 
 _UNITS: Final = (
     (172_800.0, 86_400.0, "days"),
@@ -35,7 +35,7 @@ _UNITS: Final = (
     (120.0, 60.0, "minutes"),
     (-1.0, 1.0, "seconds"),
 )
-"""Durations above the first value use the named unit, which has the second value's seconds."""
+"""Durations above the first value use the named unit. The second value is the unit in seconds."""
 
 _LEFT, _BOTTOM = 60, 34  # space for ticks and labels beside and below a plot
 _STYLE: Final = (
@@ -47,7 +47,7 @@ _STYLE: Final = (
 
 @attrs.frozen
 class Axis:
-    """A scale from values to pixels, with round values as ticks."""
+    """A scale that maps values from `least` to `most` to pixels from `start` to `end`."""
 
     least: float
     most: float
@@ -56,7 +56,7 @@ class Axis:
     logarithmic: bool = False
 
     def at(self, value: float) -> float:
-        """Return the pixel of a value."""
+        """Return the pixel for a value."""
         if self.logarithmic:
             part = log10(value / self.least) / log10(self.most / self.least)
         else:
@@ -64,7 +64,7 @@ class Axis:
         return round(self.start + part * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return at most six round whole values from `least` to `most`."""
+        """Return up to about six round whole values from `least` to `most`, to label the axis."""
         if self.logarithmic:
             powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
             return [10.0**power for power in powers][:: 1 + len(powers) // 7]
@@ -76,7 +76,7 @@ class Axis:
 
 
 def document(width: float, height: float, shapes: str) -> bytes:
-    """Return an SVG file: the shapes with fixed colours."""
+    """Return an SVG file with the shapes in fixed colours."""
     size = f'width="{width:g}" height="{height:g}"'
     return f"{_svg(width, height, size, f'<style>{_STYLE}</style>{shapes}')}\n".encode()
 
@@ -87,19 +87,22 @@ def _svg(width: float, height: float, attributes: str, content: str) -> str:
 
 
 def text(x: float, y: float, content: str, anchor: str = "start", kind: str = "") -> str:
-    """Return a text element; `anchor` is `start`, `middle` or `end`. Escapes control characters."""
+    """Return a text element. `anchor` is `start`, `middle` or `end`, and `kind` is its class.
+
+    Control characters are escaped.
+    """
     of_kind = f' class="{kind}"' if kind else ""
     shown = escape(visible(content.replace("\n", " ").replace("\t", " ")))
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{of_kind}>{shown}</text>'
 
 
 def placed(x: float, y: float, shapes: str) -> str:
-    """Return the shapes moved to a position."""
+    """Return the shapes moved to a position, as one group."""
     return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
 
 
 def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
-    """Return the ticks and labels of a plot; with `below`, also those of the horizontal axis."""
+    """Return a plot's ticks and labels. If `below` is not empty, label the horizontal axis too."""
     shapes = [text(across.start, up.end - 6, label)]
     for value in up.ticks():
         y = up.at(value)
@@ -119,7 +122,11 @@ def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
 def histogram(
     width: float, height: float, what: str, counts: Sequence[tuple[str, Counter[int]]]
 ) -> str:
-    """Return one or two distributions of `what` side by side, each with its name and median."""
+    """Return one or two distributions of the property `what`, side by side.
+
+    `counts` has the name and the values of each distribution. The chart shows the names and the
+    medians.
+    """
     edges, logarithmic = _bins([values for _, values in counts])
     across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)
     shares = [_shares(values, edges) for _, values in counts]
@@ -146,7 +153,7 @@ def histogram(
 
 
 def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
-    """Return the edges of bins that show these counts well, and whether they are logarithmic."""
+    """Return the edges of bins that suit the values, and whether the axis is logarithmic."""
     values = {value for each in counts for value in each}
     least, most = min(values, default=0), max(values, default=0)
     if least > 0 and most / least > 100:
@@ -157,7 +164,7 @@ def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
 
 
 def _shares(counts: Counter[int], edges: Sequence[float]) -> list[float]:
-    """Return for each bin the percentage of the counts in it."""
+    """Return the percentage of the values in each bin."""
     whole = counts.total() or 1
     return [
         100 * sum(count for value, count in counts.items() if left <= value < right) / whole
@@ -166,7 +173,7 @@ def _shares(counts: Counter[int], edges: Sequence[float]) -> list[float]:
 
 
 def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> str:
-    """Return horizontal bars, one for each row; a row without a value is a heading."""
+    """Return a chart of horizontal bars, one for each row. A row without a value is a heading."""
     start = 12 + 6.5 * max([len(label) for label, value in rows if value is not None], default=0)
     start = min(start, width / 2)
     most = max([value for _, value in rows if value is not None], default=0) or 1
@@ -184,9 +191,10 @@ def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> s
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return charts of speed, share of normal ends, corpus and finds; empty below two intervals.
+    """Return charts of speed, share of normal ends, corpus and finds over time.
 
-    If a target reports code coverage, there is a chart of that, too.
+    If a target reports code coverage, there is a chart of it as well. The result is empty for fewer
+    than two intervals.
     """
     if len(intervals) < 2:
         return ""
@@ -230,7 +238,7 @@ def over_time(intervals: Sequence[Interval]) -> str:
 
 
 def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, steps: bool) -> str:
-    """Return a line through the points; with `steps`, level until the next point, and red."""
+    """Return a line through the points or, if `steps`, a red line with a step at each point."""
     path = ""
     for x, y in points:
         at = across.at(x)
@@ -242,8 +250,8 @@ def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, step
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return cumulative sums at some of the intervals, including the last."""
-    every = -(-len(intervals) // POINTS)
+    """Return running totals after some of the intervals, including the last."""
+    step = -(-len(intervals) // POINTS)
     runs = programs = ended = covered = 0
     points: list[Interval] = []
     for number, each in enumerate(intervals, 1):
@@ -251,7 +259,7 @@ def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
         programs += each.programs
         ended += each.ended
         covered = max(covered, each.covered)
-        if number == 1 or number % every == 0 or number == len(intervals):
+        if number == 1 or number % step == 0 or number == len(intervals):
             point = Interval(seconds=each.seconds, runs=runs, programs=programs, covered=covered)
             point.outcomes[OK] = ended
             point.corpus, point.finds = each.corpus, each.finds

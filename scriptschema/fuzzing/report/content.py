@@ -1,4 +1,4 @@
-"""The content of the report, read from a campaign's folder; the page only lays it out."""
+"""The content of the report, read from a campaign's folder. The page only lays it out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign import config, finds, statistics
+from scriptschema.fuzzing.campaign import config, finds, members, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.statistics import Interval
@@ -25,7 +25,7 @@ from scriptschema.luau.names import DEFAULT
 
 @attrs.frozen
 class Row:
-    """A bar: its label, its count, and its length in percent of the longest."""
+    """A bar, with its label, its count, and its length as a percentage of the longest bar."""
 
     name: str
     count: int
@@ -34,7 +34,7 @@ class Row:
 
 @attrs.frozen
 class Members:
-    """The members of a library that programs used, and those that no program used."""
+    """The members of a library that programs used, and the members that no program used."""
 
     library: str
     used: list[Row]
@@ -42,10 +42,11 @@ class Members:
 
 
 @attrs.frozen
-class Shown:
-    """A find with the source to show first, and the original program's source if that differs.
+class ReportedFind:
+    """A find with the source to show first, and the original source if it is different.
 
-    `like` is the name of a more severe or earlier find that is probably the same bug.
+    `like` is the name of a more severe or earlier find that is probably the same bug. `members` are
+    other programs of the find.
     """
 
     find: Find
@@ -53,6 +54,7 @@ class Shown:
     source: str
     found_source: str | None
     like: str = ""
+    members: Sequence[ReportedFind] = ()
 
 
 @attrs.frozen
@@ -63,27 +65,30 @@ class Content:
     config: Config
     intervals: list[Interval]
     total: Interval
-    finds: list[Shown]
+    finds: list[ReportedFind]
     problems: list[str]
 
     @property
     def outcomes(self) -> list[Row]:
-        """Programs by the outcome of their first run."""
+        """The numbers of programs by the outcome of their first run."""
         return rows(self.total.outcomes)
 
     @property
     def ended(self) -> list[float | None]:
-        """The share of programs that ended normally, for each fifth of the time; empty if short."""
+        """The share of programs that ended normally in each fifth of the campaign's time.
+
+        It is empty if there are fewer than five intervals.
+        """
         return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
 
     @property
     def errors(self) -> list[Row]:
-        """Runs by error message."""
+        """The numbers of runs by error message."""
         return rows(self.total.errors)
 
     @property
     def known(self) -> list[Row]:
-        """Known bugs by number of occurrences."""
+        """The numbers of occurrences of known bugs."""
         return rows(self.total.known)
 
     @property
@@ -91,17 +96,17 @@ class Content:
         """The use of the globals and of each library."""
         counts = self.total.features
         tables = [("globals", "", DEFAULT.globals)]
-        tables += [(name, f"{name}.", members) for name, members in DEFAULT.libraries.items()]
+        tables += [(name, f"{name}.", table) for name, table in DEFAULT.libraries.items()]
         found = []
-        for title, prefix, members in tables:
-            named = {member: counts[prefix + member] for member in members}
+        for title, prefix, table in tables:
+            named = {member: counts[prefix + member] for member in table}
             used = rows({name: count for name, count in named.items() if count})
-            found.append(Members(title, used, [name for name in members if not named[name]]))
+            found.append(Members(title, used, [name for name in table if not named[name]]))
         return found
 
     @property
     def features(self) -> Members:
-        """The use of the grammar's parts: nestings, alternatives, operators."""
+        """The use of the parts of the grammar: nestings, alternatives, operators."""
         counts = self.total.features
         members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
         members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}
@@ -112,35 +117,39 @@ class Content:
 
     @property
     def operators(self) -> list[tuple[str, list[int]]]:
-        """The mutation operators with their counts (tried, changed, useful), most useful first."""
+        """The mutation operators, each with its counts: tried, changed, useful.
+
+        The most useful operator comes first.
+        """
         return sorted(self.total.operators.items(), key=lambda item: [-n for n in item[1][::-1]])
 
 
 def rows(counts: Mapping[str, int]) -> list[Row]:
-    """Return the counts as bars, the longest first."""
+    """Return counts as bars, the longest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     longest = max([count for _, count in ordered], default=0) or 1
     return [Row(name, count, round(100 * count / longest, 1)) for name, count in ordered]
 
 
 def gather_all(folders: Sequence[Path]) -> Content:
-    """Combine several campaigns: each signature is listed once, and there is no chart over time.
+    """Return the content of several campaigns together.
 
-    Raises FileError if a folder is not a campaign.
+    Each signature is listed once, and there is no chart over time. Raises FileError if a folder is
+    not a campaign.
     """
     contents = [gather(folder) for folder in folders]
     if len(contents) == 1:
         return contents[0]
-    found: dict[Signature, Shown] = {}
+    by_signature: dict[Signature, ReportedFind] = {}
     for shown in (shown for content in contents for shown in content.finds):
-        found.setdefault(shown.find.signature, shown)
+        by_signature.setdefault(shown.find.signature, shown)
     targets = dict.fromkeys(target for content in contents for target in content.config.targets)
     return Content(
         ", ".join(content.folder for content in contents),
         attrs.evolve(contents[0].config, targets=tuple(targets)),
         [],
         _sum(contents),
-        _ordered(found.values()),
+        _ordered(by_signature.values()),
         [problem for content in contents for problem in content.problems],
     )
 
@@ -153,24 +162,24 @@ def _sum(contents: Sequence[Content]) -> Interval:
     return whole
 
 
-def _ordered(found: Iterable[Shown]) -> list[Shown]:
+def _ordered(found: Iterable[ReportedFind]) -> list[ReportedFind]:
     """Return the finds, the most severe first, with `like` set for probable duplicates."""
     ordered = sorted(
         found, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
     )
     seen: dict[tuple[str, str], str] = {}
-    made = []
+    result = []
     for shown in ordered:
         keys = [*_likenesses(shown)]
         like = next((seen[key] for key in keys if key in seen), "")
-        made.append(attrs.evolve(shown, like=like))
+        result.append(attrs.evolve(shown, like=like))
         for key in keys:
             seen.setdefault(key, like or shown.find.name)
-    return made
+    return result
 
 
-def _likenesses(shown: Shown) -> Iterator[tuple[str, str]]:
-    """Yield keys that probable duplicates share: the code location, the program's shape."""
+def _likenesses(shown: ReportedFind) -> Iterator[tuple[str, str]]:
+    """Yield keys that probable duplicates share: the code location, and the program's shape."""
     find = shown.find
     if find.signature.kind in outcome.BROKEN:
         runs = (find.reduced or find.program).runs
@@ -187,25 +196,29 @@ _VALUE: Final = re.compile(
 
 
 def gather(folder: Path) -> Content:
-    """Read the campaign in `folder`, which may be running. Raises FileError if it is missing.
+    """Return the content of the campaign in `folder`, which may be running.
 
-    An unreadable find is reported in `problems`, and does not affect the others.
+    An unreadable find is reported in `problems`, and does not affect other finds. Raises FileError
+    if the campaign is missing.
     """
     wanted = config.load(folder)
     intervals = statistics.read(folder)
     shown, problems = [], []
     for path in sorted(_find_folders(folder)):
         try:
-            find = finds.load(path)
-            found = finds.source_of(path)
-            reduced = finds.source_of(path, finds.REDUCED) if find.reduced else None
+            found = [_shown(member, one) for member, one in members.load_all(path)]
+            shown.append(attrs.evolve(_shown(path, finds.load(path)), members=found))
         except FileError as error:
             problems.append(str(error))
-            continue
-        source = found if reduced is None else reduced
-        shown.append(Shown(find, str(path), source, found if reduced is not None else None))
     total = statistics.total(intervals)
     return Content(str(folder), wanted, intervals, total, _ordered(shown), problems)
+
+
+def _shown(folder: Path, find: Find) -> ReportedFind:
+    original = finds.source_of(folder)
+    if not find.reduced:
+        return ReportedFind(find, str(folder), original, None)
+    return ReportedFind(find, str(folder), finds.source_of(folder, finds.REDUCED), original)
 
 
 def _find_folders(campaign: Path) -> list[Path]:
@@ -216,8 +229,8 @@ def _find_folders(campaign: Path) -> list[Path]:
     return [path for path in there if path.is_dir() and not path.name.startswith(".")]
 
 
-def runs_of(shown: Shown) -> list[dict[str, Any]]:
-    """Return the runs of the source shown first; runs with the same outcome are merged."""
+def runs_of(shown: ReportedFind) -> list[dict[str, Any]]:
+    """Return the runs of the source that is shown first. Runs with equal outcomes are merged."""
     program = shown.find.reduced or shown.find.program
     grouped: dict[tuple[Any, ...], list[str]] = {}
     reports = {run.target: run.outcome.report for run in program.runs}
@@ -240,10 +253,10 @@ def runs_of(shown: Shown) -> list[dict[str, Any]]:
 
 
 def kinds(content: Content) -> Counter[str]:
-    """Count the finds of each kind."""
+    """Return the number of finds of each kind."""
     return Counter(shown.find.signature.kind for shown in content.finds)
 
 
-def severity(shown: Shown) -> str:
+def severity(shown: ReportedFind) -> str:
     """Return the severity of a find."""
     return severity_of(shown.find.signature)

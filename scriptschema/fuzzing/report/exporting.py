@@ -1,4 +1,4 @@
-"""Exports finds: an issue in Markdown, a regression test in Luau, results for CI systems.
+"""Exports finds: an issue in Markdown, a regression test in Luau, or results for CI systems.
 
     export([(folder, find)], "markdown")
 
@@ -28,7 +28,7 @@ Found = Sequence[tuple[Path, Find]]
 
 
 def export(found: Found, form: str) -> str:
-    """Return finds, with their folders, in a format of `FORMATS`. Raises FileError."""
+    """Return finds in one of the `FORMATS`. `found` has (folder, find) pairs. Raises FileError."""
     return FORMATS[form](found)
 
 
@@ -54,7 +54,10 @@ def _issue(folder: Path, find: Find) -> str:
             if text.strip():
                 parts += _fenced(visible(text[:_OUTPUT]), "")
     if find.verdict.difference is not None and find.verdict.difference.ulps:
-        parts += [f"The numbers are {find.verdict.difference.ulps} doubles apart.", ""]
+        parts += [
+            f"The numbers differ by {find.verdict.difference.ulps} units in the last place.",
+            "",
+        ]
     parts += [f"- {name} {value}" for name, value in find.versions.items()]
     bisection = find.bisection and f"- {find.bisection}"
     parts += [bisection] if bisection else []
@@ -64,7 +67,7 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a text, such as that of a user's judge function, as a single line."""
+    """Return a string, such as the result of a user's judge function, as a single line."""
     return " ".join(visible(text).split())
 
 
@@ -79,9 +82,9 @@ def _luau(found: Found) -> str:
 
 
 def _regression_test(folder: Path, find: Find) -> str:
-    """Return a test that fails if the bug is present: the output differs, or it does not finish.
+    """Return a test that fails if the bug is present: the output differs, or the test does not end.
 
-    The expected output is that of the first run that ended normally.
+    The expected output is the output of the first run that ended normally.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
@@ -109,7 +112,7 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a line as a Luau string; escaped bytes in the line stay escapes."""
+    """Return a line as a Luau string. Bytes that are escaped in the line stay escaped."""
     escaped = re.sub(r'["]|\\(?!x[0-9a-f]{2})', r"\\\g<0>", visible(text))
     return f'"{escaped}"'
 

@@ -1,7 +1,7 @@
 """The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
 
 The page loads nothing external, and its Content-Security-Policy allows only its own script, by
-hash. So even text of a program that escaped the template's escaping would do no harm.
+hash. Even if a program's source got around the template's escaping, it would be harmless.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _FOLDER = Path(__file__).parent
 
 
 def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
-    """Yield the page in pieces; `version` is the package's version, `at` the current time."""
+    """Yield the page in pieces.
+
+    `version` is the version of the package, and `at` the current time.
+    """
     environment = _environment()
     from markupsafe import Markup
 

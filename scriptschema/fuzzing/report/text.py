@@ -1,7 +1,7 @@
-"""Text for the page: highlighted programs, and hostile output made harmless.
+"""Text for the page: highlighted programs, and harmless forms of hostile output.
 
 The template escapes all values. This module handles what escaping does not cover: control and
-bidirectional characters, surrogates, which UTF-8 cannot encode, and excessive length.
+bidirectional characters, surrogates (which UTF-8 cannot encode), and excessive length.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SOURCE: Final = 20_000
-"""The maximum number of characters shown of a program."""
+"""The maximum number of characters of a program that are shown."""
 
 OUTPUT: Final = 4_000
-"""The maximum number of characters shown of a run's output."""
+"""The maximum number of characters of a run's output that are shown."""
 
 LINE: Final = 400
-"""The maximum number of characters shown of a differing line, around the first difference."""
+"""The maximum number of characters of each part of a differing line that are shown."""
 
 _HARMFUL: Final = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -36,27 +36,27 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, limit: int = OUTPUT) -> str:
-    """Return the visible text, cut after `limit` characters with a note of how many follow."""
+    """Return the visible text, cut after `limit` characters. A note says how many follow."""
     rest = len(text) - limit
-    note = f"\n… and {rest:,} characters more" if rest > 0 else ""
+    note = f"\n… and {rest:,} more characters" if rest > 0 else ""
     return visible(text[:limit]) + note
 
 
 def highlighted(source: str, limit: int = SOURCE) -> Markup:
-    """Return a Luau source as HTML with classes that `styles` knows, shortened."""
+    """Return a Luau source as shortened HTML, with the classes that `styles` defines."""
     import pygments
     from markupsafe import Markup
 
     lexer, formatter = _highlighter()
-    made: str = pygments.highlight(shortened(source, limit), lexer, formatter)
-    return Markup(made)  # noqa: S704  # the formatter has escaped the source
+    html: str = pygments.highlight(shortened(source, limit), lexer, formatter)
+    return Markup(html)  # noqa: S704  # the formatter has escaped the source
 
 
 def styles(selector: str, *, dark: bool) -> str:
     """Return CSS for highlighted sources inside `selector`."""
     from pygments.formatters import HtmlFormatter
 
-    formatter: Any = HtmlFormatter(style="github-dark" if dark else "friendly")
+    formatter: Any = HtmlFormatter(style="github-dark" if dark else "xcode")
     lines = formatter.get_style_defs(selector).splitlines()
     # Only the colours of tokens: the page styles their surroundings, and a token that was cut off
     # is not an error (`err`).
@@ -73,7 +73,10 @@ def _highlighter() -> tuple[Any, Any]:
 
 
 def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | None]]:
-    """Return each line's run, and the line in three parts, of which the middle one differs."""
+    """Return the name of each of two runs, and its line in three parts.
+
+    The middle part is the part that differs. The line is None if the run has no such line.
+    """
     left, right = difference.left, difference.right
     before = after = 0
     if left is not None and right is not None:
@@ -86,7 +89,7 @@ def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | Non
 
 
 def _common(left: str, right: str) -> int:
-    """Return the length of the common prefix of two texts."""
+    """Return the length of the common prefix of two strings."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (one, other) in pairs if one != other), min(len(left), len(right)))
 
@@ -101,7 +104,7 @@ def _parts(text: str, before: int, after: int) -> tuple[str, str, str]:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration for people: `4 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return a duration as text for people: `4 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

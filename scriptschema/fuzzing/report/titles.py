@@ -1,4 +1,4 @@
-"""Readable titles of finds, with the difference but without the targets' paths."""
+"""Readable titles of finds, with the difference but without the paths of targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST: Final = 60
 
 
 def title_of(find: Find) -> str:
-    """Return a line such as `-O1 prints 0, -O0 prints -0: math.round`."""
+    """Return a title for a find, such as `-O1 prints 0, -O0 prints -0: math.round`."""
     signature, difference = find.signature, find.verdict.difference
     runs = (find.reduced or find.program).runs
     names = names_of(runs)
@@ -41,14 +41,14 @@ def title_of(find: Find) -> str:
 
 
 def names_of(runs: Iterable[Run]) -> dict[str, str]:
-    """Map the names of runs to short ones: variants, or commands without folders."""
+    """Return short names for runs: variants, or commands without folders."""
     runs = [*runs]
     short = short_names(runs)
-    found = {}
+    names = {}
     for run, name in zip(runs, short, strict=True):
         words = [PurePath(word).name if "/" in word else word for word in name.split()]
-        found[run.target] = " ".join(word for word in words if word != "{file}") or name
-    return found
+        names[run.target] = " ".join(word for word in words if word != "{file}") or name
+    return names
 
 
 def _printed(name: str, line: str | None) -> str:
@@ -59,5 +59,5 @@ def _printed(name: str, line: str | None) -> str:
 
 
 def _end(run: Run) -> str:
-    said = next(iter(run.outcome.error.splitlines()), "")[:_LONGEST]
-    return f"{run.outcome.kind} ({said})" if said else run.outcome.kind
+    error = next(iter(run.outcome.error.splitlines()), "")[:_LONGEST]
+    return f"{run.outcome.kind} ({error})" if error else run.outcome.kind

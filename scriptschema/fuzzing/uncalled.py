@@ -1,0 +1,46 @@
+"""Programs that every target only compiles: all code is in a function that is never called.
+
+    tree = uncalled(tree)         local function f(...) ... end
+    runs_nothing(tree)            True
+    body_of(tree)                 the code in the function
+
+Neither a target nor a find needs an option for such programs, because running the source cannot
+enter an endless loop.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scriptschema import messages as m
+from scriptschema.luau.repair import MAX_DEPTH, repair
+
+DEEPEST: Final = MAX_DEPTH - 4
+"""The maximum depth of code that fits in the function."""
+
+_DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function"])
+
+
+def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
+    """Return a program that has the code of `tree`, without its module, but runs none of it."""
+    function = m.ExprFunction(vararg=True, body=tree.program)
+    declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
+    return repair(m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)])))
+
+
+def runs_nothing(tree: m.ModuleSet) -> bool:
+    """Return whether a program only declares functions and types, so that it executes no code."""
+    if tree.module is not None:
+        return False
+    return all(statement.which in _DECLARATIONS for statement in tree.program.body)
+
+
+def body_of(tree: m.ModuleSet) -> m.ModuleSet:
+    """Return the code in the function of a program from `uncalled`, as a program.
+
+    Other programs are returned unchanged.
+    """
+    body = tree.program.body
+    if len(body) == 1 and body[0].local_function is not None:
+        return m.ModuleSet(program=body[0].local_function.func.body)
+    return tree
