@@ -1,14 +1,14 @@
 """Luau programs as protobuf trees: schema, codec, random trees, exchange formats.
 
-`messages` has the 57 messages, `wire` encodes and decodes them, `generation` and `strategies` make
-random ones, `interop` exchanges them with protobuf's other formats, and `walk` yields a tree's
-messages with their paths.
+`messages` has the 57 messages, and `wire` encodes and decodes them. `generation` and `strategies`
+make random trees. `interop` converts trees to and from protobuf's other formats. `walk` yields the
+messages of a tree with their paths.
 
-Names are loaded when they are first used, so that `import scriptschema` costs nothing.
+Each name is loaded when it is first used, so that `import scriptschema` costs nothing.
 
-Modules that the messages do not import, but that must be loaded whenever a message is used,
-register a callback here (`when_complete`): so `bytes(message)` works without an import of `wire`,
-and no module imports one from a higher layer.
+Some modules must be loaded whenever a message is used, although the messages do not import them.
+Such a module registers a callback here (`when_complete`). So `bytes(message)` works without an
+import of `wire`, and no module imports another from a higher layer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
 
 
 def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:
-    """Call `callback` with all messages by name as soon as they are complete (now, if they are)."""
+    """Call `callback` with all messages by name, now if they are complete, else when they are."""
     if _complete is None:
         _waiting.append(callback)
     else:
@@ -62,7 +62,7 @@ def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> 
 
 
 def announce(messages: Mapping[str, type[Message]]) -> None:
-    """Call the waiting callbacks with the complete `messages`; `messages.py` does so at its end."""
+    """Call the waiting callbacks with the complete `messages`. `messages.py` calls this last."""
     global _complete
     _complete = messages
     for callback in _waiting:

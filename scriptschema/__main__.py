@@ -1,4 +1,4 @@
-"""`python -m scriptschema`: see `commands/main.py`."""
+"""Runs the command-line program for `python -m scriptschema`: see `commands/main.py`."""
 
 from scriptschema.commands.main import main
 

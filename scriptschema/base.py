@@ -1,11 +1,10 @@
-"""What all 57 messages share: fields, validation, oneofs, `==` and the walk over a tree.
+"""The common parts of all messages: fields, validation, oneofs, `==` and the walk over a tree.
 
-`messages.py` declares the messages and nothing else; `declaration.py` turns each declaration into a
-class.
+`messages.py` only declares the messages, and `declaration.py` turns each declaration into a class.
 
 A message with a oneof has two slots instead of one per alternative: `which` (the name of the
-alternative that is set) and `alternative` (its value); attributes such as `expr.binary` read these.
-An `Expr` therefore takes 48 bytes instead of 168, and one lookup returns what it holds.
+alternative that is set) and `alternative` (its value). Attributes such as `expr.binary` read these
+slots. So an `Expr` takes 48 bytes instead of 168, and one lookup returns its content.
 
 Encoding is not part of this module: see `wire.py`.
 """
@@ -47,29 +46,29 @@ Int32 = NewType("Int32", int)
 
 
 class Int64(int):
-    """The annotation of an int64 field; other integer fields are int32. Values are plain `int`."""
+    """The annotation of an int64 field. Other integer fields are int32. Values are plain `int`."""
 
 
 @attrs.frozen
 class Since:
-    """The annotation of an extension field: Luau accepts what it describes since this version."""
+    """The annotation of an extension field: the first version of Luau that accepts its syntax."""
 
     text: str
 
     @property
     def version(self) -> Version:
-        """The version."""
+        """Return `text` as a Version, which can be compared."""
         return Version.parse(self.text)
 
 
 Rule = Literal["required", "optional", "repeated"]
 
 UNSET: Final = "unset"
-"""The name of a oneof with no alternative set, in weights and statistics."""
+"""The name of a oneof without a set alternative, in weights and statistics."""
 
 
 class ValidationError(ValueError):
-    """A value that the schema does not allow; the text names message, field, rule and value."""
+    """A value that the schema does not allow. The error has the message, field, rule and value."""
 
 
 class _Missing:
@@ -83,7 +82,10 @@ MISSING: Final = _Missing()
 
 
 class _Short(Repr):
-    """Formats any value for an error message; Python refuses to print integers of many digits."""
+    """Formats any value for an error message.
+
+    Python refuses to print integers of many digits, so these are described by their number of bits.
+    """
 
     def repr_int(self, x: int, level: int) -> str:
         bits = x.bit_length()
@@ -96,13 +98,14 @@ short.maxstring = short.maxother = 60
 
 @attrs.frozen
 class FieldInfo:
-    """One row of the schema's tables.
+    """A field of a message: a row of the schema's tables.
 
-    `name` is the attribute's name; `schema_name` the schema's spelling, which differs where that is
-    a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
-    IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. `oneof` names the
-    oneof that the field is an alternative of, if any. `since` is None for the seed's fields, and
-    for fields of an extension message that are as old as the field that leads to the message.
+    `name` is the attribute's name. `schema_name` is the spelling in the schema, which differs if it
+    is a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
+    IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. If the field is an
+    alternative of a oneof, `oneof` is the name of that oneof. `since` is the version of Luau that
+    introduced the field. It is None for fields of the original schema, and for fields of an
+    extension message that are as old as the field that leads to the message.
     """
 
     message: str
@@ -118,18 +121,18 @@ class FieldInfo:
 
     @property
     def schema_name(self) -> str:
-        """The field's name in the schema, the `.proto` file, text format and JSON."""
+        """Return the field's name in the schema, the `.proto` file, text format and JSON."""
         bare = self.name.removesuffix("_")
         return bare if keyword.iskeyword(bare) or bare == "self" else self.name
 
     @property
     def type_name(self) -> str:
-        """The type in the schema's spelling: `int32`, `bool`, `string`, `Expr`, `ExprUnary.Op`."""
+        """Return the type as the schema spells it: `int32`, `string`, `Expr`, `ExprUnary.Op`."""
         return _TYPE_NAMES.get(self.type, self.type.__qualname__)
 
     @property
     def missing(self) -> str:
-        """The error message for a missing required field."""
+        """Return the error message for a missing required field."""
         return f"{self.message}.{self.name} is required ({self.type_name}, tag {self.tag})"
 
     def check(self, value: object) -> None:
@@ -145,7 +148,7 @@ class FieldInfo:
             raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
-        """Raise ValidationError unless `value` may be the field's value, or an item of its list."""
+        """Raise ValidationError unless `value` may be the field's value, or an item in its list."""
         if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
                 least, most = INTEGERS[self.type]
@@ -162,8 +165,8 @@ class FieldInfo:
     def _wrong(self, where: str, wanted: str, value: object) -> ValidationError:
         got = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
         return ValidationError(
-            f"{self.message}.{self.name}{where} must be {wanted} "
-            f"({self.rule}, tag {self.tag}), not {got}"
+            f"{self.message}.{self.name}{where} must be {wanted} ({self.rule}, tag "
+            f"{self.tag}), found {got}"
         )
 
 
@@ -183,8 +186,9 @@ INTEGERS: Final[dict[type, tuple[int, int]]] = {
 class Path:
     """The path of a message in a tree: `str(path)` is `program.body[2].return_.list[0]`.
 
-    A path is one step and a link to its parent path, so that a walk over a tree of any depth
-    creates each path in constant time. The root's path is `Path()`, and its text is empty.
+    A path stores its last step and a link to the path of its parent. So a walk over a tree of any
+    depth creates each path in constant time. The root's path is `Path()`, which is empty as a
+    string.
     """
 
     __slots__ = ("index", "name", "parent")
@@ -197,7 +201,7 @@ class Path:
         self.index = index
 
     def steps(self) -> list[tuple[str, int | None]]:
-        """Return the steps from the root: each a field's name and, in repeated fields, an index."""
+        """Return the steps from the root: a field's name, and an index if it is repeated."""
         steps = []
         path = self
         while path.parent is not None:
@@ -232,29 +236,41 @@ WhichT_co = TypeVar("WhichT_co", bound=str, covariant=True)
 
 
 class Which(Generic[WhichT_co]):
-    """Declares for type checkers what `which` of a message may be; `message` removes it."""
+    """Declares the values of `which` to type checkers. `@message` removes this attribute."""
 
     def __get__(self, message: object, owner: type) -> WhichT_co | None:
-        """Only for type checkers: each message replaces this by its own attribute."""
+        """Return a type for type checkers. Programs never call this method."""
         raise NotImplementedError
 
 
 class _MessageType(ABCMeta):
-    """The metaclass of the messages.
+    """The metaclass of the messages: it makes `isinstance` fast and some attributes lazy.
 
-    `isinstance` calls it, and it behaves like `type`, five times as fast as abstract classes.
+    `isinstance` with an abstract class is slow. Here it is the `isinstance` of `type`, which is
+    five times as fast.
     """
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
+    if not TYPE_CHECKING:  # type checkers know only the attributes that are declared
+
+        def __getattr__(cls, name: str) -> object:
+            """Return an attribute that describes the class to tools. It is created on first use."""
+            make = vars(cls).get("_on_demand", {}).get(name)
+            if make is None:
+                raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+            value = make()
+            setattr(cls, name, value)
+            return value
+
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(attrs.field,))
 class Message(BaseMessage, metaclass=_MessageType):
-    """The base of all messages.
+    """The base class of all messages.
 
-    Arguments are keyword-only. Construction and assignment raise ValidationError for what the
-    schema does not allow; items added to a list later are checked when the tree is encoded.
+    Arguments are keyword-only. Construction and assignment raise ValidationError for a value that
+    the schema does not allow. Items added to a list later are checked when the tree is encoded.
     Assigning one alternative of a oneof clears the others.
     """
 
@@ -262,9 +278,10 @@ class Message(BaseMessage, metaclass=_MessageType):
     __hash__ = None  # type: ignore[assignment]  # mutable, and equal by value
 
     FIELDS: ClassVar[Mapping[str, FieldInfo]]
-    """The seed's fields by attribute name, in tag order; all of them, if the message is newer."""
+    """The original schema's fields by attribute name, in tag order. An extension message has all of
+    its fields here."""
     ALL_FIELDS: ClassVar[Mapping[str, FieldInfo]]
-    """The fields by attribute name, in tag order, with those of Luau's newer versions."""
+    """All fields by attribute name, in tag order, including those for newer versions of Luau."""
     ONEOF: ClassVar[str | None]
     """The name of the message's oneof, or None."""
 
@@ -273,14 +290,18 @@ class Message(BaseMessage, metaclass=_MessageType):
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _newer_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
+    # The declared defaults, and functions for attributes that are made on first use.
+    _defaults: ClassVar[Mapping[str, Any]]
+    _on_demand: ClassVar[Mapping[str, Callable[[], object]]]
 
     if TYPE_CHECKING:
         which = Which[str]()
     else:
         which = None
-    """The attribute name of the oneof's alternative that is set; None: nothing is, or no oneof."""
+    """The name of the alternative that is set. It is None if no alternative is set or there is no
+    oneof."""
     alternative: Any = None
-    """The value of the oneof's alternative that is set, or None."""
+    """The value of the alternative that is set, or None."""
 
     def __init_subclass__(cls) -> None:
         """Postpone pure-protobuf's initialization, which needs all messages: see `complete`."""
@@ -301,33 +322,40 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(
-            f"a field of {type(self).__name__} cannot be deleted: assign None where it is optional"
+            f"fields of {type(self).__name__} cannot be deleted: assign None to optional "
+            "fields instead"
         )
 
     @classmethod
     def _no_such_field(cls, name: str) -> str:
         if name in ("which", "alternative") and cls.ONEOF:
-            return f"{cls.__name__}.{name} follows from the fields: assign one of {cls.ONEOF}'s"
-        return f"{cls.__name__} has no field {name!r}; it has {', '.join(cls.ALL_FIELDS) or 'none'}"
+            return (
+                f"{cls.__name__}.{name} cannot be assigned: assign one of the fields of "
+                f"{cls.ONEOF} instead"
+            )
+        return (
+            f"{cls.__name__} has no field {name!r}; available: "
+            f"{', '.join(cls.ALL_FIELDS) or 'none'}"
+        )
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:
             return NotImplemented
         pairs: list[tuple[Any, Any]] = [(self, other)]
         while pairs:
-            one, two = pairs.pop()
-            if one is two:
+            mine, theirs = pairs.pop()
+            if mine is theirs:
                 continue
-            cls = one.__class__
+            cls = mine.__class__
             if issubclass(cls, Message):
-                if cls is not two.__class__:
+                if cls is not theirs.__class__:
                     return False
-                pairs.extend((getattr(one, slot), getattr(two, slot)) for slot in cls._slots)
-            elif isinstance(one, list) and isinstance(two, list):
-                if len(one) != len(two):
+                pairs.extend((getattr(mine, slot), getattr(theirs, slot)) for slot in cls._slots)
+            elif isinstance(mine, list) and isinstance(theirs, list):
+                if len(mine) != len(theirs):
                     return False
-                pairs.extend(zip(one, two, strict=True))
-            elif one != two:
+                pairs.extend(zip(mine, theirs, strict=True))
+            elif mine != theirs:
                 return False
         return True
 
@@ -336,9 +364,9 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     @property
     def _repr_pretty_(self) -> Callable[[Any, bool], None]:
-        """Print the `repr` on several lines, for IPython and for Hypothesis's failing examples.
+        """Return a method that prints the `repr` on several lines, for IPython and Hypothesis.
 
-        A property, because Hypothesis would call a plain method of a class that it prints.
+        This is a property, because Hypothesis would call a plain method of a class that it prints.
         """
         return lambda printer, _cycle: printing.write(self, printer)
 
@@ -348,28 +376,28 @@ class Message(BaseMessage, metaclass=_MessageType):
     _decode: ClassVar[Callable[[Any, bytes], Any]]
 
     def __bytes__(self) -> bytes:
-        """Return the encoding; raises wire.EncodeError."""
+        """Return the encoding. Raises wire.EncodeError."""
         return Message._encode(self)
 
     def write_to(self, io: IO[bytes]) -> None:
-        """Write the encoding to a binary file; raises wire.EncodeError."""
+        """Write the encoding to the binary file `io`. Raises wire.EncodeError."""
         io.write(bytes(self))
 
     @classmethod
     def loads(cls, buffer: bytes) -> Self:
-        """Return the message that `buffer` encodes; raises wire.DecodeError."""
+        """Return the message that `buffer` encodes. Raises wire.DecodeError."""
         message: Self = Message._decode(cls, buffer)
         return message
 
     @classmethod
     def read_from(cls, io: IO[bytes]) -> Self:
-        """Return the message that a binary file encodes to its end; raises wire.DecodeError."""
+        """Return the message in the rest of the binary file `io`. Raises wire.DecodeError."""
         return cls.loads(io.read())
 
     # Without recursion, so that trees of any depth can be copied and pickled.
 
     def __copy__(self) -> Self:
-        """Return a message with the same values, for `copy.copy`."""
+        """Return a shallow copy with the same values, for `copy.copy`."""
         return copying.shallow(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -380,10 +408,10 @@ class Message(BaseMessage, metaclass=_MessageType):
 
 
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
-    """Yield each message of `tree` and its path: parents before children, children in tag order.
+    """Yield each message of `tree` with its path: parents before children, children in tag order.
 
-    A message's children are looked up after it was yielded, so a loop may change the current
-    message. Time is linear in the number of messages at any depth.
+    The children of a message are looked up after the message was yielded, so a loop may change the
+    current message. The time is linear in the number of messages, at any depth.
     """
     stack = [(tree, Path())]
     while stack:

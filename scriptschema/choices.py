@@ -1,8 +1,9 @@
 """Choices: the source of every decision that a generator makes.
 
-Each decision has a simplest value: 0, the empty string, the first of several. A source that always
-returns it yields the smallest tree: what Hypothesis shrinks to, and what a generator builds once a
-fuzzer's bytes are used up. A third source, over Hypothesis's `draw`, is in `strategies.py`.
+Each decision has a simplest value: 0, the empty string, or the first of several alternatives. A
+source that always returns the simplest value yields the smallest tree. Hypothesis shrinks towards
+that tree, and a generator continues with the simplest values when a fuzzer's bytes are used up. A
+third source, which uses Hypothesis's `draw`, is in `drawing/choices.py`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""Most integers are below this: for indexes of names, equality matters more than size."""
+"""The limit of most random integers. They are often indexes of names, and equal names matter more
+than many different ones."""
 
 INTEGERS: Final = (
     *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),
     *(INT32_MAX, INT32_MIN, INT32_MAX - 1, INT32_MIN + 1),
 )
-"""Integers where behaviour may change: lengths of varints, limits of compilers and of int32."""
+"""Integers at which behaviour may change, because of varint lengths or the limits of compilers or
+int32."""
 
 WORDS: Final = ("a", "x", "key", "value", "hello", "__index", "end", "0", "0x10", "1e5", " ")
 """Strings that occur in programs."""
@@ -30,42 +33,46 @@ PIECES: Final = (
     *("\0", "\n", "\r\n", "\t", '"', "'", "\\", "`", "{", "}", "]]", "--", "\x7f", "%s", "%"),
     *("é", "ß", "中", "\u2028", "\ufeff", "\U0001f600", "e\u0301", "\u202e", "\udc80", "\udcff"),
 )
-"""Text that printers and parsers often mishandle; the last two are bytes that are not UTF-8."""
+"""Strings that printers and parsers often mishandle. The last two represent bytes that are not
+UTF-8."""
 
 
 class Choices(Protocol):
     """The decisions that a generator needs.
 
-    `fills` says whether trees should come near the requested size. It is false for a source that is
-    shrunk or can run out: the size is then only a limit, and the same choices give the same tree in
-    any context.
+    `fills` says whether a generator should try to reach the requested size. It is false for a
+    source that Hypothesis shrinks or that can run out. The size is then only a limit, and the same
+    choices yield the same tree in any context.
     """
 
     @property
     def fills(self) -> bool:
-        """Whether trees should come near the requested size."""
+        """Return whether a generator should try to reach the requested size."""
 
     def below(self, n: int) -> int:
-        """Return an integer from 0 to n - 1, for n from 1 to 256; 0 is the simplest."""
+        """Return an integer from 0 to n - 1, for n from 1 to 256. The simplest is 0."""
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into weights, given as their running sums; the first is the simplest."""
+        """Return an index into weights, given as running sums. The first index is the simplest."""
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """Return about `whole * share / shares`: a part of a budget, from 0 to `whole`."""
+        """Return about `whole * share / shares`: a share of a budget, from 0 to `whole`."""
 
     def int32(self) -> int:
-        """Return a 32-bit integer; 0 is the simplest."""
+        """Return a 32-bit integer. The simplest is 0."""
 
     def string(self) -> str:
-        """Return a string, lone surrogates for bytes that are not UTF-8; empty is the simplest."""
+        """Return a string. The empty string is the simplest.
+
+        Lone surrogates in the string represent bytes that are not UTF-8.
+        """
 
 
 class RandomChoices:
     """Choices from Python's random numbers: the same seed gives the same choices on every machine.
 
-    `source` is a seed or a `random.Random`, of which only `random()` is used: the only method whose
-    sequence Python promises not to change.
+    `source` is a seed or a `random.Random`. Only its method `random()` is used, because that is the
+    only method whose sequence Python promises not to change.
     """
 
     fills = True
@@ -80,15 +87,15 @@ class RandomChoices:
         return int(self.random() * n)
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into weights that are given as their running sums."""
+        """Return an index into a list of weights, given as running sums."""
         return bisect(cumulative, self.random() * cumulative[-1])
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """Return a random part, from nothing to twice the fair share, so that siblings differ."""
+        """Return a random share from 0 to twice the fair share, so that sizes of siblings vary."""
         return min(whole, int(2 * self.random() * whole * share / shares))
 
     def int32(self) -> int:
-        """Return mostly a small integer, sometimes one of `INTEGERS`, rarely any 32-bit integer."""
+        """Return an integer: mostly small, sometimes from `INTEGERS`, rarely any 32-bit integer."""
         x = self.random() * 64
         if x < SMALL + 8:
             return int(x) % SMALL
@@ -97,7 +104,7 @@ class RandomChoices:
         return int(self.random() * 2**32) - 2**31
 
     def string(self) -> str:
-        """Return mostly a word, often with awkward characters in it, rarely a long string."""
+        """Return a string: mostly a word, often with awkward characters, rarely a long one."""
         kind = self.below(8)
         if kind == 0:
             return ""
@@ -113,10 +120,10 @@ class RandomChoices:
 
 
 class BytesChoices:
-    """Choices from the bytes that a fuzzing engine provides; any bytes are valid.
+    """Choices from the bytes that a fuzzing engine provides. Any bytes are valid.
 
-    Each choice consumes a byte or two, so that small changes by the engine are small changes of the
-    tree. When the bytes run out, every choice is the simplest.
+    Each choice consumes a byte or two. So a small change of the bytes by the engine is a small
+    change of the tree. When the bytes run out, every choice is the simplest.
     """
 
     fills = False
@@ -133,19 +140,19 @@ class BytesChoices:
         return self.data[position]
 
     def below(self, n: int) -> int:
-        """Return an integer from 0 to n - 1; consumes a byte."""
+        """Return an integer from 0 to n - 1, and consume one byte."""
         return self._byte() % n
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into weights that are given as their running sums; consumes a byte."""
+        """Return an index into a list of weights, given as running sums, and consume one byte."""
         return bisect(cumulative, self._byte() * cumulative[-1] / 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:
-        """Return the fair share; consumes nothing."""
+        """Return the fair share `whole * share / shares`, and consume no bytes."""
         return whole * share // shares
 
     def int32(self) -> int:
-        """Return an integer; consumes a byte, and four more if its value is 255."""
+        """Return an integer, and consume one byte, or five bytes if the first is 255."""
         value = self._byte()
         if value < 128:
             return value % SMALL
@@ -156,7 +163,7 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Return a string; consumes a byte for kind and length, then that many bytes."""
+        """Return a string, and consume one byte for its kind and length, and then its bytes."""
         value = self._byte()
         if value < 64:
             return WORDS[value % len(WORDS)] if value else ""
@@ -168,14 +175,16 @@ class BytesChoices:
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:
-    """Return `source` itself if it is a source of choices, else choices from a seed or bytes.
+    """Return `source` if it is a source of choices, else choices from a seed number or bytes.
 
-    Raises TypeError for anything else.
+    Raises TypeError if `source` is anything else.
     """
     if isinstance(source, int):
         return RandomChoices(source)
     if isinstance(source, bytes):
         return BytesChoices(source)
     if not hasattr(source, "below"):
-        raise TypeError(f"a seed, bytes or a source of choices is needed, not {source!r:.40}")
+        raise TypeError(
+            f"expected a seed number, bytes or a source of choices, found {source!r:.40}"
+        )
     return source

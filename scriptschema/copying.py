@@ -1,7 +1,8 @@
-"""Copies and pickles trees of any depth; `copy` and `pickle` themselves recurse once per level.
+"""Copies and pickles trees of any depth, without recursion.
 
-A tree is converted to a table of its nodes (messages and their lists), each listed once even if it
-occurs several times, with links between them by number. So nodes shared within a tree stay shared.
+`copy` and `pickle` themselves recurse once per level. Here a tree is converted to a table of its
+nodes (messages and their lists) that link to each other by number. A node that occurs several times
+is listed once, so nodes shared within a tree stay shared.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from pure_protobuf.message import BaseMessage
 
 NodeT = TypeVar("NodeT", bound=BaseMessage)
 Parts = list[Any]
-"""A node's values in order: of a message's slots, or of a list's items."""
+"""A node's values in order: a message's slots or a list's items."""
 
 
 def shallow(message: NodeT) -> NodeT:
-    """Return a message with the same values."""
+    """Return a shallow copy of the message, with the same values."""
     twin: NodeT = _empty(message.__class__)
     _fill(twin, _parts(message))
     return twin
 
 
 def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
-    """Return a copy of the tree; `memo` is that of `copy.deepcopy`."""
+    """Return a deep copy of the tree. `memo` is the dictionary that `copy.deepcopy` passes on."""
     nodes = _nodes(message, memo)
     for node in nodes:
         memo[id(node)] = _empty(node.__class__)
@@ -40,22 +41,22 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
 
 
 def unshared(message: NodeT) -> NodeT:
-    """Return a copy of the tree in which no message and no list occurs twice."""
+    """Return a copy of the tree in which each message and each list occurs only once."""
     twin: NodeT = _empty(message.__class__)
     pairs: list[tuple[Any, Any]] = [(message, twin)]
     while pairs:
-        node, made = pairs.pop()
+        node, node_copy = pairs.pop()
         parts = _parts(node)
         for position, part in enumerate(parts):
             if _is_node(part):
                 parts[position] = _empty(part.__class__)
                 pairs.append((part, parts[position]))
-        _fill(made, parts)
+        _fill(node_copy, parts)
     return twin
 
 
 def reduced(message: BaseMessage) -> tuple[Any, ...]:
-    """Return the tree for `__reduce__`: the function that restores it, and a flat table."""
+    """Return the value for `__reduce__`: the function that restores the tree, and a flat table."""
     nodes = _nodes(message, {})
     numbers = {id(node): number for number, node in enumerate(nodes)}
     rows = []
@@ -72,7 +73,7 @@ def reduced(message: BaseMessage) -> tuple[Any, ...]:
 
 
 def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
-    """Return the tree that `reduced` flattened."""
+    """Return the tree for a table that `reduced` made."""
     nodes = [_empty(cls) for cls, _, _ in rows]
     for node, (_, parts, links) in zip(nodes, rows, strict=True):
         for position, number in links:
@@ -82,15 +83,15 @@ def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
 
 
 def _nodes(root: BaseMessage, known: dict[int, Any]) -> list[Any]:
-    """Return the messages and lists of a tree whose ids are not in `known`; the root first."""
-    found: list[Any] = [root]
+    """Return a tree's messages and lists, root first, except those whose ids are in `known`."""
+    nodes: list[Any] = [root]
     seen = {id(root)}
-    for node in found:
+    for node in nodes:
         for part in _parts(node):
             if _is_node(part) and id(part) not in seen and id(part) not in known:
                 seen.add(id(part))
-                found.append(part)
-    return found
+                nodes.append(part)
+    return nodes
 
 
 def _is_node(part: object) -> bool:

@@ -1,8 +1,9 @@
 """Turns each declaration in `messages.py` into a class.
 
-`@message` creates an attrs class with slots; `complete` (called once, when all messages exist and
-can refer to each other) reads the annotations, and has pure-protobuf read them too. Each class's
-`__init__` is compiled when it is first called.
+`@message` creates a class with slots. `complete` is called once, when all messages exist and can
+refer to each other. It reads the annotations, and makes pure-protobuf read them too. The `__init__`
+of a class is compiled when it is first called. The attrs fields and the signature of a class are
+created when they are first used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import linecache
 import types
 import typing
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
@@ -55,10 +57,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
     attributes = {}
     slots = []
     for name, hint in namespace.get("__annotations__", {}).items():
-        default = namespace.pop(name, attrs.NOTHING)
-        attributes[name] = (
-            default if isinstance(default, _AttrsField) else attrs.field(default=default)
-        )
+        attributes[name] = namespace.pop(name, attrs.NOTHING)
         if "one_of=" in hint:  # the annotations are text until `complete`
             namespace[name] = _Alternative(name)
         else:
@@ -67,31 +66,27 @@ def message(cls: type[MessageT]) -> type[MessageT]:
         slots += ["which", "alternative"]
         namespace.pop("which")  # declared for type checkers only; the slot replaces it
     namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
+    namespace["_defaults"] = attributes
     # mypy does not follow a call of a metaclass.
-    made: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
-    return attrs.define(
-        made, these=attributes, slots=False, init=False, repr=False, eq=False, kw_only=True,
-        on_setattr=attrs.setters.NO_OP,
-    )  # fmt: skip
-
-
-_AttrsField: Final = type(attrs.field())
+    new_class: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
+    return new_class
 
 
 def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Message]]:
-    """Finish the messages declared in a module; return them by name, in the order of declaration.
+    """Finish the messages in `module`. Return them by name, in the order of their declaration.
 
-    This waits until all of them exist because they refer to each other. Those to which the seed's
-    fields lead from `root` are the seed's, the others extensions.
+    All messages must exist by then, because they refer to each other. The original schema consists
+    of `root` and the messages that can be reached from it through fields of the original schema.
+    All other messages are extensions.
     """
     names = vars(module)
-    found: dict[str, type[Message]] = {
+    messages: dict[str, type[Message]] = {
         name: value
         for name, value in names.items()
         if isinstance(value, type) and issubclass(value, Message) and value is not Message
     }
     all_hints = {}
-    for cls in found.values():
+    for cls in messages.values():
         hints = all_hints[cls] = inspect.get_annotations(cls, globals=names, eval_str=True)
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
         fields.sort(key=attrgetter("tag"))
@@ -105,7 +100,7 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
         waiting += new
     for cls, hints in all_hints.items():
         fields = [*cls.ALL_FIELDS.values()]
-        # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
+        # Here pure-protobuf reads the annotations, which our __init_subclass__ postponed.
         # Its `float` has 32 bits.
         cls.__annotations__ = {
             name: Annotated[double, *hint.__metadata__]
@@ -123,30 +118,17 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
             for field in fields
             if field.since and not field.oneof
         )
-        # mypy knows none of the three names that are set or read here.
         cls.__init__ = _init_on_demand(cls)  # type: ignore[method-assign]
-        signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
-        for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
-            # Like attrs.resolve_types, which cannot resolve the names in the base classes' hints.
-            hint = signature.parameters[attribute.name].annotation
-            object.__setattr__(attribute, "type", hint)
-        cls._unchecked = type(
-            cls.__name__,
-            (Message,),
-            {
-                "__slots__": cls._slots,
-                "__init__": object.__init__,
-                # Both, since CPython has one slot for them; assignment takes a quarter of the time.
-                "__setattr__": object.__setattr__,
-                "__delattr__": object.__delattr__,
-                "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
-            },
-        )
-    return found
+        cls._on_demand = {
+            "__signature__": partial(_signature, cls, hints),
+            "__attrs_attrs__": partial(_attributes, cls),
+            "_unchecked": partial(_unchecked, cls),
+        }
+    return messages
 
 
 def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
-    """Read a field's annotation, `Annotated[Expr | None, Field(2)]` for example."""
+    """Return the field that an annotation such as `Annotated[Expr | None, Field(2)]` declares."""
     inner, *metadata = typing.get_args(hint)
     [field] = (entry for entry in metadata if isinstance(entry, Field))
     rule: Rule = "required"
@@ -164,7 +146,7 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
 
 
 def _describe(fields: Sequence[FieldInfo]) -> str:
-    """Return the part of a message's docstring about its fields: one line each."""
+    """Return the part of a message's docstring that lists its fields, one per line."""
     lines = [
         f"    {field.name}: {field.type_name}, "
         + (f"one of {field.oneof}" if field.oneof else field.rule)
@@ -176,7 +158,7 @@ def _describe(fields: Sequence[FieldInfo]) -> str:
 
 
 def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
-    """Return the slots that hold messages, last tag first for `walk`; True if one is a list."""
+    """Return (slot, is_list) pairs for the slots that hold messages, last tag first."""
     slots = {
         ("alternative" if field.oneof else field.name): field.rule == "repeated"
         for field in fields
@@ -186,9 +168,10 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 
 
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
-    """Return an `__init__` that, when first called, compiles the real one and is replaced by it.
+    """Return an `__init__` that compiles the real one when first called, and is replaced by it.
 
-    A program constructs few of the classes, and compiling all takes a tenth of an import.
+    A program constructs only a few of the classes, and compiling the `__init__` of all classes
+    takes a tenth of the time of an import.
     """
 
     def init(self: Message, *values: Any, **fields: Any) -> None:
@@ -199,7 +182,7 @@ def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
 
 
 def _compile_init(cls: type[Message]) -> Callable[..., None]:
-    """Compile the `__init__` that checks each argument and fills the slots."""
+    """Return a compiled `__init__` that checks each argument and fills the slots."""
     scope: dict[str, Any] = {"MISSING": MISSING, "clash": _clash}
     parameters = []
     body = []
@@ -246,9 +229,9 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 
 
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """Return the signature that tools see.
+    """Return the signature that tools show.
 
-    `__init__` itself detects missing arguments, for better error messages.
+    `__init__` itself also accepts missing arguments, to report them with better messages.
     """
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,
@@ -268,14 +251,47 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
     )
 
 
+def _unchecked(cls: type[Message]) -> type[Any]:
+    """Return a class for a message while it is filled, with the same slots but without checks."""
+    return type(
+        cls.__name__,
+        (Message,),
+        {
+            "__slots__": cls._slots,
+            "__init__": object.__init__,
+            # Both, since CPython has one slot for them. This makes assignment four times as fast.
+            "__setattr__": object.__setattr__,
+            "__delattr__": object.__delattr__,
+            "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
+        },
+    )
+
+
+def _attributes(cls: type[Message]) -> tuple[attrs.Attribute[Any], ...]:
+    """Return the fields as `attrs.fields` returns them for a message."""
+    fields = {
+        name: value if isinstance(value, _AttrsField) else attrs.field(default=value)
+        for name, value in cls._defaults.items()
+    }
+    holder = attrs.make_class(cls.__name__, fields, init=False, repr=False, eq=False, kw_only=True)
+    attributes: tuple[attrs.Attribute[Any], ...] = attrs.fields(holder)
+    parameters = inspect.signature(cls).parameters
+    for attribute in attributes:
+        object.__setattr__(attribute, "type", parameters[attribute.name].annotation)
+    return attributes
+
+
+_AttrsField: Final = type(attrs.field())
+
+
 def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
     raise ValidationError(
-        f"{message}: {one!r} and {two!r} are both set, but {oneof} holds at most one"
+        f"{message}: {one!r} and {two!r} are both set, but only one field of {oneof} can be"
     )
 
 
 def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
-    """Run source that was generated from the schema in `scope`; tracebacks show its lines."""
+    """Run `source`, generated from the schema, in `scope`. Tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  # it holds no outside text

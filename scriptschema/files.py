@@ -1,10 +1,11 @@
 """Reading and writing trees: the three formats, recognizing a file's format, atomic writes.
 
-All commands use this. A file is written whole or not at all: to a hidden temporary file beside it,
-which is then renamed. Folders may come from strangers, so writing never follows links in them.
+All commands use this module. A file is written completely or not at all: first its content goes to
+a hidden temporary file in the same folder, and then that file is renamed. Folders may come from
+strangers, so writing never follows links in them.
 
-A stream is many trees in one file or pipe, each after its length as a varint, like protobuf's
-`writeDelimitedTo` and `parseDelimitedFrom`; its ending is `.pbstream`.
+A stream is many trees in one file or pipe. Each tree is preceded by its length as a varint, as in
+protobuf's `writeDelimitedTo`. The suffix of a stream is `.pbstream`.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class FileError(Exception):
-    """A file cannot be read or written as requested; the message names it and says why."""
+    """A file that cannot be read or written as requested. The message says which file and why."""
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's ending names. Raises FileError if it names none."""
+    """Return the format for the suffix of `path`. Raises FileError if the suffix is unknown."""
     try:
         return ENDINGS[path.suffix]
     except KeyError:
@@ -57,11 +58,11 @@ def format_of(path: Path) -> Format:
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
         if path.suffix in (".luau", ".lua"):
             raise FileError(
-                f"{path}: a Luau source, not a tree: `scriptschema parse {path}` reads it"
+                f"{path}: a Luau source, not a tree: to read it, run `scriptschema parse {path}`"
             ) from None
         endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
         raise FileError(
-            f"{path}: the ending does not tell the format (known are {endings}): say it with --from"
+            f"{path}: unknown suffix (known: {endings}): give the format with --from"
         ) from None
 
 
@@ -72,7 +73,7 @@ def parse(
     unknown: interop.Unknown,
     luau: str | Version | None = None,
 ) -> MessageT:
-    """Return the message that `data` holds in the format `form`; raises what that format raises."""
+    """Return the message in `data`, which has the format `form`. Raises that format's errors."""
     if form == "binary":
         return wire.decode(cls, data, unknown=unknown, luau=luau)
     read = interop.from_text if form == "text" else interop.from_json
@@ -80,7 +81,7 @@ def parse(
 
 
 def serialize(message: Message, form: Format, luau: str | Version | None = None) -> bytes:
-    """Return `message` in the format `form`; raises what that format raises."""
+    """Return `message` in the format `form`. Raises that format's errors."""
     if form == "binary":
         return wire.encode(message, luau=luau)
     return (interop.to_text if form == "text" else interop.to_json)(message, luau=luau).encode()
@@ -93,7 +94,7 @@ def read(
     unknown: interop.Unknown = "error",
     luau: str | Version | None = None,
 ) -> MessageT:
-    """Read a message from a file, in the format `form` or by default that of the file's ending.
+    """Return the message in a file. `form` is the file's format, by default that of its suffix.
 
     `luau` is as in `wire.decode`. Raises FileError for a file that cannot be read or does not hold
     a message of class `cls`.
@@ -109,7 +110,7 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Told]]:
-    """Return a message read from a file in upstream's schema, and what the conversion omitted."""
+    """Return the message in a file with upstream's schema, and what the conversion left out."""
     from scriptschema.interop import upstream
 
     form = form or format_of(path)
@@ -121,27 +122,27 @@ def read_upstream(
 
 
 def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Told]:
-    """Write the tree of `source` in upstream's schema; return what the conversion omitted.
+    """Write a tree in upstream's schema. Return what the conversion left out.
 
-    Raises FileError.
+    `tree` is the tree that was read from `source`. Raises FileError.
     """
     from scriptschema.interop import upstream
 
     try:
-        data, told = upstream.to_upstream(tree, form)
+        data, left_out = upstream.to_upstream(tree, form)
     except (wire.WireError, interop.FormatError) as error:
         raise FileError(f"{name_of(source.path)}: {error}") from None
     write(target, data, below=source.base_of(target))
-    return told
+    return left_out
 
 
 def delimited(data: bytes) -> bytes:
-    """Return a tree's bytes in the form used by streams: after their length as a varint."""
+    """Return an encoded tree in the form for a stream: after its length as a varint."""
     return varints.varint_bytes(len(data)) + data
 
 
 def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield pairs from a stream: the offset at which a tree's bytes start, and the bytes.
+    """Yield (offset, bytes) for each tree in a stream. The offset is that of the tree's first byte.
 
     Only one tree is in memory at a time. Raises FileError if the stream is cut off or not a stream,
     or if a tree has more than `limit` bytes.
@@ -157,9 +158,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
                 break
             byte = file.read(1)
         else:
-            what = (
-                "the length of a tree is cut off" if not byte else "this is not a length of a tree"
-            )
+            what = "the length of a tree is truncated" if not byte else "invalid length of a tree"
             raise FileError(f"byte {position}: {what}")
         position += shift // 7
         pieces = []
@@ -169,10 +168,12 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
             pieces.append(piece)
             left -= len(piece)
             if limit is not None and size - left > limit:
-                raise FileError(f"byte {position}: a tree of {size} bytes, more than {limit}")
+                raise FileError(
+                    f"byte {position}: a tree of {size} bytes is larger than the maximum of {limit}"
+                )
         if left:
             raise FileError(
-                f"byte {position}: a tree of {size} bytes is cut off ({left} bytes are missing)"
+                f"byte {position}: a tree of {size} bytes is truncated ({left} bytes are missing)"
             )
         yield position, b"".join(pieces)
         position += size
@@ -184,44 +185,49 @@ def name_of(path: Path) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the error in words, without the file's name."""
+    """Return the error as text, without the file's name."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 @attrs.frozen
 class Input:
-    """A file to read. With `in_folder`, its folder was named, and `relative` is its path there."""
+    """A file to read.
+
+    If `in_folder` is true, the user named a folder that contains the file, and `relative` is the
+    path in that folder.
+    """
 
     path: Path
     relative: Path
     in_folder: bool = False
 
     def base_of(self, target: Path) -> Path | None:
-        """Return the named folder that contains `target`, the result of this input."""
+        """Return the output folder that contains `target`, or None for standard output."""
         return None if target == STANDARD else target.parents[len(self.relative.parts) - 1]
 
 
 def expand(paths: Iterable[Path]) -> list[Input]:
     """Return the files to read, with each folder replaced by all files below it, in sorted order.
 
-    Hidden files below folders are skipped: one may be incomplete output of a killed process.
+    Hidden files below folders are skipped, because a killed process may leave an incomplete hidden
+    file.
     """
-    found = []
+    input_files = []
     for path in paths:
         if path != STANDARD and path.is_dir():
             for inside in sorted(p for p in path.rglob("*") if p.is_file()):
                 relative = inside.relative_to(path)
                 if not any(part.startswith(".") for part in relative.parts):
-                    found.append(Input(inside, relative, in_folder=True))
+                    input_files.append(Input(inside, relative, in_folder=True))
         else:
-            found.append(Input(path, Path(path.name)))
-    return found
+            input_files.append(Input(path, Path(path.name)))
+    return input_files
 
 
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
-    """Write a file whole or not at all; `-` is standard output. Raises FileError.
+    """Write a file completely or not at all. The path `-` is standard output. Raises FileError.
 
-    An existing file's mode is kept. Missing folders below `below` (by default the file's own
+    The mode of an existing file is kept. Missing folders below `below` (by default the file's own
     folder) are created. A link below `below`, or at `path` itself, is an error.
     """
     try:
@@ -232,7 +238,7 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
         with replacing(path, below=below) as file:
             file.write(data)
     except BrokenPipeError:
-        raise  # click ends the program silently, as one expects before `| head`
+        raise  # click ends the program silently, as users expect before `| head`
     except OSError as error:
         name = "standard output" if path == STANDARD else path
         raise FileError(f"{name}: {reason_of(error)}") from None
@@ -240,10 +246,10 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
-    """Yield a binary file whose content replaces that of `path` when the block ends without error.
+    """Yield a binary file whose content replaces that of `path` if the block ends without an error.
 
-    `below` is as in `write`. Anything but a regular file (a pipe, a terminal) is written to
-    directly if it is named itself, without `below`. Raises OSError.
+    `below` is as in `write`. Without `below`, anything but a regular file (a pipe, a terminal) is
+    written to directly. Raises OSError.
     """
     if path.is_absolute() and path.parts[1] in ("dev", "proc"):  # /dev/stdout, >(command)
         with path.open("wb") as file:
@@ -253,7 +259,7 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
         mode = _mode_of(folder, name)
         if mode is not None and not stat.S_ISREG(mode):
             if below is not None or stat.S_ISDIR(mode):
-                raise OSError(errno.EINVAL, "this is not a regular file")
+                raise OSError(errno.EINVAL, "not a regular file")
             with os.fdopen(os.open(name, os.O_WRONLY | _SAFE, dir_fd=folder), "wb") as file:
                 yield file
             return
@@ -274,35 +280,35 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
 
 
 def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
-    """Open a file to read and append, created if missing; `below` is as in `write`.
+    """Open a file for reading and appending, and create it if missing. `below` is as in `write`.
 
-    Raises OSError, also for a link, a file with a second name elsewhere (a hard link), and anything
-    but a regular file.
+    Raises OSError, also if `path` is a link, a file with a second name elsewhere (a hard link), or
+    anything but a regular file.
     """
     with _parent_of(path, below) as (folder, name):
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _SAFE
         _mode_of(folder, name)
         descriptor = os.open(name, flags, 0o666, dir_fd=folder)
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "this is not a regular file of its own: remove it")
+        raise OSError(errno.EINVAL, "not a regular file with a single name: remove it")
     return os.fdopen(descriptor, "ab+")
 
 
 def make_folder(path: Path, *, below: Path) -> None:
-    """Create a folder below `below` if missing. Raises OSError, also for a link on the way."""
+    """Create the folder `path` if missing. Raises OSError, for example for a link below `below`."""
     with _parent_of(path / "-", below):
         pass
 
 
 _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC
-_LINK: Final = "this is a link, and links are not followed when writing"
+_LINK: Final = "a symbolic link: links are not followed when writing"
 
 
 @contextlib.contextmanager
 def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
-    """Yield the descriptor of a file's folder, and the file's name in it."""
+    """Yield a descriptor of the folder that contains `path`, and the file's name in that folder."""
     base = path.parent if below is None else below
     try:
         base.mkdir(parents=True, exist_ok=True)
@@ -343,19 +349,20 @@ def require_parent(path: Path) -> None:
     if path.parent.exists() and not path.parent.is_dir():
         raise FileError(f"{path}: {os.strerror(errno.ENOTDIR)}")
     if not path.parent.exists():
-        raise FileError(f"{path}: there is no folder {path.parent}: make it first")
+        raise FileError(f"{path}: the folder {path.parent} does not exist: create it first")
 
 
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
-    """Return where each input's result goes: `output`, or files below it with the ending `ending`.
+    """Return the path of each result: `output`, or a file below it with the suffix `ending`.
 
-    `output` is a folder if it exists as one or ends in a slash, if there are several inputs, or if
-    a folder was named as the input; None and `-` are standard output. Raises FileError if the
-    results cannot go there, or if the folder of `output` does not exist.
+    There is one result for each input. `output` is a folder if a folder of that name exists, if it
+    ends in a slash, if there are several inputs, or if a folder was named as the input. None and
+    `-` are standard output. Raises FileError if the results cannot be written there, or if the
+    folder that contains `output` does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:
-            raise FileError("several inputs need a folder to write to: name one with -o")
+            raise FileError("several inputs can only be written to a folder: use -o FOLDER")
         return [STANDARD for _ in inputs]
     folder = Path(output)
     require_parent(folder)
@@ -363,13 +370,15 @@ def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Pa
     if single and not folder.is_dir() and not output.endswith("/"):
         return [folder]
     if folder.exists() and not folder.is_dir():
-        raise FileError(f"{output}: several inputs need a folder to write to, and this is a file")
-    taken: dict[Path, Path] = {}
+        raise FileError(
+            f"{output}: several inputs can only be written to a folder, and this is a file"
+        )
+    input_of: dict[Path, Path] = {}
     for item in inputs:
-        known = item.relative.suffix in ENDINGS
-        name = item.relative.stem if known else item.relative.name
+        has_known_suffix = item.relative.suffix in ENDINGS
+        name = item.relative.stem if has_known_suffix else item.relative.name
         target = folder / item.relative.with_name(name + ending)
-        if target in taken:
-            raise FileError(f"{item.path} and {taken[target]} would both be written to {target}")
-        taken[target] = item.path
-    return list(taken)
+        if target in input_of:
+            raise FileError(f"{item.path} and {input_of[target]} would both be written to {target}")
+        input_of[target] = item.path
+    return list(input_of)

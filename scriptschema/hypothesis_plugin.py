@@ -1,8 +1,9 @@
-"""Makes `st.from_type(messages.Expr)` and `st.builds` find our strategies, without any import.
+"""Lets `st.from_type(messages.Expr)` and `st.builds` find our strategies without any import.
 
-Hypothesis calls `register` when it is imported (the entry point `hypothesis`). It only registers a
-callback for when the messages are complete, so that the order of the two imports does not matter,
-and a program that uses only one of them never pays for the other.
+Hypothesis calls `register` when it is imported (entry point `hypothesis`). `register` only
+registers a callback, which is called when the messages are complete. So the order of the two
+imports does not matter, and a program that uses only one of the two packages does not load the
+other.
 
 Source: the Hypothesis manual, "Extension entry points".
 """

@@ -1,4 +1,4 @@
-"""The command that adds a missing package to the installation that is running."""
+"""The command for adding a missing package to the running installation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs `package` where this process imports it from.
+    """Return the command that installs `package` where this process can import it.
 
-    The command is one of pipx or uv if they installed the running program, else of pip, or of uv in
-    an environment without pip.
+    The command uses pipx or uv if they installed the running program. Otherwise it uses pip, or uv
+    in an environment without pip.
     """
     prefix = Path(sys.prefix)
     receipt = prefix / "uv-receipt.toml"
@@ -24,7 +24,7 @@ def install_command(package: str) -> str:
     elif receipt.exists():
         # uv reinstalls the tool from scratch: repeat its source and the packages added before.
         tool, *added = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
-        others = [option for one in added for option in ("--with", _requirement(one))]
+        others = [option for entry in added for option in ("--with", _requirement(entry))]
         words = ["uv", "tool", "install", *others, "--with", package, _requirement(tool)]
     elif find_spec("pip") is None:
         words = ["uv", "pip", "install", "--python", sys.executable, package]

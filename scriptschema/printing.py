@@ -1,4 +1,4 @@
-"""`repr` of a message, on one line or by a pretty printer: the expression that creates it."""
+"""Writes the `repr` of a message, in one or several lines: the expression that creates it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pure_protobuf.message import BaseMessage
 
 
 def one_line(message: BaseMessage) -> str:
-    """Return the message's `repr`."""
+    """Return the message's `repr` on one line."""
     printer = _PlainPrinter()
     _Writer(printer).write(message, 0)
     return "".join(printer.parts)
 
 
 def write(message: BaseMessage, printer: Any) -> None:
-    """Print the `repr` on several lines with a pretty printer of IPython or Hypothesis."""
+    """Print the message's `repr` on several lines, with IPython's or Hypothesis's printer."""
     _Writer(printer).write(message, 0)
 
 
@@ -38,9 +38,10 @@ class _PlainPrinter:
 
 
 class _Writer:
-    """Writes a message as the expression that creates it, up to the limits.
+    """Writes a message as the expression that creates it, up to limits of size and depth.
 
-    Parts beyond the limits are shown as `...`; a test's small example is never cut.
+    Parts beyond the limits are shown as `...`. The limits are large enough for a test's small
+    example.
     """
 
     depth: Final = 40

@@ -6,8 +6,8 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-Hypothesis is the third source of choices: generators ask for integers, `drawing.choices` draws
-them.
+Hypothesis is the third source of choices: generators ask for integers, and
+`drawing.choices` draws them.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
 Only this module and `drawing` import hypothesis; the program generator is imported on first use.
@@ -45,7 +45,7 @@ DEFAULT_SIZE: Final = 200
 """The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
-"""The most nodes that fit into an example of Hypothesis, whose length is limited."""
+"""The maximum number of nodes of a tree that fit into an example of Hypothesis."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
@@ -56,7 +56,7 @@ _PART: Final = span("Part")
 
 
 class _DrawnSampler(Sampler):
-    """Samples trees by draws; expressions, statements and types are separate draws."""
+    """Samples trees from draws. Each expression, statement and type is a separate draw."""
 
     choices: DrawnChoices
 
@@ -92,8 +92,8 @@ def _trees(
 def _check_size(size: int) -> None:
     if not 1 <= size <= MAX_SIZE:
         raise ValueError(
-            f"size must be from 1 to {MAX_SIZE}, what Hypothesis can hold in one example, not "
-            f"{size}: use generation.trees.generate for larger trees"
+            f"size must be from 1 to {MAX_SIZE}, the limit of Hypothesis, found {size}: for "
+            "larger trees, use generation.trees.generate"
         )
 
 
@@ -118,38 +118,38 @@ def messages(
 ) -> SearchStrategy[MessageT]:
     """Return a strategy for trees of class `cls` with at most about `size` (≤ `MAX_SIZE`) nodes.
 
-    The other options are those of `generation.trees.generate`. Trees shrink to the
-    smallest one. Raises ValueError for options that leave no tree.
+    The other options are those of `generation.trees.generate`. Trees shrink to the smallest tree.
+    Raises ValueError for options that do not allow any tree.
     """
     _check_size(size)
     grammar = grammar_of(weights, luau)
     if max_depth < grammar.heights[cls]:
-        raise ValueError(f"a {cls.__name__} is at least {grammar.heights[cls]} deep")
+        raise ValueError(f"a {cls.__name__} has a depth of at least {grammar.heights[cls]}")
     return _trees(cls, grammar, size, max_depth, swarm)
 
 
 def module_sets(**options: Unpack[TreeOptions]) -> SearchStrategy[ModuleSet]:
-    """Whole programs, with or without a module; options as for `messages`."""
+    """Return a strategy for programs, with or without a module. Options are as for `messages`."""
     return messages(ModuleSet, **options)
 
 
 def exprs(**options: Unpack[TreeOptions]) -> SearchStrategy[Expr]:
-    """Expressions; options as for `messages`."""
+    """Return a strategy for expressions. Options are as for `messages`."""
     return messages(Expr, **options)
 
 
 def stats(**options: Unpack[TreeOptions]) -> SearchStrategy[Stat]:
-    """Statements; options as for `messages`."""
+    """Return a strategy for statements. Options are as for `messages`."""
     return messages(Stat, **options)
 
 
 def blocks(**options: Unpack[TreeOptions]) -> SearchStrategy[StatBlock]:
-    """Blocks of statements; options as for `messages`."""
+    """Return a strategy for blocks of statements. Options are as for `messages`."""
     return messages(StatBlock, **options)
 
 
 def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
-    """Types; options as for `messages`."""
+    """Return a strategy for types. Options are as for `messages`."""
     return messages(Type, **options)
 
 
@@ -167,9 +167,10 @@ def programs(
 ) -> SearchStrategy[ModuleSet]:
     """Return a strategy for programs that run, with at most about `size` (≤ `MAX_SIZE`) nodes.
 
-    The options are those of `generation.programs.program`; `with_module` allows for a module. The
-    programs shrink to a few statements, which run. For programs that compile but need not run, use
-    `module_sets().map(repair)`. Raises ValueError for invalid options.
+    If `with_module` is true, programs may have a module. The other options are those of
+    `generation.programs.program`. Programs shrink to a few statements that still run. For programs
+    that compile but need not run, use `module_sets().map(repair)`. Raises ValueError for invalid
+    options.
     """
     from scriptschema.drawing.programs import drawn_programs
     from scriptschema.generation.programs import check_options, grammar_of
@@ -210,10 +211,10 @@ def sources(
     style: Style | Literal["random"] | None = None,
     **options: Unpack[ProgramOptions],
 ) -> SearchStrategy[str]:
-    """Return a strategy for Luau sources that run: programs without a module, rendered.
+    """Return a strategy for Luau sources that run: programs without a module, rendered as text.
 
-    `names` and `style` are those of `luau.render.render`; a `random` style is drawn for each
-    source, and shrinks to none. The other options are those of `programs`.
+    `names` and `style` are those of `luau.render.render`. The style `random` draws a style for each
+    source, and shrinks to no style. The other options are those of `programs`.
     """
     return _sources(programs(with_module=False, **options), names, style)
 
@@ -227,7 +228,7 @@ def mutated(
     programs: bool | None = None,
     luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
-    """Mutants of `tree`, which stays as it is; the options are those of `fuzzing.mutate.mutate`."""
+    """Return a strategy for mutants of `tree`. The options are those of `fuzzing.mutate.mutate`."""
     from scriptschema.fuzzing.mutate import mutate
 
     @st.composite
@@ -246,14 +247,14 @@ def mutated(
 
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
-    """The encodings of trees of class `cls`; options as for `messages`."""
+    """Return a strategy for encodings of trees of class `cls`. Options are as for `messages`."""
     luau = options.get("luau")
     return messages(cls, **options).map(lambda tree: wire.encode(tree, luau=luau))
 
 
 @attrs.frozen
 class Damaged:
-    """Bytes with faults; `original` is the valid encoding, `faults` describe the changes to it."""
+    """An encoding with faults. `original` is the valid encoding; `faults` describes the changes."""
 
     data: bytes
     original: bytes
@@ -271,11 +272,11 @@ def _damaged(draw: DrawFn, cls: type[Message], options: TreeOptions) -> Damaged:
 
 
 def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[Damaged]:
-    """Encodings with one to four faults, for tests of decoders; options as for `messages`.
+    """Return a strategy for encodings with one to four faults, for tests of decoders.
 
-    Faults are truncation, changed bits and bytes, pieces removed, doubled or moved, foreign fields
-    of every wire type, groups, and varints that are longer than necessary. Such bytes may still be
-    valid.
+    Options are as for `messages`. Faults are truncation, changed bits and bytes, removed, doubled
+    or moved pieces, foreign fields of every wire type, groups, and varints that are longer than
+    necessary. Some of these bytes may still be valid.
     """
     return _damaged(cls, options)
 

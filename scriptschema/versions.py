@@ -1,9 +1,10 @@
-"""Versions of Luau: their notation, and what exists in which version.
+"""Versions of Luau: their notation, and which features exist in which version.
 
-The default everywhere is the seed's 57 messages, which have no version. Anything else has the
-version since which Luau has it (and, if it was removed, until which): the first release whose
-command-line tools accept it. These enable the flags of new features, which a program that embeds
-Luau leaves disabled until the flag is removed. Anything older than `SEED` is marked with `SEED`.
+The default everywhere is the original schema of 57 messages, which has no version. Everything else
+is marked with the version that introduced it: the first release whose command-line tools accept it.
+If it was removed later, it is also marked with the version that removed it. The command-line tools
+enable the flags of new features. A program that embeds Luau leaves such a feature disabled until
+its flag is removed. Anything older than `SEED` is marked with `SEED`.
 
 Source: https://github.com/luau-lang/luau/releases
 """
@@ -18,27 +19,27 @@ import attrs
 
 @attrs.frozen(order=True)
 class Version:
-    """A release of Luau; `number` is 711 for 0.711. Releases compare by age."""
+    """A release of Luau. `number` is 711 for 0.711. Releases are ordered by age."""
 
     number: int
 
     @classmethod
     def parse(cls, text: str | Version) -> Version:
-        """Read a version: `0.711`, or `today` for the newest known; a Version is returned as it is.
+        """Return the version that `text` names, such as `0.711`, or the newest version for `today`.
 
-        Raises ValueError for any other text, and for an unknown release: older than `SEED`, or
-        newer than `TODAY`.
+        A Version is returned as is. Raises ValueError for any other string, and for a release older
+        than `SEED` or newer than `TODAY`.
         """
         if isinstance(text, Version):
             return text
         if text == "today":
             return TODAY
-        found = re.fullmatch(r"0\.([0-9]{3})", text)
-        version = cls(int(found[1])) if found else None
+        match = re.fullmatch(r"0\.([0-9]{3})", text)
+        version = cls(int(match[1])) if match else None
         if version is None or not SEED.number <= version.number <= TODAY.number:
             raise ValueError(
-                f"{text!r} is not a version of Luau that is known: "
-                f"give {SEED} to {TODAY}, or today, which is {TODAY}"
+                f"unknown version of Luau {text!r}: expected {SEED} to {TODAY}, or today, "
+                f"which is {TODAY}"
             )
         return version
 
@@ -47,7 +48,7 @@ class Version:
 
 
 SEED: Final = Version(677)
-"""The version of the seed's schema, the oldest that is supported."""
+"""The version of the original schema, the oldest that is supported."""
 
 TODAY: Final = Version(735)
 """The newest known version."""
@@ -55,7 +56,7 @@ TODAY: Final = Version(735)
 
 @attrs.frozen
 class Span:
-    """The versions that have something: from `since` to before `until`."""
+    """The versions that have a feature: from `since` up to, but not including, `until`."""
 
     since: Version = SEED
     until: Version | None = None
@@ -65,5 +66,9 @@ class Span:
 
 
 def has(luau: Version | None, span: Span | None) -> bool:
-    """Return whether a version has something; None is the seed, which has what has no span."""
+    """Return whether the version `luau` has the feature whose versions are `span`.
+
+    A feature without a span always exists. If `luau` is None (the original schema), only features
+    without a span exist.
+    """
     return span is None or (luau is not None and luau in span)

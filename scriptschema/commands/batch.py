@@ -1,4 +1,4 @@
-"""Shared parts of commands that process many files: choosing, running, writing, reporting."""
+"""Shared parts of commands that process many files: selecting, running, writing, reporting."""
 
 from __future__ import annotations
 
@@ -17,41 +17,44 @@ if TYPE_CHECKING:
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
-    """Return the files to read trees from: in a folder, those with an ending of a known format.
+    """Return the files to read trees from: in a folder, only files with the suffix of a format.
 
-    With a given format `form`, all files are read. The number of skipped files is reported.
+    If `form` names a format, all files are returned. The number of skipped files is reported.
     """
     from scriptschema import files
 
-    found = files.expand(inputs)
+    candidates = files.expand(inputs)
     if form is not None:
-        return found
+        return candidates
     endings = set(files.ENDINGS)
-    taken = [item for item in found if not item.in_folder or item.path.suffix in endings]
-    skipped = {item.path.suffix or "none" for item in found} - endings
-    if len(taken) < len(found):
+    chosen = [item for item in candidates if not item.in_folder or item.path.suffix in endings]
+    skipped = {item.path.suffix or "none" for item in candidates} - endings
+    if len(chosen) < len(candidates):
         click.echo(
-            f"skipped {counted(len(found) - len(taken), 'file')} whose ending is no tree's "
-            f"({', '.join(sorted(skipped)[:5])}): --from says how to read them",
+            f"skipped {counted(len(candidates) - len(chosen), 'file')} with a suffix that is not a "
+            f"tree's ({', '.join(sorted(skipped)[:5])}): use --from to read them",
             err=True,
         )
-    return taken
+    return chosen
 
 
 def form_of(name: str | None) -> Format | None:
-    """Return the format that an option names."""
+    """Return the format with the name given by an option, or None for any other name."""
     from scriptschema import files
 
     return next((form for form in files.FORMATS if form == name), None)
 
 
 def common_form(items: Sequence[Input]) -> Format:
-    """Return the files' common format. Raises a usage error if they have several."""
+    """Return the format that all files share. Raises a usage error if they have several formats."""
     from scriptschema import files
 
     forms = {files.ENDINGS[i.path.suffix] for i in items if i.path.suffix in files.ENDINGS}
     if len(forms) > 1:
-        raise click.UsageError(f"the files are in {' and '.join(sorted(forms))}: choose with --to")
+        raise click.UsageError(
+            f"the files have different formats ({' and '.join(sorted(forms))}): "
+            "choose one with --to"
+        )
     return next(iter(forms), "binary")
 
 
@@ -62,10 +65,11 @@ def run_all(
     what: str,
     run: Callable[[Input, Path], None],
 ) -> int:
-    """Call `run` with each input and the file to write, whose ending is that of the format `form`.
+    """Call `run` with each input and the path to write, and return the exit status.
 
-    Returns the exit status. Raises a usage error if it is unclear where to write, and FileError if
-    there is nothing to do.
+    The path's suffix belongs to the format `form`, or is `form` itself if it is not a format.
+    `what` names the work for the progress bar. Raises a usage error if it is unclear where to
+    write, and FileError if there is nothing to do.
     """
     from scriptschema import files
 
@@ -99,7 +103,7 @@ def run_each(
 def write_tree(
     item: Input, target: Path, tree: Message, form: Format, luau: Version | None = None
 ) -> None:
-    """Write the tree derived from `item`. Raises FileError."""
+    """Write the tree derived from `item` to `target` in a format. Raises FileError."""
     from scriptschema import files
 
     try:
@@ -110,8 +114,8 @@ def write_tree(
 
 
 def require_some(items: Sequence[Input]) -> None:
-    """Raise FileError if the given folders contain nothing that the command can read."""
+    """Raise FileError if the named folders contain nothing that the command can read."""
     from scriptschema.files import FileError
 
     if not items:
-        raise FileError("there is nothing to read: the folder holds no such files")
+        raise FileError("nothing to read: the folder contains no such files")

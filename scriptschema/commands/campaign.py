@@ -43,14 +43,14 @@ _told = section("Output")
     "words",
     multiple=True,
     metavar="TARGET",
-    help="What runs the programs; see below.",
+    help="The implementation of Luau to test; see below.",
 )
 @_targets(
     "--variant",
     "variants",
     multiple=True,
     metavar="WORDS",
-    help="Also run each program with these arguments; repeatable.",
+    help="Also run each program with these arguments; can be repeated.",
 )
 @_targets(
     "--timeout",
@@ -64,12 +64,13 @@ _told = section("Output")
 @_targets(
     "--crash",
     metavar="REGEX",
-    help="Output of a command that this matches is a crash.",
+    help="A regular expression: output of a command that matches it is a crash.",
 )
 @_targets(
     "--error",
     metavar="REGEX",
-    help="Output of a command that this matches is an ordinary error of the program.",
+    help="A regular expression: output of a command that matches it is an ordinary error of "
+    "the program.",
 )
 @_targets(
     "--config",
@@ -92,18 +93,19 @@ _told = section("Output")
     show_default=True,
     type=click.IntRange(1),
     metavar="N",
-    help="The number of processes that fuzz.",
+    help="The number of worker processes.",
 )
 @_work(
     "--cluster",
     "address",
     metavar="ADDRESS",
-    help="Fuzz on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N.",
+    help="Run on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N.",
 )
 @_work(
     "--engine",
     type=click.Choice(["own", "afl"]),
-    help="What makes mutants: own (the default), or AFL++ on a build with its compiler.",
+    help="The source of mutants: own (the default), or AFL++, for a target built with its "
+    "compiler.",
 )
 @_work("--for", "seconds", callback=duration, metavar="TIME", help="The time limit: 30s, 10m, 8h.")
 @_work(
@@ -141,29 +143,31 @@ _told = section("Output")
     "--broken",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of sources that are not Luau, which targets must refuse (0).",
+    help="The share of sources that are not valid Luau, which targets must reject (0).",
+)
+@_programs(
+    "--compiled",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="The share of programs that are only compiled, not run (0.25).",
 )
 @_programs(
     "--luau",
     metavar="VERSION",
-    help="The version of Luau that programs are for: the newest of which all targets have all.",
+    help="The version of Luau to generate programs for (default: the newest version that "
+    "all targets support).",
 )
 @_programs(
     "--without",
     callback=names,
     metavar="NAMES",
-    help="Libraries and members not to use: buffer,math.tan",
+    help="Libraries and members to avoid: buffer,math.tan",
 )
 @_programs(
     "--only",
     callback=names,
     metavar="NAMES",
-    help="Use no other libraries: string,table",
-)
-@_programs(
-    "--only-compile",
-    is_flag=True,
-    help="Compile the programs, which then need not end, without running them.",
+    help="Use only these libraries: string,table",
 )
 @_judges("--checker", metavar="COMMAND", help="A type checker; see below.")
 @_judges("--printer", metavar="COMMAND", help="A command that reads a program and prints it.")
@@ -172,18 +176,18 @@ _told = section("Output")
     "--known",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file with signatures of known bugs, which are only counted.",
+    help="A file with signatures of known bugs, which are counted but not reported.",
 )
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="Compare output, also error messages, or also the positions in these.",
+    help="What to compare: the output, error messages too, or positions in error messages too.",
 )
 @_judges(
     "--ulps",
     type=click.IntRange(0),
     metavar="N",
-    help="Treat numbers at most N doubles apart as equal.",
+    help="Treat numbers that differ by at most N units in the last place as equal.",
 )
 @_told(
     "--fail-on-find",
@@ -193,7 +197,7 @@ _told = section("Output")
         ["memory", "crash", "result", "assertion", "hang", "undefined", "message", "position"]
     ),
     metavar="[SEVERITY]",
-    help=f"Status {FOUND} if there is a new find of this severity, or a worse one.",
+    help=f"Exit with status {FOUND} if there is a new find of this severity or worse.",
 )
 @_work("--trust", is_flag=True, help="Run the campaign's commands without asking.")
 @_told("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
@@ -222,38 +226,39 @@ def fuzz(
     scriptschema fuzz --target 'command:luau {variant} {file}' --variant=-O0 --variant=-O2 -o out/
     scriptschema fuzz -o campaign/
 
-    Programs are made, mutated, run by each TARGET with each variant, and judged: crashes, reports
-    of sanitizers, failed assertions, internal errors, hangs, and differences between targets and
-    variants are bugs. Each is reduced and kept once, in FOLDER/finds/. An existing campaign is
-    continued.
+    Programs are generated, mutated, run by each TARGET with each variant, and judged: crashes,
+    sanitizer reports, failed assertions, internal errors, hangs, and differences between targets
+    and variants are bugs. Each bug is reduced and kept once, in FOLDER/finds/. An existing campaign
+    is continued.
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
-    or standard input, or persistent:COMMAND, which runs one program after the other. In COMMAND,
-    {variant} is where a variant's arguments are put.
+    or standard input, or persistent:COMMAND, which runs one program after the other. {variant} in
+    COMMAND is replaced with the arguments of a variant.
 
     The severities of --fail-on-find, the worst first: memory (sanitizers, used up), crash, result
     (incorrect), assertion, hang, undefined (behaviour), message, position. The default is
-    undefined; what differs in messages or positions alone is one entry each.
+    undefined; differences only in messages or only in positions are one entry each.
 
-    With --engine afl the first TARGET is a program built with AFL++'s compiler, ./harness or
-    command:COMMAND. N instances of AFL++ run it, with mutants of this package; what they keep is
-    judged on all targets.
+    With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
+    command:COMMAND. N instances of AFL++ run it, with mutants of this package; the inputs that they
+    keep are judged on all targets.
 
-    With --types sound and --checker, a program that the checker accepts in strict mode and that
-    fails with an error of type is a bug of the checker.
+    With --types sound and --checker, a program that the checker accepts in strict mode but that
+    fails with a type error shows a bug of the checker.
 
-    --seeds FOLDER has sources or trees, for example a conformance suite: they are run first, and
+    --seeds FOLDER has sources or trees, for example a conformance suite. They are run first, and
     then mutated. Unreadable files are reported.
 
-    A campaign from somebody else has commands: they are shown, and run if you say so, or with
+    A campaign from somebody else has commands. They are shown, and run only if you agree, or with
     --trust.
 
-    With --broken a share of the sources are not programs: tokens are missing or changed. A TARGET
-    that runs one to its end instead of refusing it, or that crashes or does not finish, has a bug.
+    With --broken, a share of the sources are not programs: tokens are missing or changed. A TARGET
+    has a bug if it runs such a source to its end instead of refusing it, or if it crashes or does
+    not finish.
 
-    With --only-compile a TARGET compiles programs and does not run them (services get "run": false;
-    a command must only compile). Programs are then less restricted: they need not end, and may fail
-    early.
+    One program in four is only compiled: its code is in a function that is never called, so it may
+    loop forever or fail anywhere. With --compiled 1, all programs are only compiled, and nothing is
+    run.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError
@@ -270,12 +275,12 @@ def fuzz(
         seconds = seconds or DEMO_SECONDS
         options["words"] = options["words"] or ("luau-web",)
     if output is None:
-        raise click.UsageError("name the folder of the campaign: -o FOLDER")
+        raise click.UsageError("missing folder for the campaign: -o FOLDER")
     config = config_of(output, **options)
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     try:
         with (
-            stoppable(f"`scriptschema fuzz -o {output}` goes on"),
+            stoppable(f"to continue, run `scriptschema fuzz -o {output}`"),
             trusted_campaign(output, config, trust=trust) as campaign,
             _workers(campaign, address, jobs) as workers,
         ):
@@ -310,21 +315,23 @@ def fuzz(
 
 
 def _summarize(session: Session, folder: Path) -> None:
-    """Print the number of finds, and how many of them are not reduced yet."""
+    """Print the number of new finds, and the number of programs that are not reduced yet."""
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
     left = session.state.triage.waiting
-    found = [find.signature for find in session.state.finds.new]
-    new = sum(is_at_least(signature, LEAST) for signature in found)
+    signatures = [find.signature for find in session.state.finds.new]
+    new = sum(is_at_least(signature, LEAST) for signature in signatures)
     what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"
-    if len(found) > new:
-        low = sorted(signature.kind for signature in found if not is_at_least(signature, LEAST))
-        what += f"; there too: programs that differ in {'s and in '.join(low)}s alone"
+    if len(signatures) > new:
+        low = sorted(
+            signature.kind for signature in signatures if not is_at_least(signature, LEAST)
+        )
+        what += f"; also saved: programs that differ only in {'s and in '.join(low)}s"
     click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if left:
         click.echo(
-            f"{counted(left, 'program')} not reduced to the end: `scriptschema fuzz -o {folder}` "
-            "goes on with that",
+            f"{counted(left, 'program')} not fully reduced: to continue, run `scriptschema "
+            f"fuzz -o {folder}`",
             err=True,
         )
 
@@ -332,7 +339,7 @@ def _summarize(session: Session, folder: Path) -> None:
 def _workers(
     campaign: Campaign, address: str | None, jobs: int
 ) -> AbstractContextManager[Workers | None]:
-    """Return the cluster at an address, AFL++'s instances, or a context of None without either."""
+    """Return the cluster at `address`, AFL++'s instances, or a context that yields None."""
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.afl import AflEngine
@@ -340,13 +347,13 @@ def _workers(
 
     if campaign.config.engine == "afl":
         if address is not None:
-            raise click.UsageError("--cluster is not for --engine afl")
+            raise click.UsageError("--cluster cannot be combined with --engine afl")
         return AflEngine(campaign, jobs)
     if address is None:
         return nullcontext()
     if not re.fullmatch(r"local:[1-9]\d*|\w+://.+", address):
         raise click.BadParameter(
-            f"{address!r} is neither tcp://HOST:PORT nor local:N", param_hint="--cluster"
+            f"expected tcp://HOST:PORT or local:N, found {address!r}", param_hint="--cluster"
         )
     return Cluster(address)
 
@@ -363,19 +370,22 @@ def _report(folder: Path) -> None:
 def explain(folder: Path, config: Config, programs: int, names: list[str]) -> None:
     """Print what a demonstration did, and what to do next."""
     runs = [target.run_name(variant) for target in config.targets for variant in target.variants]
-    lines = [f"what was run: each program on {', '.join(runs)}"]
+    lines = [f"each program was run on {', '.join(runs)}"]
     if names:
-        lines.append(f"run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
+        lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:
-        lines.append("what came of it: nothing, the time was too short for a program; try --for 2m")
+        lines.append("result: nothing was run, the time was too short for a program; try --for 2m")
     else:
         lines.append(
-            "what came of it: no crash, no hang, and no difference in what the programs print, as "
-            "is to be expected of a released Luau in half a minute"
+            "result: no crashes, hangs or differences, as expected of a released Luau within "
+            "half a minute"
         )
     lines += [
-        f"the programs that showed something new: {folder / 'corpus'}",
-        "next, for longer: scriptschema fuzz --target luau-web -o campaign/ --jobs 2 --for 10m",
-        "or on a build of your own: see scriptschema fuzz --help",
+        f"programs that showed something new: {folder / 'corpus'}",
+        (
+            "next, for a longer campaign: scriptschema fuzz --target luau-web -o campaign/ "
+            "--jobs 2 --for 10m"
+        ),
+        "for your own build of Luau, see scriptschema fuzz --help",
     ]
     click.echo("\n".join(lines), err=True)

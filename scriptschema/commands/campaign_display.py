@@ -1,6 +1,6 @@
-"""The output of `fuzz` while it runs: a live display on terminals, else lines, or JSON events.
+"""The output of `fuzz` while it runs: a live display on terminals, otherwise lines, or JSON events.
 
-Each is a callable that receives the events of `fuzzing.campaign.session`.
+Each form is a callable that receives the events of `fuzzing.campaign.session`.
 """
 
 from __future__ import annotations
@@ -30,27 +30,42 @@ def as_json(event: dict[str, Any]) -> None:
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """Return a find or a progress event as a line of text."""
+    """Return a find event or a progress event as one line."""
     if event["event"] in FINDS:
         what = "new" if event["event"] == "find" else event["event"]
         return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
-    outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
-    kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
+    kinds = _kinds(event)
     if not kinds:
-        return f"{_time(event['seconds'])}: no program has ended yet"
+        return f"{_time(event['seconds'])}: no program has finished yet"
     return (
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
-        f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
+        f"{event['runs_per_second']:,.0f} runs/s, {_of_both(event, 'corpus')}, "
         + (_executions(event) + ", " if "executions" in event else "")
         + (f"covered {event['covered']:,}, " if event["covered"] else "")
-        + f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
+        + f"{_of_both(event, 'finds')}, last new {_time(event['since_new'])} ago"
         + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
     )
 
 
+def _kinds(event: dict[str, Any]) -> str:
+    """Return the numbers of programs by outcome, separately for programs that are only compiled."""
+    both = []
+    for name, label in (("outcomes", ""), ("compiled", "only compiled: ")):
+        outcomes = sorted(event[name].items(), key=lambda item: -item[1])
+        if outcomes:
+            both.append(label + ", ".join(f"{kind} {count:,}" for kind, count in outcomes))
+    return "; ".join(both)
+
+
+def _of_both(event: dict[str, Any], name: str) -> str:
+    """Return a count, and how much of it belongs to programs that are only compiled."""
+    compiled = event[f"{name}_compiled"]
+    return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
+
+
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line of text about an input that breaks the target and is not Luau."""
-    return f"not judged, since it is no Luau that is read here: {event['path']}"
+    """Return a line about an input that breaks the target but is not Luau."""
+    return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
 
 
 def _executions(event: dict[str, Any]) -> str:
@@ -59,11 +74,11 @@ def _executions(event: dict[str, Any]) -> str:
 
 def _rate(event: dict[str, Any]) -> str:
     rate = event["executions_per_second"]
-    return "rate not known yet" if rate is None else f"{rate:,.0f} a second"
+    return "rate unknown" if rate is None else f"{rate:,.0f} a second"
 
 
 def tell_targets(event: dict[str, Any]) -> None:
-    """Print the targets' versions, and the features they lack, which programs will avoid."""
+    """Print each target's version, and the features it lacks, which programs will avoid."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
 
@@ -144,10 +159,8 @@ class Display:
             rows.append(("covered", f"{event['covered']:,}", "", ""))
         for one, two, three, four in rows:
             table.add_row(Text(one, "dim"), two, Text(three, "dim"), four)
-        outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
         finds = [Text(line, "bold", overflow="ellipsis", no_wrap=True) for line in self._finds]
-        return Group(table, Text(kinds), *finds)
+        return Group(table, Text(_kinds(event)), *finds)
 
 
 def _time(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Parsing the options of `fuzz`: durations, names, seeds and the configuration of a campaign."""
+"""Parses the options of `fuzz`: durations, names, seeds, and the configuration of a campaign."""
 
 from __future__ import annotations
 
@@ -18,40 +18,45 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def duration(_context: object, _parameter: object, value: str | None) -> float | None:
-    """Parse a duration (30s, 10m, 8h, 2d, or plain seconds); return seconds."""
+    """Return a duration (30s, 10m, 8h, 2d, or plain seconds) in seconds.
+
+    Raises a usage error for other strings.
+    """
     if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
-    if not found or not float(found[1]):
-        raise click.BadParameter(f"{value!r} is not a duration: write 30s, 10m or 8h")
-    return float(found[1]) * _UNITS[found[2]]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
+    if not match or not float(match[1]):
+        raise click.BadParameter(f"invalid duration {value!r}: write for example 30s, 10m or 8h")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def names(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...] | None:
-    """Parse a comma-separated list of libraries and members."""
+    """Return the names in a comma-separated list of libraries and members.
+
+    Raises a usage error for an unknown name.
+    """
     if value is None:
         return None
     from scriptschema.fuzzing.campaign.config import missing_of
 
-    found = tuple(name.strip() for name in value.split(","))
+    listed = tuple(name.strip() for name in value.split(","))
     try:
-        missing_of(*((), found) if parameter.name == "only" else (found, ()))
+        missing_of(*((), listed) if parameter.name == "only" else (listed, ()))
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from None
-    return found
+    return listed
 
 
 _OPTIONS = {
     "variants": "--variant",
     "seconds": "--timeout",
     "megabytes": "--memory",
-    "run": "--only-compile",
     "crash": "--crash",
     "error": "--error",
 }
-"""Options, by the target field that each sets."""
+"""The options that set fields of a target, by the name of the field."""
 
 
 def config_of(
@@ -62,13 +67,15 @@ def config_of(
     variants: tuple[str, ...],
     timeout: float | None,
     memory: int | None,
-    only_compile: bool,
     crash: str | None,
     error: str | None,
     known: Path | None,
     **options: Any,
 ) -> Config | None:
-    """Return the configuration given by the options; None to continue an existing campaign."""
+    """Return the configuration from the options, or None to continue an existing campaign.
+
+    Raises a usage error if options are missing, invalid or contradictory.
+    """
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.targets.description import TargetError, from_word
 
@@ -78,25 +85,25 @@ def config_of(
     limits: dict[str, Any] = {"variants": variants} if variants else {}
     limits |= {} if timeout is None else {"seconds": timeout}
     limits |= {} if memory is None else {"megabytes": memory}
-    limits |= {"run": False} if only_compile else {}
     limits |= {} if crash is None else {"crash": crash}
     limits |= {} if error is None else {"error": error}
     if config_path is not None:
         both = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
         if both:
             raise click.UsageError(
-                f"{', '.join(both)} cannot be used with --config: its file describes the targets"
+                f"{', '.join(both)} cannot be combined with --config: the file describes the "
+                "targets"
             )
         return _read_config(config_path, given)
     if not words:
         if given or limits or not (folder / "campaign.json").exists():
             raise click.UsageError(
-                "name what to run programs with, for example --target luau-web; only a campaign "
-                "that is there goes on without, and with the options that it has"
+                "missing target: use for example --target luau-web (only an existing "
+                "campaign can be continued without one, with its own options)"
             )
         return None
     if given.get("engine") == "afl" and given.get("broken"):
-        raise click.UsageError("--broken is for --engine own: AFL++ makes such sources itself")
+        raise click.UsageError("--broken requires --engine own: AFL++ creates such sources itself")
     if given.get("engine") == "afl" and ":" not in words[0]:
         words = (f"command:{words[0]}", *words[1:])
     try:
@@ -116,7 +123,7 @@ def _at_home(target: Description) -> Description:
 
 
 def _read_config(path: Path, given: dict[str, Any]) -> Config:
-    """Return the configuration in a TOML file; options in `given` override it."""
+    """Return the configuration in a TOML file. Options in `given` override it."""
     import tomllib
 
     from scriptschema import files
@@ -132,7 +139,7 @@ def _read_config(path: Path, given: dict[str, Any]) -> Config:
 
 
 def seeds_in(folder: Path, config: Config) -> list[bytes]:
-    """Return the programs in a folder; report their number and any losses."""
+    """Return the programs in a folder as encoded trees. Report their number and any losses."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds
 
@@ -143,14 +150,15 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
         problems += 1
         report(error)
 
-    found = read_seeds(folder, on_problem, config.version)
-    left = f", {counted(problems, 'file')} not" if problems else ""
-    click.echo(f"seeds: {counted(len(found.programs), 'program')} taken{left}", err=True)
-    if found.incomplete:
+    seeds = read_seeds(folder, on_problem, config.version)
+    left = f", skipped {counted(problems, 'file')}" if problems else ""
+    click.echo(f"seeds: read {counted(len(seeds.programs), 'program')}{left}", err=True)
+    if seeds.incomplete:
         version = f" --luau {config.version}" if config.version else ""
         click.echo(
-            f"seeds: {found.incomplete} of them without what the schema lacks: `scriptschema parse "
-            f"{folder} --losses{version}` lists that",
+            f"seeds: {seeds.incomplete} of them are incomplete, because the schema lacks "
+            f"some of their syntax: to list it, run `scriptschema parse {folder} "
+            f"--losses{version}`",
             err=True,
         )
-    return found.programs
+    return seeds.programs

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGEST = 1_000_000
-"""The maximum number of nodes of a generated tree; this many take about ten seconds."""
+"""The maximum number of nodes of a generated tree. Such a tree takes about ten seconds."""
 
 FORMATS = click.Choice(["binary", "text", "json"])
 
 
 class NonEmptyPath(click.Path):
-    """A path that is not empty: `Path` takes an empty one, of an unset variable, for the folder."""
+    """A path that is not empty.
+
+    `Path` would accept an empty path, for example from an unset variable, as the current folder.
+    """
 
     def convert(
         self,
@@ -35,20 +38,20 @@ class NonEmptyPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Convert like click; fail for an empty text."""
+        """Return the path as click does, but fail for an empty string."""
         if value == "":
-            self.fail("the name is empty: is a shell variable not set?", param, ctx)
+            self.fail("a file name is empty: is a shell variable not set?", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class MissingFileError(click.ClickException):
-    """A file on the command line that cannot be found."""
+    """A file on the command line does not exist or cannot be read."""
 
     exit_code = 2
 
 
 class ExistingPath(NonEmptyPath):
-    """The path of an existing file or folder; `-` is standard input, where that is allowed."""
+    """The path of an existing file or folder, or `-` for standard input where that is allowed."""
 
     def convert(
         self,
@@ -56,7 +59,7 @@ class ExistingPath(NonEmptyPath):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Convert like click. Raises MissingFileError."""
+        """Return the path as click does. Raises MissingFileError if nothing exists there."""
         path = super().convert(value, param, ctx)
         if not (self.allow_dash and value == "-"):
             try:
@@ -83,10 +86,13 @@ message_option = click.option(
     show_default=True,
     metavar="NAME",
     shell_complete=_message_names,
-    help="The message that the trees are, by its name in the schema.",
+    help="The type of message of the trees, by its name in the schema.",
 )
 from_option = click.option(
-    "--from", "from_format", type=FORMATS, help="The input's format, if its ending does not say."
+    "--from",
+    "from_format",
+    type=FORMATS,
+    help="The format of the input (default: from the suffix).",
 )
 drop_unknown_option = click.option(
     "--drop-unknown", is_flag=True, help="Drop fields that the schema does not know."
@@ -106,12 +112,15 @@ luau_option = click.option(
     "--luau",
     metavar="VERSION",
     callback=_version,
-    help="With what this version of Luau has beyond the schema's 57 messages: 0.711, or today.",
+    help="Also use what this version of Luau adds to the schema's 57 messages: 0.711, or today.",
 )
 
 
 def message_class(name: str, luau: Version | None = None) -> type[Message]:
-    """Return the message class of that name, or raise a usage error that suggests similar names."""
+    """Return the message class with a name.
+
+    Raises a usage error that suggests similar names for an unknown name.
+    """
     from scriptschema.messages import schema
 
     messages = schema(luau).messages
@@ -121,16 +130,16 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
         from scriptschema.versions import TODAY
 
         if name in schema(TODAY).messages:
-            text = f"{name} is a message of a newer Luau: add --luau today"
+            text = f"{name} is a message of a newer Luau: use --luau today"
             raise click.BadParameter(text, param_hint="--message")
         near = difflib.get_close_matches(name, messages, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see the schema command"
-        raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="--message")
+        hint = f"did you mean {' or '.join(near)}?" if near else "`scriptschema schema` lists them"
+        raise click.BadParameter(f"unknown message {name!r}; {hint}", param_hint="--message")
     return messages[name]
 
 
 def counted(number: int, name: str) -> str:
-    """Return a number with its unit: `1 tree`, `1,000 trees`."""
+    """Return a number with its unit, such as `1 tree` or `1,000 trees`."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
@@ -145,15 +154,21 @@ def report(error: Exception) -> None:
 
 
 def refuse_terminal() -> None:
-    """Raise a usage error if binary data would go to a terminal."""
+    """Raise a usage error if binary data would be written to a terminal."""
     if sys.stdout.isatty():
-        raise click.UsageError("binary output would go to the terminal: redirect it or use -o FILE")
+        raise click.UsageError(
+            "refusing to write binary data to the terminal: redirect the output, or use -o FILE"
+        )
 
 
 def progress(
     items: Iterable[T], what: str, total: int | None = None, *, least: int = 20
 ) -> Iterator[T]:
-    """Yield the items, with a progress bar if standard error is a terminal and there are many."""
+    """Yield the items, with a progress bar if there are many and standard error is a terminal.
+
+    `total` is the number of items, if `items` does not have a length. There is no bar for fewer
+    than `least` items.
+    """
     if total is None:
         total = len(items) if isinstance(items, Sequence) else 0
     if total < least or not sys.stderr.isatty():
@@ -187,8 +202,8 @@ def progress(
 def terminated_as_interrupted() -> Iterator[None]:
     """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
 
-    A job that a shell starts in the background ignores Ctrl-C's signal, so only a termination
-    signal can end it, which would otherwise leave its work half done.
+    A job that a shell starts in the background ignores the signal of Ctrl-C. Only a termination
+    signal can end such a job, and the signal would otherwise leave the job's work unfinished.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -52,7 +52,9 @@ def schema(descriptor_set: bool, luau: Version | None) -> None:
 
 
 @program.command("dictionary")
-@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."
+)
 @names_option
 @luau_option
 def dictionary_command(output: str | None, names_path: Path | None, luau: Version | None) -> None:
@@ -75,14 +77,16 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
 @click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
 @click.option("--to", "to_format", type=FORMATS, required=True, help="The format to write.")
 @from_option
-@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write (standard output).")
+@click.option(
+    "-o", "--output", metavar="FILE|DIR", help="The file to write (default: standard output)."
+)
 @message_option
 @drop_unknown_option
 @luau_option
 @click.option(
     "--upstream",
     type=click.Choice(["to", "from"]),
-    help="Write, or read, the trees in the schema of Luau's own today (0.735).",
+    help="Write or read the trees in today's schema of Luau itself (0.735).",
 )
 def convert(
     inputs: tuple[Path, ...],
@@ -96,11 +100,11 @@ def convert(
 ) -> None:
     """Convert trees between binary, text format and JSON.
 
-    An INPUT is a file (.pb, .textproto, .json), a folder (all files in it with these endings, or,
-    with --from, all files) or - for standard input. The format is that of a file's ending or of
-    --from. Unknown fields are an error. A file that cannot be converted is reported, the others are
-    converted, and the exit status is 1, as it is if there is nothing to convert. With --upstream,
-    what the other schema cannot represent is left out and reported.
+    An INPUT is a file (.pb, .textproto, .json), a folder (all files in it with these suffixes, or,
+    with --from, all files) or - for standard input. The format is given by the file's suffix or by
+    --from. Unknown fields are an error. A file that cannot be converted is reported, and the others
+    are converted. The exit status is 1 if a file fails, or if there is nothing to convert. With
+    --upstream, parts that the other schema cannot represent are left out and reported.
 
     \b
     scriptschema convert program.pb --to text
@@ -115,17 +119,17 @@ def convert(
     def run(item: Input, target: Path) -> None:
         form = form_of(from_format)
         if upstream == "from":
-            tree, told = files.read_upstream(cls, item.path, form)
+            tree, losses = files.read_upstream(cls, item.path, form)
             write_tree(item, target, tree, to, luau)
         elif upstream == "to":
             tree = files.read(cls, item.path, form, unknown, luau)
-            told = files.write_upstream(item, target, tree, to)
+            losses = files.write_upstream(item, target, tree, to)
         else:
             tree = files.read(cls, item.path, form, unknown, luau)
             write_tree(item, target, tree, to, luau)
-            told = []
-        for one in told:
-            click.echo(f"{files.name_of(item.path)}: {one}", err=True)
+            losses = []
+        for loss in losses:
+            click.echo(f"{files.name_of(item.path)}: {loss}", err=True)
 
     items = tree_files(inputs, from_format)
     sys.exit(run_all(items, output, to_format, "converting", run))
@@ -155,7 +159,11 @@ def show(path: Path, from_format: Any, message_name: str, luau: Version | None) 
 
 
 class Line(NamedTuple):
-    """A line: the branches before it, the path step, the message's name, its scalar values."""
+    """A line of an outline: a message with its scalar values.
+
+    `branches` is drawn before the line, `step` is the message's step in its path, and `nodes` is
+    the number of messages on the line.
+    """
 
     branches: str
     step: str
@@ -166,10 +174,11 @@ class Line(NamedTuple):
 
 
 def outline(tree: Message) -> Iterator[Line]:
-    """Yield the lines of `tree`, top down, one for each message.
+    """Yield the lines of `tree` from top to bottom.
 
-    A message that is one of several (`Expr`, `Stat` ...) shares its line with the alternative that
-    is set; numbers, strings and the like are on the line of their message.
+    Each message has a line, but a message that is one of several (`Expr`, `Stat` ...) shares its
+    line with the alternative that is set. Numbers, strings and other scalars are on the line of
+    their message.
     """
     from scriptschema.base import Message
 
@@ -209,16 +218,16 @@ def outline(tree: Message) -> Iterator[Line]:
 
 
 def _others(message: Message) -> bool:
-    """Return whether the message has fields other than its oneof."""
+    """Return whether a message has fields outside its oneof."""
     return any(field.oneof is None for field in message.ALL_FIELDS.values())
 
 
 _PLAIN = str.maketrans("├└│─", "|`|-")
-"""Branches for terminals whose encoding lacks box-drawing characters."""
+"""ASCII replacements for terminals whose encoding lacks box-drawing characters."""
 
 
 def print_outline(lines: Iterator[Line], size: int) -> None:
-    """Print the lines, then the totals; in colour on a terminal. `size` is in bytes."""
+    """Print the lines and then the totals, in colour on a terminal. `size` is in bytes."""
     from rich.console import Console
     from rich.text import Text
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scriptschema.fuzzing.campaign.finds import Find
-    from scriptschema.fuzzing.campaign.replay import Shown
+    from scriptschema.fuzzing.campaign.replay import Replayed
     from scriptschema.fuzzing.targets.outcome import Run
 
 FIND = INPUT_FOLDER
 LINES = 20
-"""The maximum number of lines shown of a run's output."""
+"""The maximum number of lines of a run's output that are shown."""
 
 
 @program.command("reproduce")
@@ -29,18 +29,19 @@ LINES = 20
 @click.option(
     "--original",
     is_flag=True,
-    help="Run the program as it was found, not the reduced one.",
+    help="Run the original program instead of the reduced one.",
 )
 @click.option(
     "--replay",
     is_flag=True,
-    help="Repeat all requests to the process that broke, several times.",
+    help="Repeat all requests to the process that failed, several times.",
 )
 @trust_option
 def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     """Run a find's program again on the targets of its campaign.
 
-    FIND is a folder in a campaign's finds/. The status is 0 if the bug shows again, else 1.
+    FIND is a folder in a campaign's finds/. The exit status is 0 if the bug occurs again, otherwise
+    1.
 
     \b
     scriptschema reproduce campaign/finds/NAME
@@ -71,13 +72,13 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
         report(error)
         sys.exit(1)
     is_shown = shown is not None and _tell(shown, find)
-    click.echo(f"{find.signature}: {'shown again' if is_shown else 'not shown'}")
+    click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
-        click.echo("what it needs may have been before: try --replay")
+        click.echo("it may depend on earlier requests: try --replay")
     sys.exit(0 if is_shown else 1)
 
 
-def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Shown]:
+def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Replayed]:
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign import replay as replaying
     from scriptschema.fuzzing.campaign.config import Config
@@ -90,8 +91,8 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Shown]:
         yield replaying.run(config, find, tree, style)
 
 
-def _tell(shown: Shown, find: Find) -> bool:
-    """Print a program's outcomes; return whether its signature is that of the find."""
+def _tell(shown: Replayed, find: Find) -> bool:
+    """Print a program's outcomes, and return whether it has the signature of the find."""
     from scriptschema.fuzzing.campaign.replay import is_of
 
     for run in shown.runs:
@@ -117,13 +118,13 @@ def _show(run: Run) -> None:
         for line in lines[:LINES]:
             click.echo(f"  {line[:200]}")
         if len(lines) > LINES:
-            click.echo(f"  ... {len(lines) - LINES} lines more")
+            click.echo(f"  ... {len(lines) - LINES} more lines")
 
 
 def reduce_find(folder: Path, *, trust: bool) -> None:
     """Reduce a find in its folder to completion, and print the resulting size.
 
-    With `trust`, its commands run without a question.
+    If `trust`, the commands of the find run without a question.
     """
     from contextlib import nullcontext
 
@@ -154,21 +155,23 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
         report(error)
         sys.exit(1)
     if tree is None or find.reduced is None:
-        click.echo(f"{find.signature}: not shown", err=True)
+        click.echo(f"{find.signature}: not reproduced", err=True)
         sys.exit(1)
     tests = counted(find.reduction_tests, "test")
     click.echo(f"{find.program.nodes:,} nodes -> {find.reduced.nodes:,}, {tests}", err=True)
 
 
 def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Parse builds into pairs of a name and a command."""
+    """Return (name, command) pairs, parsed from NAME=COMMAND."""
     builds = [(name.strip(), command) for name, _, command in (v.partition("=") for v in values)]
     for name, command in builds:
         if not name or not command.strip():
-            raise click.BadParameter("write NAME=COMMAND, such as 'v1=build/v1/luau {file}'")
+            raise click.BadParameter("expected NAME=COMMAND, such as 'v1=build/v1/luau {file}'")
     names = [name for name, _ in builds]
     if len({*names}) < len(names) or len(names) < 2:
-        raise click.BadParameter("name two builds at least, each once, the oldest first")
+        raise click.BadParameter(
+            "expected at least two builds with different names, the oldest first"
+        )
     return builds
 
 
@@ -188,8 +191,8 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     """Find the first build that shows a bug.
 
     Builds are tried by bisection; the result is kept in the find, for the report. FIND is a folder
-    in a campaign's finds/. The status is 0 if a first build was found, else 1. A build shows the
-    bug if the find's program brings a verdict of the same kind there.
+    in a campaign's finds/. The exit status is 0 if a first build was found, otherwise 1. A build
+    shows the bug if the find's program gets a verdict of the same kind with it.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -204,19 +207,19 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     from scriptschema.fuzzing.targets.description import TargetError
 
     def tell(name: str, shows: bool) -> None:
-        click.echo(f"{name}: {'shows it' if shows else 'does not show it'}")
+        click.echo(f"{name}: {'shows the bug' if shows else 'does not show the bug'}")
 
     try:
         find = trusted_find(folder, trust=trust)
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-        found = bisect(find, finds.tree_of(folder, stem), builds, tell)
-        click.echo(str(found))
-        if found.first is not None:
-            finds.save(folder, attrs.evolve(find, bisection=str(found)))
+        bisection = bisect(find, finds.tree_of(folder, stem), builds, tell)
+        click.echo(str(bisection))
+        if bisection.first is not None:
+            finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
-    sys.exit(0 if found.first is not None else 1)
+    sys.exit(0 if bisection.first is not None else 1)
 
 
 @program.command("export")
@@ -228,14 +231,16 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     required=True,
     help="An issue, a regression test, or results for CI.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."
+)
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as an issue, a regression test or CI results.
 
-    FIND is a folder in a campaign's finds/, or a campaign: then all its finds are written, the
-    worst first. markdown is an issue to paste: the program, what each run did, the versions, how to
-    run it again. luau is a regression test, which asserts what the first run that ended well
-    printed: see that this is right. junit and sarif are results for CI.
+    FIND is a folder in a campaign's finds/, or a campaign, whose finds are all written, the worst
+    first. markdown is an issue to paste: the program, the outcome of each run, the versions, and
+    how to run it again. luau is a regression test, which asserts the output of the first run that
+    ended well: check that this output is right. junit and sarif are results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown
@@ -247,13 +252,13 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     from scriptschema.fuzzing.report.exporting import export
 
     try:
-        found = []
+        exported = []
         for folder in folders:
             is_campaign = (folder / config.FILE).is_file()
-            found += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
-        found.sort(key=lambda each: rank_of(each[1].signature))
+            exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
+        exported.sort(key=lambda each: rank_of(each[1].signature))
         target = files.STANDARD if output is None else Path(output)
-        files.write(target, export(found, form).encode("utf-8", "backslashreplace"))
+        files.write(target, export(exported, form).encode("utf-8", "backslashreplace"))
     except files.FileError as error:
         report(error)
         sys.exit(1)
@@ -272,8 +277,8 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
     """Write what campaigns found as one HTML page.
 
     The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which may be
-    running. What several found is shown once, the worst first. A find that cannot be read is
-    reported, the others are shown, and the exit status is 1.
+    running. A bug that several campaigns found is shown once, the worst bug first. If a find cannot
+    be read, it is reported, the others are shown, and the exit status is 1.
 
     \b
     scriptschema report campaign/ -o report.html
@@ -284,8 +289,8 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
 
     try:
         shown = content.gather_all(folders)
-        made = b"".join(page.pieces(shown, __version__, now()))
-        files.write(Path(output), made)
+        html = b"".join(page.pieces(shown, __version__, now()))
+        files.write(Path(output), html)
     except files.FileError as error:
         report(error)
         sys.exit(1)

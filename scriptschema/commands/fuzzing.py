@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     "--test",
     "command",
     metavar="COMMAND",
-    help="Its status is 0 while the program is interesting; not for a find.",
+    help="A command that exits with status 0 while the program is interesting; not for finds.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."
+)
 @click.option(
     "--from",
     "from_format",
     type=click.Choice(["luau", "binary", "text", "json"]),
-    help="The input's format, if its ending does not say.",
+    help="The format of the input (default: from the suffix).",
 )
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option(
@@ -70,13 +72,13 @@ def reduce_command(
 
     The test is COMMAND, which ends with status 0 while the program is interesting. FILE is a Luau
     source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is run
-    without a shell. {} in it is replaced by the name of a file with the source, {.pb}, {.textproto}
-    and {.json} by one with the tree; without any it gets the source on standard input. FILE of -o
-    is a source or a tree by its ending. It holds the smallest program so far at all times, also
-    after Ctrl-C.
+    without a shell. {} in it is replaced with the name of a file that has the source; {.pb},
+    {.textproto} and {.json} are replaced with the name of a file that has the tree. Without any of
+    these, it reads the source from standard input. FILE of -o is a source or a tree, depending on
+    its suffix. It has the smallest program so far at all times, even after Ctrl-C.
 
-    FILE may be a find of a campaign, a folder in its finds/: then the test is what the find is
-    known by, on the targets of its campaign, and what comes of it is kept there.
+    FILE may be a find of a campaign, a folder in its finds/. Then the test is whether the find's
+    bug occurs on the targets of its campaign, and the result is kept in the find.
 
     \b
     scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
@@ -87,11 +89,15 @@ def reduce_command(
 
     if path.is_dir():
         if command is not None or output is not None:
-            raise click.UsageError("a find is reduced by its own test and in its place")
+            raise click.UsageError(
+                "--test and -o cannot be used with a find: it is reduced in place, by its own test"
+            )
         reduce_find(path, trust=trust)
         return
     if command is None:
-        raise click.UsageError("Missing option '--test': what tells if a program is interesting?")
+        raise click.UsageError(
+            "Missing option '--test': the command that decides whether a program is interesting."
+        )
     target = files.STANDARD if output is None else Path(output)
     _check_target(target)
     try:
@@ -125,7 +131,9 @@ def reduce_command(
         test.stop()
         _write(target, reducer.best, names)
         where = "above" if target == files.STANDARD else f"in {target}"
-        click.echo(f"stopped: the smallest so far, {reducer.size} nodes, is {where}", err=True)
+        click.echo(
+            f"stopped: the smallest program so far, {reducer.size} nodes, is in {where}", err=True
+        )
         sys.exit(130)
     except (CommandError, NotInterestingError, files.FileError, ValueError) as error:
         test.stop()
@@ -154,13 +162,11 @@ def _check_target(path: Path) -> None:
 
     if path != files.STANDARD and path.suffix not in (*ENDINGS, *files.ENDINGS):
         known = ", ".join((*ENDINGS, *files.ENDINGS))
-        raise click.BadParameter(
-            f"{path}: the ending does not tell the format (known are {known})", param_hint="-o"
-        )
+        raise click.BadParameter(f"{path}: unknown suffix (known: {known})", param_hint="-o")
 
 
 def _read(path: Path, form: Any, names: Names, luau: Version | None) -> tuple[ModuleSet, Names]:
-    """Return the tree in a file, and its names. Raises FileError."""
+    """Return the tree in a file, and the tables for its names. Raises FileError."""
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
@@ -177,8 +183,8 @@ def _read(path: Path, form: Any, names: Names, luau: Version | None) -> tuple[Mo
         raise files.FileError(f"{files.name_of(path)}:{error}") from None
     if result.losses:
         click.echo(
-            f"{len(result.losses)} things that the schema lacks were left out or rewritten: "
-            "`scriptschema parse --losses` lists them",
+            f"{len(result.losses)} constructs that the schema lacks were dropped or "
+            "rewritten: to list them, run `scriptschema parse --losses`",
             err=True,
         )
     return result.tree, reader.names
@@ -202,7 +208,7 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Return the shortest source that passes the test; None for a module or a test of trees."""
+    """Return the shortest source that passes the test, or None for a module or a test of trees."""
     from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 
@@ -215,7 +221,7 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """A status line on standard error, if that is a terminal: size, and number of tests."""
+    """A status line on standard error, if that is a terminal: the size, and the number of tests."""
 
     def __init__(self) -> None:
         self.status: Any = None

@@ -1,4 +1,4 @@
-"""The command `generate`: corpora of random trees."""
+"""The command `generate`, which makes corpora of random trees."""
 
 from __future__ import annotations
 
@@ -36,31 +36,33 @@ T = TypeVar("T")
 
 
 def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
-    """Parse a style: its seed, `random`, or `plain`, which gives None."""
+    """Return the style in an option: a seed number, `random`, or None for `plain`."""
     if value is None or value == "plain":
         return None
     if value == "random":
         return "random"
     if not (value.isascii() and value.isdigit()):
         raise click.BadParameter(
-            f"{value!r} is not a style: write random, plain or a seed, as in 7"
+            f"invalid style {value!r}: expected random, plain or a seed number such as 7"
         )
     return int(value)
 
 
 _trees = section("Trees")
 _programs = section("Programs")
-_written = section("What is written")
+_written = section("Output")
 
 
 @program.command()
-@_trees("-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1).")
+@_trees(
+    "-n", "count", type=click.IntRange(0), metavar="N", help="The number of trees to generate (1)."
+)
 @_trees(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="The seed of the first tree.",
+    help="The seed number of the first tree.",
 )
 @_trees(
     "--size",
@@ -68,7 +70,7 @@ _written = section("What is written")
     default=200,
     show_default=True,
     metavar="NODES",
-    help=f"The approximate number of nodes of each tree, {LARGEST:,} at most.",
+    help=f"The approximate number of nodes of each tree (at most {LARGEST:,}).",
 )
 @message_option
 @_trees("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
@@ -78,9 +80,15 @@ _written = section("What is written")
     metavar="FILE",
     help="A TOML file with the frequencies of alternatives, idioms and libraries.",
 )
-@_programs("--programs", is_flag=True, help="Make programs that run, nearly all to their end.")
+@_programs(
+    "--programs", is_flag=True, help="Generate programs that run, nearly all without an error."
+)
 @_programs("--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles.")
-@_programs("--broken", is_flag=True, help="Make sources that are not Luau, for a parser's errors.")
+@_programs(
+    "--broken",
+    is_flag=True,
+    help="Generate sources that are not valid Luau, to test a parser's errors.",
+)
 @_programs(
     "--wrong",
     type=click.FloatRange(0, 1),
@@ -100,14 +108,14 @@ _written = section("What is written")
     "--format",
     "to_format",
     type=click.Choice([*FORMATS.choices, "luau"]),
-    help="The output's format; by default that of FILE's ending, or binary.",
+    help="The format of the output (default: from the suffix of FILE, or binary).",
 )
 @_written(
     "--style",
     callback=_style,
     shell_complete=lambda *_: ["random", "plain"],
     metavar="random|plain|SEED",
-    help="How sources are written: each in its own way, plainly (the default), or all in one way.",
+    help="The style of sources: random for each, plain (the default), or that of a seed number.",
 )
 @_written(
     "-j",
@@ -123,7 +131,7 @@ _written = section("What is written")
     "--output",
     default="-",
     metavar="DIR|FILE|-",
-    help="Where to write (standard output).",
+    help="The file or folder to write (default: standard output).",
 )
 def generate(
     count: int | None,
@@ -147,11 +155,11 @@ def generate(
     """Make random trees, programs or invalid sources.
 
     The first is generated from the seed S, the next from S+1, and so on. With -n, a folder gets one
-    file for each tree, named by its seed. Existing files are kept: run again after an interruption,
-    the command continues. Standard output, and a FILE that ends in .pbstream, get a stream: each
-    tree after its length as a varint.
+    file for each tree, named by its seed. Existing files are kept, so that the same command
+    continues after an interruption. Standard output, and a FILE that ends in .pbstream, get a
+    stream: each tree after its length as a varint.
 
-    Without -n, one tree goes to standard output or FILE as it is, and so does one source. As
+    Without -n, a single tree or source is written to standard output or FILE, without a length. As
     sources, a program that has a module is a folder with program.luau and module0.luau; on standard
     output, and in a FILE.luau, the module is a function in the program.
 
@@ -171,7 +179,7 @@ def generate(
     kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
     kind: Kind = next((each for each, given in kinds.items() if given), "tree")
     if sum(kinds.values()) > 1:
-        raise click.UsageError("--programs, --repaired and --broken are kinds: give one of them")
+        raise click.UsageError("--programs, --repaired and --broken cannot be combined")
     options: ProgramOptions = {}
     if wrong is not None:
         options["wrong"] = wrong
@@ -180,7 +188,7 @@ def generate(
     if varying:
         options["deterministic"] = False
     if options and kind not in ("program", "broken"):
-        raise click.UsageError("--wrong, --types and --varying are for --programs and --broken")
+        raise click.UsageError("--wrong, --types and --varying require --programs or --broken")
     try:
         table = read_weights(weights) if weights else None
         if kind in ("program", "broken"):
@@ -201,15 +209,15 @@ def generate(
     form = to_format or endings.get(path.suffix, "luau" if broken else "binary")
     if kind != "tree" and cls.__name__ != "ModuleSet":
         option = "--programs" if programs else f"--{kind}"
-        raise click.UsageError(f"{option} makes ModuleSets, not {message_name}")
+        raise click.UsageError(f"{option} generates ModuleSets, not {message_name}")
     if form == "luau" and kind == "tree":
-        raise click.UsageError("sources are made of programs: add --programs")
+        raise click.UsageError("only programs can be written as sources: add --programs")
     if broken and form != "luau":
-        raise click.UsageError("what is not Luau has no tree: leave --format out, or say luau")
+        raise click.UsageError("invalid sources have no tree: omit --format, or use --format luau")
     if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):
-        raise click.UsageError("several sources need a folder to be put in: name one with -o")
+        raise click.UsageError("several sources can only be written to a folder: use -o FOLDER")
     if style is not None and form != "luau":
-        raise click.UsageError("--style is for sources: add --format luau")
+        raise click.UsageError("--style requires --format luau")
     recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style, luau)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
@@ -222,7 +230,9 @@ def generate(
         elif streams or not (count is not None or path.is_dir() or output.endswith("/")):
             write_one(recipe, seed, path)
         elif path.exists() and not path.is_dir():
-            raise click.UsageError(f"{output} is a file: several trees need a folder to be put in")
+            raise click.UsageError(
+                f"{output} is a file: several trees can only be written to a folder"
+            )
         else:
             write_folder(recipe, seeds, jobs, path)
     except (files.FileError, ValueError, BrokenExecutor) as error:
@@ -254,7 +264,7 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 
 
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
-    """Write the result of one seed to a file or to standard output."""
+    """Write the result for one seed number to a file or to standard output."""
     from scriptschema import files
     from scriptschema.luau.sources import ENDINGS, write_sources
 
@@ -266,7 +276,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file, or a folder for a program of two sources, for each seed that lacks one."""
+    """Write a file for each seed number that has none. A program with a module is a folder."""
     from scriptschema import files
     from scriptschema.generation.bulk import SourceRecipe, interrupts_later
     from scriptschema.luau.sources import PROGRAM
@@ -294,10 +304,10 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
         for name, data in files_of(known, maker.make(known)).items():
             refuse_other_trees(folder / name, data)
         click.echo(
-            f"{len(seeds) - len(left):,} of {counted(len(seeds), 'tree')} are there already",
+            f"{len(seeds) - len(left):,} of {counted(len(seeds), 'tree')} already exist",
             err=True,
         )
-    with stoppable("the same command goes on where it stopped"):
+    with stoppable("to continue, run the same command again"):
         for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
             with interrupts_later():  # temporary files are created and renamed, or not created
                 for name, data in files_of(seed, made).items():
@@ -305,23 +315,23 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:
-    """Raise FileError if `path` does not hold what these options would write there.
+    """Raise FileError if the content of `path` differs from `wanted`.
 
-    Otherwise a folder could end up with trees from different options.
+    Otherwise, a folder could contain trees from different options.
     """
     from scriptschema import files
 
-    found: bytes | None = None
+    existing: bytes | None = None
     try:
-        found = path.read_bytes()
+        existing = path.read_bytes()
     except FileNotFoundError:  # one source was expected and two exist, or the reverse
         path = path.parent
     except OSError as error:
         raise files.FileError(f"{path}: {files.reason_of(error)}") from None
-    if found != wanted:
+    if existing != wanted:
         raise files.FileError(
-            f"{path} is there already and is not what these options make: "
-            "name another folder, or remove the file to have it made again"
+            f"{path} exists, but was not generated with these options: use another folder, or "
+            "delete the file to generate it again"
         )
 
 
@@ -329,5 +339,5 @@ def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
     """Yield the results of `bulk.make_all`, with a progress bar."""
     from scriptschema.generation import bulk
 
-    made = bulk.make_all(recipe, seeds, min(jobs, max(1, len(seeds))))
-    return progress(made, "generating", len(seeds), least=2)
+    results = bulk.make_all(recipe, seeds, min(jobs, max(1, len(seeds))))
+    return progress(results, "generating", len(seeds), least=2)

@@ -1,7 +1,7 @@
 """The commands `render`, `check`, `repair` and `parse`: trees to Luau sources and back.
 
-Commands accept files and whole folders. A file that fails is reported, the others are processed,
-and the exit status is 1.
+Commands accept files and whole folders. A file that fails is reported, the other files are
+processed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ names_option = click.option(
     help="Tables of names (.toml or .json) instead of the built-in ones.",
 )
 output_option = click.option(
-    "-o", "--output", metavar="FILE|DIR", help="Where to write (standard output)."
+    "-o",
+    "--output",
+    metavar="FILE|DIR",
+    help="The file or folder to write (default: standard output).",
 )
 
 
@@ -54,7 +57,7 @@ output_option = click.option(
     "--style",
     type=click.IntRange(0),
     metavar="SEED",
-    help="Write the same in another way: quotes, numbers, separators, comments, white space.",
+    help="Vary the spelling: quotes, numbers, separators, comments, white space.",
 )
 @luau_option
 def render_command(
@@ -70,8 +73,8 @@ def render_command(
     """Write trees as Luau sources.
 
     An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
-    input. A tree is written as it is: use repair first for a program that Luau compiles. A tree
-    with a module becomes a folder with program.luau and module0.luau; on standard output its two
+    input. A tree is written as it is; to get a program that Luau compiles, use repair first. A tree
+    with a module becomes a folder with program.luau and module0.luau; on standard output, its two
     sources follow each other.
 
     \b
@@ -110,9 +113,9 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
     """Report why sources or trees are not programs that Luau compiles.
 
     An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
-    problem: the file, the line and column in a source or the path in a tree, what is wrong, and the
-    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, what is
-    newer than that version is a problem, too.
+    problem: the file, the line and column in a source or the path in a tree, a message, and the
+    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, features
+    newer than that version are problems, too.
 
     \b
     scriptschema check program.luau
@@ -162,17 +165,19 @@ def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Pro
         read = parse(source, module=module, luau=luau or TODAY, places=True)
     except ParseError as error:
         raise files.FileError(f"{paths[error.source]}:{error}") from None
-    found = []
+    problems = []
     for problem in check(read.tree, names=read.names, luau=luau):
         label, line, column = read.place_of(problem.path)
-        found.append((f"{paths[label]}:{line}:{column}", problem))
-    return found
+        problems.append((f"{paths[label]}:{line}:{column}", problem))
+    return problems
 
 
 @program.command("repair")
 @inputs_argument
 @from_option
-@click.option("--to", "to_format", type=FORMATS, help="The format to write; else the inputs'.")
+@click.option(
+    "--to", "to_format", type=FORMATS, help="The format to write (default: that of the inputs)."
+)
 @output_option
 @luau_option
 def repair_command(
@@ -184,7 +189,7 @@ def repair_command(
 ) -> None:
     """Turn trees into programs that Luau compiles.
 
-    As little as possible is changed. With --luau, what is newer than that version is left out.
+    As little as possible is changed. With --luau, features newer than that version are left out.
 
     \b
     scriptschema repair program.pb -o repaired.pb
@@ -208,7 +213,12 @@ def repair_command(
 @program.command("parse")
 @inputs_argument
 @click.option(
-    "--to", "to_format", type=FORMATS, default="binary", show_default=True, help="The format."
+    "--to",
+    "to_format",
+    type=FORMATS,
+    default="binary",
+    show_default=True,
+    help="The format to write.",
 )
 @output_option
 @names_option
@@ -216,10 +226,13 @@ def repair_command(
     "--save-names",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.json",
-    help="Where to write the tables with the sources' own names, for the others' --names.",
+    help="The file to write the tables of the sources' own names to, for --names of other "
+    "commands.",
 )
 @click.option(
-    "--losses", is_flag=True, help="List all that the trees say otherwise, or not at all."
+    "--losses",
+    is_flag=True,
+    help="List everything that the trees represent differently, or not at all.",
 )
 @luau_option
 def parse_command(
@@ -233,10 +246,11 @@ def parse_command(
 ) -> None:
     """Read Luau sources into trees.
 
-    An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. A
-    program that requires "./module0" takes the module0.luau beside it along. Trees have indexes for
-    names: all sources share the tables that --save-names writes. With --luau, what the schema's 57
-    messages cannot say is in the trees too, and what is newer than that version is refused.
+    An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. If a
+    program requires "./module0", the module0.luau beside it is read as well. Trees have indexes
+    instead of names; all sources share the tables that --save-names writes. With --luau, the trees
+    also have what the 57 messages of the schema cannot represent, and features newer than that
+    version are errors.
 
     \b
     scriptschema parse program.luau --to text
@@ -248,7 +262,7 @@ def parse_command(
     from scriptschema.luau.sources import MODULE, read_sources, source_files
 
     if save_names is not None and save_names.suffix != ".json":
-        raise click.UsageError(f"--save-names writes JSON: call it {save_names.stem}.json")
+        raise click.UsageError(f"--save-names writes JSON: use the name {save_names.stem}.json")
     start = load_names(names_path)
     reader = NameReader(start, luau)
     form: Format = form_of(to_format) or "binary"
@@ -272,8 +286,8 @@ def parse_command(
     if lost and not losses:
         were = "was" if lost == 1 else "were"
         click.echo(
-            f"{counted(lost, 'thing')} that the schema lacks {were} left out or rewritten: "
-            "--losses lists them",
+            f"{counted(lost, 'thing')} that the schema lacks {were} dropped or rewritten: "
+            "use --losses to list them",
             err=True,
         )
     if save_names is not None:
@@ -287,12 +301,18 @@ def parse_command(
             report(error)
             status = 1
     elif reader.names != start:
-        click.echo("the sources' own names are not in the trees: --save-names keeps them", err=True)
+        click.echo(
+            "the trees do not contain the sources' own names: use --save-names to keep them",
+            err=True,
+        )
     sys.exit(status)
 
 
 def load_names(path: Path | None) -> Names:
-    """Return the name tables in a file, by default the built-in ones; a usage error if invalid."""
+    """Return the name tables in a file, by default the built-in tables.
+
+    Raises a usage error if the file is invalid.
+    """
     from scriptschema.luau.names import DEFAULT, Names
 
     if path is None:

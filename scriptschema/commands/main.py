@@ -1,8 +1,9 @@
-"""The command line ``scriptschema``; only the modules of this folder read, write and print.
+"""The command line ``scriptschema``. Only the modules of this folder read, write and print.
 
-A command's module is imported when the command is called, and its dependencies when it runs.
-Exit status: 0 on success; 1 if a file could not be processed or a check found something; 2 for
-wrong usage, or a file on the command line that does not exist; 130 after Ctrl-C.
+A command's module is imported when the command is called, and the module's dependencies when the
+command runs. The exit status is 0 on success; 1 if a file could not be processed or a check found
+something; 2 for wrong usage, or for a file on the command line that does not exist; 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ _COMMANDS = {
 
 
 def hold_standard_streams() -> None:
-    """Open standard streams that were closed, so that using one is an error that can be reported.
+    """Open standard streams that were closed, so that using them is an error that can be reported.
 
-    Otherwise the next file to be opened would get its descriptor, and receive what is printed. Each
-    is opened in the opposite direction, so that reading or writing fails as on a closed stream.
+    Otherwise, the next file that is opened would get the descriptor of a closed stream, and receive
+    what is printed. Each stream is opened in the opposite direction, so that reading or writing
+    fails as on a closed stream.
     """
     for number, (name, way) in enumerate(
         [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
@@ -54,7 +56,7 @@ def hold_standard_streams() -> None:
 
 class _Program(Program):
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; report errors that no command handles."""
+        """Run the command line and exit. Report errors that no command handles."""
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)

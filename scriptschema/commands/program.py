@@ -1,4 +1,4 @@
-"""The command line's style: commands imported on demand, options in sections, errors.
+"""The style of the command line: commands imported on demand, options in sections, errors.
 
 `orgrest` has a separate module with the same style, because the two programs share no code.
 """
@@ -30,14 +30,14 @@ class Context(click.Context):
     """A context that also formats help for narrow terminals."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """Return a formatter; click's own uses at least 50 columns."""
+        """Return a formatter for help. Click's own formatter uses at least 50 columns."""
         from shutil import get_terminal_size
 
         return click.HelpFormatter(width=max(20, min(100, get_terminal_size().columns) - 2))
 
 
 class Option(click.Option):
-    """An option with the section of the help in which it is listed."""
+    """An option that knows the section of the help in which it is listed."""
 
     def __init__(self, *words: Any, section: str, **options: Any) -> None:
         super().__init__(*words, **options)
@@ -50,29 +50,31 @@ class Command(click.Command):
     context_class = Context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections."""
+        """Write the sections of options."""
         for title, rows in sections(self, ctx).items():
             with formatter.section(title):
                 formatter.write_dl(rows, col_max=min(30, formatter.width // 2))
 
 
 class Group(click.Group):
-    """A group of commands that lists the whole first sentence of each command's help."""
+    """A group of commands whose help lists the whole first sentence of each command's help."""
 
     context_class = Context
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(n, c.get_short_help_str(1000)) for n, c in found if c is not None])
+            formatter.write_dl(
+                [(n, c.get_short_help_str(1000)) for n, c in commands if c is not None]
+            )
 
 
 class Program(Group):
     """The program: a group whose commands are imported when they are used.
 
-    `table` maps the name of each command to the module and the name of its definition
+    `table` maps the name of each command to its module and the name of its definition
     (`package.module:name`), in the order of the help.
     """
 
@@ -86,7 +88,7 @@ class Program(Group):
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command, or None if no command has this name."""
+        """Import and return a command, or return None if no command has this name."""
         del ctx
         if cmd_name not in self._table:
             return None
@@ -97,24 +99,27 @@ class Program(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names; suggest a similar one if unknown."""
+        """Return the command that the first argument names.
+
+        Raises a usage error that suggests a similar name for an unknown name.
+        """
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self._table, n=1)
             meant = f": did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]}{meant}", ctx)
+            raise click.UsageError(f"unknown command {args[0]}{meant}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; usage errors start with the program's name."""
+        """Run the command line and exit. Usage errors start with the program's name."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
             status = super().main(*arguments, **options)
         except click.ClickException as error:
             click.echo(f"{self.name}: {error.format_message()}", err=True)
             if isinstance(error, click.UsageError) and error.ctx is not None:
-                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+                click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
             status = error.exit_code
         except click.Abort:  # Ctrl-C
             click.echo(f"{self.name}: interrupted", err=True)
@@ -126,17 +131,17 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return a decorator that adds an option to a section of a `Command`, like click.option."""
+    """Return a decorator like click.option that adds an option to a section of a `Command`."""
     return partial(click.option, cls=Option, section=title)
 
 
 def sections(command: click.Command, context: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return a command's options and their help by section; those without a section come last."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    """Return a command's options and their help by section. Options without a section come last."""
+    titled: dict[str, list[tuple[str, str]]] = {}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and isinstance(parameter, click.Option):
             title = parameter.section if isinstance(parameter, Option) else "Options"
-            (others if title == "Options" else found.setdefault(title, [])).append(record)
-    return {**found, "Options": others} if others else found
+            (others if title == "Options" else titled.setdefault(title, [])).append(record)
+    return {**titled, "Options": others} if others else titled

@@ -1,10 +1,10 @@
 """Trust in campaigns: commands of somebody else's campaign run only after the user agrees.
 
 A campaign's configuration has commands, which run with the user's rights. Commands that the user
-gave on the command line are trusted; others are shown, with a question once for each folder and
-command. The answers are lines of JSON in `trusted.jsonl` in the user's state folder
-(`$XDG_STATE_HOME/scriptschema`, else `~/.local/state/scriptschema`), never in the campaign: it
-could bring its own answers along.
+gave on the command line are trusted. Other commands are shown with a question, once for each folder
+and command. The answers are lines of JSON in `trusted.jsonl` in the user's state folder
+(`$XDG_STATE_HOME/scriptschema`, by default `~/.local/state/scriptschema`). The answers are never in
+the campaign's folder, because a campaign could otherwise bring its own answers along.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ trust_option = click.option(
 
 @contextlib.contextmanager
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
-    """Open a campaign; its commands are trusted if the user gave `config`.
+    """Yield the opened campaign at `path`, after its commands are trusted.
 
-    Raises what `Campaign` and `require_trust` raise.
+    If `trust`, or if `config` is a configuration from the user, no question is asked. Raises the
+    errors of `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
 
@@ -46,9 +47,9 @@ def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Itera
 
 
 def trusted_find(folder: Path, *, trust: bool) -> Find:
-    """Return the find in a folder once the user trusts its commands.
+    """Return the find in a folder after the user has trusted its commands.
 
-    Raises FileError, ValueError, and what `require_trust` raises.
+    Raises FileError, ValueError, and the errors of `require_trust`.
     """
     from scriptschema.fuzzing.campaign import config, finds
 
@@ -62,8 +63,8 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     """Ask whether to run the commands of a campaign in a folder, unless they are trusted.
 
-    With `trust` they are, and this is remembered. Raises FileError if the user declines, and a
-    usage error if there is no terminal to ask on.
+    If `trust`, the commands are trusted without a question, and that is remembered. Raises
+    FileError if the user declines, and a usage error if there is no terminal for the question.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.report.text import visible
@@ -76,10 +77,13 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     if not trust:
         shown = "\n".join(f"  {visible(each)}" for each in new)
         click.echo(
-            f"{visible(place)} runs this on your machine, with your rights:\n{shown}", err=True
+            f"{visible(place)} runs this on your machine, with your permissions:\n{shown}", err=True
         )
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise click.UsageError("there is no terminal to ask on: add --trust if you trust this")
+            raise click.UsageError(
+                "cannot ask for confirmation without a terminal: use --trust if you "
+                "trust these commands"
+            )
         if not click.confirm("Run it?", err=True):
             raise FileError(f"{folder}: nothing was run")
     _remember(place, new)
@@ -87,11 +91,11 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
 
 def commands_of(config: Config) -> list[str]:
     """Return all external code that a campaign runs: commands, npm packages, Python functions."""
-    found = [each.command for each in config.targets if each.command]
-    found += [f"luau-web in {each.folder}" for each in config.targets if each.kind == "luau-web"]
-    found += [each for each in (config.checker, config.printer) if each]
-    found += [f"the Python function {config.judge}"] if config.judge else []
-    return list(dict.fromkeys(found))
+    commands = [each.command for each in config.targets if each.command]
+    commands += [f"luau-web in {each.folder}" for each in config.targets if each.kind == "luau-web"]
+    commands += [each for each in (config.checker, config.printer) if each]
+    commands += [f"the Python function {config.judge}"] if config.judge else []
+    return list(dict.fromkeys(commands))
 
 
 def _file() -> Path:
@@ -101,14 +105,14 @@ def _file() -> Path:
 
 
 def _trusted() -> set[tuple[str, str]]:
-    """Return pairs of a folder and a command; invalid lines are skipped."""
-    found = set()
+    """Return the trusted (folder, command) pairs. Invalid lines are skipped."""
+    pairs = set()
     with contextlib.suppress(OSError):
         for line in _file().read_bytes().splitlines():
             with contextlib.suppress(ValueError, TypeError):
                 folder, command = json.loads(line)
-                found.add((folder, command))
-    return found
+                pairs.add((folder, command))
+    return pairs
 
 
 def _remember(folder: str, commands: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The command `tutorial`: creates the tutorial's folder, and prints what to type next."""
+"""The command `tutorial`, which creates the tutorial's folder and prints what to type next."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tutorial(folder: Path) -> None:
     target = Path(__file__).with_name("tutorial_target.py").read_bytes()
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise files.FileError(f"{folder}: not empty; name a folder that is new")
+            raise files.FileError(f"{folder}: the folder is not empty: choose a new one")
         files.write(folder / "minify.py", target)
     except OSError as error:
         report(files.FileError(f"{folder}: {files.reason_of(error)}"))

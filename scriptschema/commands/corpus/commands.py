@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.corpora.distill import Counts, Judge
 
 FOLDER = NonEmptyPath(path_type=Path)
-GOES_ON = "the same command goes on where it stopped"
+GOES_ON = "to continue, run the same command again"
 
 output_option = click.option(
     "-o", "--output", required=True, type=FOLDER, metavar="DIR", help="The corpus to write to."
@@ -34,7 +34,8 @@ coverage_option = click.option(
     "--coverage",
     "command",
     metavar="COMMAND",
-    help="Keep every line that COMMAND prints for a tree, instead of the schema's features.",
+    help="Use every line that COMMAND prints for a tree as a feature, instead of those of "
+    "the schema.",
 )
 timeout_option = click.option(
     "--timeout",
@@ -42,7 +43,7 @@ timeout_option = click.option(
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="Seconds for one run of COMMAND.",
+    help="The time limit of COMMAND in seconds.",
 )
 
 
@@ -50,14 +51,14 @@ timeout_option = click.option(
 def corpus() -> None:
     """Import, export, distill, merge, describe and compare corpora.
 
-    An INPUT is a folder (all files below it, but hidden ones), a file or - for standard input. A
-    file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source (.luau,
-    .lua) or a stream (.pbstream: binary trees, each after its length as a varint). Where the ending
-    does not say, as in the folders of fuzzers, the content does. Of AFL++'s folders the inputs are
-    read. Links to folders, pipes and files above 64 MiB are not.
+    An INPUT is a folder (all files below it, except hidden files), a file or - for standard input.
+    A file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source
+    (.luau, .lua) or a stream (.pbstream: binary trees, each after its length as a varint). If the
+    suffix is not one of these, as in the folders of fuzzers, the content decides. In the folders of
+    AFL++, only inputs are read. Links to folders, pipes and files above 64 MiB are not read.
 
-    What cannot be read is reported, the rest is done, and the exit status is 1. No command changes
-    its inputs.
+    Files that cannot be read are reported, the others are processed, and the exit status is 1. No
+    command changes its inputs.
 
     \b
     scriptschema corpus import afl-out/ -o corpus/
@@ -72,9 +73,9 @@ def corpus() -> None:
 def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     """Add trees of any format to a corpus.
 
-    A corpus is a folder of binary trees, each once, named by its hash. Files that were imported
-    before are not read again unless they have changed: after an interruption, or when the fuzzer
-    has found more, run the same command again.
+    A corpus is a folder of binary trees. Each tree is stored once, named by its hash. Files that
+    were imported before are read again only if they have changed, so the same command can be run
+    again after an interruption, or when the fuzzer has found more.
 
     \b
     scriptschema corpus import afl-out/ -o corpus/
@@ -85,12 +86,12 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
     reader = make_reader(**options)
     with failures() as failed, stoppable(GOES_ON):
         apart(inputs, output)
-        found = transfer.import_trees(items_of(inputs, "importing"), output, reader, failed.report)
-        text = f"{counted(found.new, 'new tree')}, {found.known:,} there already"
-        if found.skipped:
-            text += f"; {counted(found.skipped, 'file')} imported before"
+        counts = transfer.import_trees(items_of(inputs, "importing"), output, reader, failed.report)
+        text = f"{counted(counts.new, 'new tree')}, {counts.known:,} already present"
+        if counts.skipped:
+            text += f"; {counted(counts.skipped, 'file')} imported earlier"
         click.echo(text, err=True)
-        tell_losses(found.incomplete, reader.luau)
+        tell_losses(counts.incomplete, reader.luau)
 
 
 @corpus.command("export")
@@ -115,8 +116,8 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
     """Write the trees of corpora in another format.
 
-    Files keep their names, with the format's ending. Existing files are kept: run again after an
-    interruption, the command continues. A stream is written whole or not at all.
+    Files keep their names, with the suffix of the format. Existing files are kept, so that the same
+    command continues after an interruption. A stream is written whole or not at all.
 
     \b
     scriptschema corpus export corpus/ --to text -o lpm-corpus/
@@ -127,20 +128,22 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 
     reader = make_reader(**options)
     if to_format == "luau" and reader.cls.__name__ != "ModuleSet":
-        raise click.UsageError(f"sources are made of ModuleSets, not {reader.cls.__name__}")
+        raise click.UsageError(
+            f"sources can only be written for ModuleSets, not for {reader.cls.__name__}"
+        )
     stream = output.suffix == files.STREAM_ENDING
     if stream and to_format != "binary":
-        raise click.UsageError("a stream holds binary trees")
+        raise click.UsageError("a stream must contain binary trees")
     with failures() as failed, stoppable("nothing was written" if stream else GOES_ON):
         items = items_of(inputs, "exporting")
         if stream:
             files.require_parent(output)
-            found = transfer.export_stream(items, output, reader, failed.report)
+            counts = transfer.export_stream(items, output, reader, failed.report)
         else:
             apart(inputs, output)
-            found = transfer.export_trees(items, output, to_format, reader, failed.report)
-        click.echo(f"{counted(found.new, 'tree')}, {found.known:,} there already", err=True)
-        tell_losses(found.incomplete, reader.luau)
+            counts = transfer.export_trees(items, output, to_format, reader, failed.report)
+        click.echo(f"{counted(counts.new, 'tree')}, {counts.known:,} already present", err=True)
+        tell_losses(counts.incomplete, reader.luau)
 
 
 @corpus.command("distill")
@@ -152,14 +155,14 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Select a few trees that have all features of many.
 
-    Of trees that are equal up to names and constants only the smallest is considered; of these a
-    small set is kept that has all features: messages and the fields that hold them, alternatives,
-    operators, globals and libraries' members. The order of the trees does not matter.
+    Among trees that are equal up to names and constants, only the smallest is considered. From
+    these, a small set is kept that has all features: messages and the fields that hold them,
+    alternatives, operators, globals and library members. The order of the trees does not matter.
 
-    With --coverage, what is kept is every line that COMMAND prints, such as the edges of
-    afl-showmap. {} in it is replaced by the name of a file with the tree's source, {.pb},
-    {.textproto} and {.json} by one with the tree; without any it gets the source on standard input.
-    No shell runs it.
+    With --coverage, the features are the lines that COMMAND prints, such as the edges of
+    afl-showmap. {} in COMMAND is replaced with the name of a file that has the tree's source;
+    {.pb}, {.textproto} and {.json} are replaced with the name of a file that has the tree. Without
+    any of these, it reads the source from standard input. It runs without a shell.
 
     \b
     scriptschema corpus distill corpus/ -o small/
@@ -178,7 +181,7 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
 def merge_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Add the trees of other corpora that have new features.
 
-    Trees are compared as by distill.
+    Trees are compared in the same way as by distill.
 
     \b
     scriptschema corpus merge found/ -o corpus/
@@ -202,7 +205,7 @@ def reduce_corpus(
 
     reader = make_reader(**options)
     if command is not None and reader.cls.__name__ != "ModuleSet":
-        raise click.UsageError(f"--coverage is of ModuleSets, not {reader.cls.__name__}")
+        raise click.UsageError(f"--coverage requires ModuleSets, found {reader.cls.__name__}")
     with failures() as failed, stoppable(GOES_ON):
         apart(inputs, output)
 
@@ -229,7 +232,7 @@ def reduce_corpus(
         click.echo(text, err=True)
         tell_losses(counts.incomplete, reader.luau)
         if counts.others and not merge:
-            click.echo(f"{output} holds {counts.others:,} more, which were there before", err=True)
+            click.echo(f"{output} also contains {counts.others:,} trees from before", err=True)
 
 
 for _command in (statistics.stats_command, statistics.diff_command):

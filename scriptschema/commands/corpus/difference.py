@@ -17,7 +17,7 @@ from scriptschema.wire import Scan
 
 @attrs.define
 class FeatureCounts:
-    """A corpus's statistics, and the number of its trees that have each feature.
+    """The statistics of a corpus, and the number of its trees that have each feature.
 
     `stats` also has the version of Luau that the trees are for.
     """
@@ -26,18 +26,21 @@ class FeatureCounts:
     _numbers: Counter[int] = attrs.field(factory=Counter)
 
     def add(self, scan: Scan) -> None:
-        """Count a tree."""
+        """Count a tree by its scan."""
         self.stats.add_scan(scan)
         self._numbers.update(numbers_of(scan))
 
     def features(self) -> Counter[str]:
-        """Return the number of trees that have each feature, by its name."""
+        """Return the number of trees that have each feature, by the feature's name."""
         known = feature_names(self.stats.luau)
         return Counter({known[number]: count for number, count in self._numbers.items()})
 
 
 def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
-    """Return features that `one` has and `two` lacks, with their tree counts; most common first."""
+    """Return the features that `one` has and `two` lacks, with their numbers of trees.
+
+    The most common feature comes first.
+    """
     theirs = two.features()
     return [(name, n) for name, n in one.features().most_common() if not theirs[name]]
 
@@ -45,11 +48,11 @@ def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
 Both = tuple[FeatureCounts, FeatureCounts]
 
 SHOWN: Final = 40
-"""The number of features that a chart names."""
+"""The maximum number of features that a chart names."""
 
 
 def as_json(both: Both) -> dict[str, Any]:
-    """Return the sizes of both, and what each has and the other lacks, as JSON data."""
+    """Return the sizes of both corpora, and the features that only one has, as JSON data."""
     one, two = both
     return {
         "one": {"sizes": _sizes(one), "alone": dict(lacking(one, two))},
@@ -64,7 +67,7 @@ def _sizes(counts: FeatureCounts) -> dict[str, Any]:
 
 
 def print_difference(names: tuple[str, str], both: Both) -> None:
-    """Print both corpora's sizes, and the features that only one has."""
+    """Print the sizes of both corpora, and the features that only one of them has."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -87,11 +90,11 @@ def print_difference(names: tuple[str, str], both: Both) -> None:
             f"{counted(len(alone), 'feature')}",
             soft_wrap=True,
         )
-        found = Table(box=None, show_header=False, pad_edge=False)
+        features = Table(box=None, show_header=False, pad_edge=False)
         for feature, number in alone:
-            found.add_row(f"  {feature}", counted(number, "tree"))
+            features.add_row(f"  {feature}", counted(number, "tree"))
         if alone:
-            console.print(found)
+            console.print(features)
 
 
 def _alone(names: tuple[str, str], both: Both) -> list[tuple[str, str, list[tuple[str, int]]]]:
@@ -103,7 +106,7 @@ def _alone(names: tuple[str, str], both: Both) -> list[tuple[str, str, list[tupl
 
 
 def plot(names: tuple[str, str], both: Both) -> bytes:
-    """Return an SVG file: the sizes and depths of both, and the features that only one has."""
+    """Return an SVG file with the sizes of both corpora, and the features that only one has."""
     short = names[0][-30:], names[1][-30:]
     sizes = [counted(counts.stats.trees, "tree") for counts in both]
     title = f"{names[0]}: {sizes[0]}, and {names[1]}: {sizes[1]}"

@@ -34,9 +34,11 @@ inputs_argument = click.argument("inputs", nargs=-1, required=True, type=INPUT, 
 
 
 def reading_options(command: CommandT) -> CommandT:
-    """Add the options that `make_reader` takes."""
+    """Return the command with the options that `make_reader` needs."""
     for option in (
-        click.option("--delimited", is_flag=True, help="The inputs are streams (generate -n)."),
+        click.option(
+            "--delimited", is_flag=True, help="The inputs are streams (as written by generate -n)."
+        ),
         luau_option,
         drop_unknown_option,
         message_option,
@@ -44,7 +46,7 @@ def reading_options(command: CommandT) -> CommandT:
             "--from",
             "from_format",
             type=FORMS,
-            help="The inputs' format; else what a file's ending says, or its content.",
+            help="The format of the inputs (default: from the suffix or the content).",
         ),
     ):
         command = option(command)
@@ -58,7 +60,7 @@ def make_reader(
     delimited: bool,
     luau: Version | None,
 ) -> Reader:
-    """Return the reader that the options describe. Raises a usage error if they name no message."""
+    """Return the reader that the options describe. Raises a usage error for unknown messages."""
     from scriptschema import files
     from scriptschema.fuzzing.corpora.reading import Reader
 
@@ -67,10 +69,10 @@ def make_reader(
 
 
 def tell_losses(incomplete: int, luau: Version | None) -> None:
-    """Print how many sources have parts that their trees cannot represent."""
+    """Print the number of sources that trees cannot represent completely."""
     if incomplete:
-        text = f"{counted(incomplete, 'source')} with more than the schema has"
-        click.echo(text + ("" if luau else ": --luau today has it"), err=True)
+        text = f"{counted(incomplete, 'source')} with syntax that the schema lacks"
+        click.echo(text + ("" if luau else ": use --luau today to keep it"), err=True)
 
 
 def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
@@ -81,7 +83,7 @@ def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
 
 
 def apart(inputs: Iterable[Path], output: Path) -> None:
-    """Raise a usage error if the output is in one of the folders that are read."""
+    """Raise a usage error if the output is inside a folder that is read."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import require_apart
 
@@ -92,7 +94,7 @@ def apart(inputs: Iterable[Path], output: Path) -> None:
 
 
 class Failures:
-    """The number of failures, each of which was reported."""
+    """Counts and reports failures."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -104,7 +106,7 @@ class Failures:
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
-        """Report an error that ends the block."""
+        """Report a FileError that ends the block."""
         from scriptschema.files import FileError
 
         try:
@@ -115,7 +117,7 @@ class Failures:
 
 @contextlib.contextmanager
 def failures() -> Iterator[Failures]:
-    """Report an error that ends the block, and exit with status 1 if anything failed in it."""
+    """Report a FileError that ends the block, and exit with status 1 if anything failed in it."""
     failed = Failures()
     with failed.caught():
         yield failed

@@ -15,7 +15,7 @@ BAR: Final = 30
 
 
 def print_report(stats: CorpusStats) -> None:
-    """Print the statistics of a corpus; in colour on a terminal."""
+    """Print the statistics of a corpus, in colour on a terminal."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -97,7 +97,7 @@ def _row(table: Any, label: str, count: int, whole: int, colour: str) -> None:
 
 
 def plot(stats: CorpusStats) -> bytes:
-    """Return an SVG file: the distributions of sizes and depths, and each alternative's share."""
+    """Return an SVG file with distributions of sizes and depths, and the shares of alternatives."""
     counts, messages = stats.alternatives, stats.messages
     rows: list[tuple[str, float | None]] = []
     for name in schema(stats.luau).messages:

@@ -1,4 +1,4 @@
-"""The commands `corpus stats` and `corpus diff`: contents of a corpus, and what another lacks."""
+"""The commands `corpus stats` and `corpus diff`, which describe a corpus and compare two."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ plot_option = click.option(
     "plot_file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.svg",
-    help="Write charts, too.",
+    help="Also write charts.",
 )
 
 
@@ -43,8 +43,8 @@ def stats_command(
 ) -> None:
     """Describe a corpus: sizes, depths and features.
 
-    Features are the parts of the schema, each with the number of its uses. Bytes are those of the
-    trees in the binary format, independent of the format that was read.
+    Features are the parts of the schema, each with the number of its uses. Bytes are the sizes of
+    trees in the binary format, even if another format was read.
 
     \b
     scriptschema corpus stats corpus/
@@ -58,16 +58,16 @@ def stats_command(
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     reader = make_reader(**options)
-    found = CorpusStats(luau=reader.luau)
+    stats = CorpusStats(luau=reader.luau)
     with failures() as failed:
         with failed.caught():
-            read_all(inputs, reader, found.add_scan, failed.report)
+            read_all(inputs, reader, stats.add_scan, failed.report)
             if plot_file:
-                write_plot(plot_file, report.plot(found))
+                write_plot(plot_file, report.plot(stats))
         if as_json:
-            click.echo(json.dumps(found.as_json(), indent=2))
+            click.echo(json.dumps(stats.as_json(), indent=2))
         else:
-            report.print_report(found)
+            report.print_report(stats)
 
 
 @program.command("diff")
@@ -82,7 +82,7 @@ def diff_command(
     """Compare the features and sizes of two corpora.
 
     Features are those of distill: messages and the fields that hold them, alternatives, operators,
-    globals and libraries' members. The number beside each is how many trees have it.
+    globals and library members. The number beside each feature is the number of trees that have it.
 
     \b
     scriptschema corpus diff before/ after/
@@ -118,27 +118,27 @@ def read_all(
     add: Callable[[Scan], None],
     report: Callable[[Exception], None],
 ) -> None:
-    """Pass the scan of each tree to `add`, and report what cannot be read."""
+    """Pass the scan of each tree to `add`, and pass errors to `report`."""
     from scriptschema.files import FileError
 
     for item in items_of(inputs, "reading"):
-        for found in [item] if isinstance(item, FileError) else reader.read(item):
-            if isinstance(found, FileError):
-                report(found)
+        for tree in [item] if isinstance(item, FileError) else reader.read(item):
+            if isinstance(tree, FileError):
+                report(tree)
             else:
-                add(found.scan)
+                add(tree.scan)
 
 
 def check_plot(path: Path | None) -> None:
-    """Raise a usage error unless the file's ending is that of SVG."""
+    """Raise a usage error unless the file's suffix is `.svg`."""
     if path and path.suffix != ".svg":
         raise click.BadParameter(
-            f"{path}: charts are SVG; the ending must be .svg", param_hint="--plot"
+            f"{path}: charts are SVG files: the name must end in .svg", param_hint="--plot"
         )
 
 
 def write_plot(path: Path, chart: bytes) -> None:
-    """Write a chart. Raises FileError."""
+    """Write a chart to a file. Raises FileError."""
     from scriptschema import files
 
     files.require_parent(path)
