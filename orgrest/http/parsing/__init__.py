@@ -1,1 +1,1 @@
-"""The parsers of the request languages: restclient's, that of request files, verb's."""
+"""The parsers of the three request languages: restclient's, request files' and verb's."""

@@ -1,30 +1,30 @@
-"""Parsing a request's body: text, `< file`, multipart with files, a here-document."""
+"""Parses the body of a request: text, `< file`, multipart with files, or a here-document."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.grammar import BODY_HERE, FILE, is_request_line
 from orgrest.http.parsing.lines import Line, Lines, assertion_in, joined, one_line
 from orgrest.http.syntax import Assertion, Body, Inclusion
 from orgrest.model import Notice, RequestSyntaxError, Source, Span
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orgrest.model import OrgrestError
 
-_PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
+_PART_FILE = compiled(r"<[ \t]++([^<>]++)")
 
 
-@attrs.frozen
+@classes.frozen
 class BodyReader:
-    """Parses bodies from `lines`, and the assertions on separate lines in them.
+    """Parses bodies from `lines`, and the assertions on separate lines within them.
 
-    Errors go to `problems`, warnings to `notices`.
+    Errors are added to `problems`, warnings to `notices`.
     """
 
     source: Source
@@ -35,7 +35,7 @@ class BodyReader:
     assertions: list[Assertion]
 
     def read(self) -> Body | None:
-        """Consume the lines of a body, up to but not including the `#` line that ends it."""
+        """Read and return the body, up to the `#` line that ends it, or None if it is empty."""
         lines = self.lines
         first = lines.at
         if lines.left:
@@ -48,71 +48,78 @@ class BodyReader:
             last -= 1
         if last == first:
             return None
-        taken = [line for line in lines.all[first:last] if not self._is_assertion(line)]
-        while taken and not taken[-1].text:
-            taken.pop()
-        if not taken:
+        body_lines = [line for line in lines.all[first:last] if not self._is_assertion(line)]
+        while body_lines and not body_lines[-1].text:
+            body_lines.pop()
+        if not body_lines:
             return None
-        span = Span(taken[0].start, taken[-1].end)
-        texts = [line.dedented(self.indent) for line in taken]
+        span = Span(body_lines[0].start, body_lines[-1].end)
+        texts = [line.dedented(self.indent) for line in body_lines]
         if match := FILE.fullmatch(texts[0][0]):
             return self._file(match, texts, span)
         for text, start in texts:
             if text[:1].isalpha() and "://" in text and is_request_line(text):
                 self._notice(
                     start,
-                    "this request line is part of the body above it: "
-                    "separate requests with a line that starts with #",
+                    "this request line is part of the body above: separate requests with a "
+                    "line that starts with #",
                     "no-separator",
                 )
         return _text_body(texts, span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Read a line that is an assertion, or looks like one, which is a problem."""
+        """Return whether a line is an assertion or looks like one.
+
+        An assertion is recorded, and a line that only looks like one is recorded as a problem.
+        """
         text, start = line.dedented(self.indent)
-        found = assertion_in(text, start, line.end)
-        if found is None:
+        assertion = assertion_in(text, start, line.end)
+        if assertion is None:
             return False
-        if isinstance(found, str):
-            self._problem(start, f"{found} (<<END ... END sends such a line)", "bad-assertion")
+        if isinstance(assertion, str):
+            self._problem(
+                start, f"{assertion} (to send such a line, use <<END ... END)", "bad-assertion"
+            )
         else:
-            self.assertions.append(found)
+            self.assertions.append(assertion)
         return True
 
     def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:
-        """Return the body of a `< file` line, which is the first of `texts`."""
+        """Return the body for a `< file` line, which is the first of `texts`."""
         index = 1 if match[1] else 2
         path = one_line(match[index].rstrip(), texts[0][1] + match.start(index))
         if len(texts) > 1:
-            self._notice(texts[1][1], "lines below a < file body are not sent", "lost-text")
+            self._notice(texts[1][1], "lines after a < file body are not sent", "lost-text")
         return Body(one_line("", span.start), path, (), span)
 
     def _here(self, word: str, start: int) -> Body | None:
-        """Consume a here-document, and any excess text below it."""
+        """Read a here-document and the text below it as the body. Return None if it is unclosed."""
         lines = self.lines
         opened = lines.at
         lines.at += 1
-        found = lines.here_document(word, self.indent)
-        if found is None:
-            reason = f"this << never ends: a line that is {word} is missing"
+        document = lines.here_document(word, self.indent)
+        if document is None:
+            reason = f"this << is never closed: missing a line {word}"
             self._problem(start, reason, "unclosed-here")
             lines.at = opened + 1
             lines.skip_to_comment()
             return None
-        template, end = found
+        template, end = document
         while lines.left:
             text, below = lines.next.dedented(self.indent)
             if text.startswith("#"):
                 break
             if text and not self._is_assertion(lines.next):
-                self._problem(below, f"text below the {word} that ends the body", "lost-text")
+                self._problem(
+                    below, f"unexpected text after the {word} that ends the body", "lost-text"
+                )
             lines.at += 1
         texts = [
             (text, offset)
             for text, (_, offset) in zip(template.text.split("\n"), template.anchors, strict=True)
         ]
         body = _text_body(texts, Span(start, end))
-        return attrs.evolve(body, span=Span(lines.all[opened].start, end))
+        return classes.evolve(body, span=Span(lines.all[opened].start, end))
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))

@@ -1,8 +1,9 @@
-"""Selects the parser for a request text by the language that it is in.
+"""Selects the parser for a request text by its language.
 
-A block in `restclient` is in restclient's language, one in `verb` in verb's. Request files, and
-blocks in `http` and `rest`, are in the common language of VS Code REST Client, JetBrains' HTTP
-Client and httpyac, unless their syntax shows that they are in restclient's.
+Blocks in the language `restclient` are parsed as restclient's language, and blocks in the language
+`verb` as verb's. Request files, and blocks in the languages `http` and `rest`, are parsed as the
+common language of VS Code REST Client, JetBrains' HTTP Client and httpyac, unless their syntax
+shows that they are in restclient's language.
 """
 
 from __future__ import annotations
@@ -15,32 +16,37 @@ from typing import TYPE_CHECKING, Final
 from orgrest.http.syntax import Definitions, Document
 from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 from orgrest.org.blocks import VERB
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 MOST_DEFINITIONS: Final = 100_000
-"""The maximum number of variables that a text may define."""
-_DEFINITIONS = re.compile(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
-_SHORT = 2**19  # characters: a shorter text has no room for so many definitions
+"""The maximum number of variable definitions in a text."""
+_DEFINITIONS = compiled(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
+_SHORT = 2**19  # characters: a shorter text cannot hold more than MOST_DEFINITIONS definitions
+
+
+def _first_too_many(text: str) -> re.Match[str] | None:
+    """Return the match of the first definition beyond the maximum number, or None."""
+    if len(text) < _SHORT:
+        return None
+    return next(itertools.islice(_DEFINITIONS.finditer(text), MOST_DEFINITIONS, None), None)
 
 
 def _too_many(source: Source) -> OrgrestError | None:
     """Return the error for a text that defines too many variables, or None."""
-    if len(source.text) < _SHORT:
-        return None
-    found = itertools.islice(_DEFINITIONS.finditer(source.text), MOST_DEFINITIONS, None)
-    first = next(found, None)
+    first = _first_too_many(source.text)
     if first is None:
         return None
-    reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing is sent"
+    reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing was sent"
     return RequestSyntaxError.at(source, first.start(), reason, "too-many-variables")
 
 
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
-    """Return whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
+    """Return whether an Org document's syntax suggests that ambiguous blocks are for restclient."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     return bool(is_restclient(document))
@@ -49,11 +55,12 @@ def is_restclient_around(document: str) -> bool:
 def read(
     source: Source, language: str = "http", names: Iterable[str] = (), around: str = ""
 ) -> Document:
-    """Parse a request file or a block's text; like the parsers, never raises.
+    """Parse the text of a request file or block. Never raises: errors are in `problems`.
 
-    `language` is the block's. `names` are variables defined outside of the text (`:var`): a text
-    that uses one of them as `:name` is in restclient's language. `around` is the Org document of a
-    block, which decides if the block itself is ambiguous.
+    `language` is the language of the block. `names` are the variables that the document defines
+    outside of the text (`:var`). A text that uses one of them as `:name` is in restclient's
+    language. `around` is the text of the Org document that contains the block. It decides the
+    language of an ambiguous block.
     """
     if language == VERB:
         from orgrest.http.parsing import verb
@@ -72,12 +79,12 @@ def read(
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
-    """Return whether a text is in restclient's language, by its syntax or the text around it."""
+    """Return whether the syntax of a text, or of its document, is that of restclient's language."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
-    found = is_restclient(text)
-    if found is not None:
-        return found
+    by_syntax = is_restclient(text)
+    if by_syntax is not None:
+        return by_syntax
     used = "|".join(re.escape(name) for name in names)
     if used and re.search(rf":(?:{used})(?![\w-])", text):
         return True
@@ -85,11 +92,12 @@ def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
 
 
 def parts(text: str) -> tuple[bool, list[int]]:
-    """Return whether a request file is restclient's, and the offsets of its parts, the first 0.
+    """Return whether a request file is in restclient's language, and its parts' start offsets.
 
-    Each part, up to the line end above the next part, can be parsed separately with `read_part`.
+    The first offset is 0. Each part ends before the next one starts and can be parsed separately
+    with `read_part`.
     """
-    if _too_many(Source(text)) is not None:
+    if _first_too_many(text) is not None:
         return False, [0]
     from orgrest.http.parsing import request_file, restclient
 
@@ -101,7 +109,7 @@ def parts(text: str) -> tuple[bool, list[int]]:
 def read_part(
     source: Source, part: Span, known: Definitions | None = None, *, is_restclients: bool
 ) -> Document:
-    """Parse a part of a request file; `known` holds the definitions of the whole file.
+    """Parse one part of a request file, given the definitions of the whole file (`known`).
 
     A part without a request is not an error.
     """

@@ -1,9 +1,10 @@
 """The table of directives in request files, `# @name value`.
 
-A row has the purpose of a directive, whether it changes the request, and, if orgrest does not
-support it, the reason: the request is then an error, because sending it would not do what its
-author intended. An unknown directive causes a notice. Names are compared without hyphens and case,
-as in httpyac (`@no-redirect` is `@noRedirect`).
+A row describes a directive. If orgrest does not support a directive, its row has the reason. A
+request with such a directive is an error, because sending the request would not do what its author
+intended. An unknown directive causes a warning. It causes an error if it resembles an assertion, or
+a directive in the table that affects the request. Names are compared without hyphens, underscores
+and case, as in httpyac (`@no-redirect` is `@noRedirect`).
 
 Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.
 """
@@ -13,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import attrs
+from orgrest import classes
 
 
-@attrs.frozen
+@classes.frozen
 class Rule:
-    """A directive: its spelling, its value, and its purpose.
+    """A directive: its name, a pattern for its value, and its description.
 
-    `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
-    has no effect here: it concerns the display of another tool. A directive that `names` a request
-    must have a value. A directive that `acts` before a request is sent is implemented in the module
-    of its name in `orgrest/run/directives`.
+    If `refused` is not empty, requests with the directive are not sent, and `refused` is the
+    reason. A directive that `informs` has no effect in orgrest, because it only concerns how
+    another tool displays things. A directive that `names` a request must have a value. A directive
+    that `acts` before a request is sent is implemented in the module of the same name in
+    `orgrest/run/directives`.
     """
 
     name: str
@@ -36,9 +38,9 @@ class Rule:
 
     @property
     def about(self) -> str:
-        """The description that editors show."""
-        effect = f"A request with it is not sent: {self.refused}." if self.refused else ""
-        effect = "For other tools: nothing changes here." if self.informs else effect
+        """The description of the directive that editors show, in Markdown."""
+        effect = f"Requests with it are not sent: {self.refused}." if self.refused else ""
+        effect = "For other tools; orgrest ignores it." if self.informs else effect
         return "\n\n".join(filter(None, (self.description, effect)))
 
 
@@ -46,102 +48,118 @@ _TABLE: Final = (
     Rule(
         "name",
         "NAME",
-        "Names the request: others refer to its response by this name.",
+        "Names the request. Other requests refer to its response by this name.",
         names=True,
     ),
     Rule("title", "TEXT", "A title for the request.", informs=True),
     Rule("description", "TEXT", "Describes the request.", informs=True),
-    Rule("tag", "TAG, ...", "Tags the request, so that a run can choose it."),
+    Rule("tag", "TAG, ...", "Tags the request, for `--tag`."),
     Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
-    Rule("note", "[QUESTION]", "Asks before the request is sent.", acts=True),
-    Rule("disabled", "[EXPRESSION]", "The request is not sent, unless an expression is false."),
-    Rule("ref", "NAME", "Sends the named request first, once a run.", names=True),
+    Rule("note", "[QUESTION]", "Asks for confirmation before the request is sent.", acts=True),
+    Rule(
+        "disabled",
+        "[EXPRESSION]",
+        "Skips the request; with an expression, only if that is true.",
+    ),
+    Rule("ref", "NAME", "Sends the named request first, once per run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
     Rule(
         "openapi",
         "FILE",
-        "An OpenAPI description: this request and those below it are checked against it.",
+        "Checks this request and those below it against an OpenAPI description.",
     ),
-    Rule("import", "FILE", "The requests and variables of another file can be named here."),
+    Rule("import", "FILE", "Makes the requests and variables of another file available."),
     Rule("loop", "for N | for NAME of LIST | while EXPRESSION", "Sends the request several times."),
-    Rule("file-to-variable", "NAME FILE", "Sets a variable to the text of a file (Kulala's)."),
+    Rule("file-to-variable", "NAME FILE", "Sets a variable to the text of a file (from Kulala)."),
     Rule(
         "env-json-key",
         "NAME PATH",
-        "Sets a variable to a value in the JSON response, such as a.b (Kulala's).",
+        "Sets a variable to a value in the JSON response, such as a.b (from Kulala).",
     ),
     Rule(
         "env-stdin-cmd",
         "NAME COMMAND",
         "Sets a variable to the output of a command.",
-        refused="no command is run; a script below the request sets variables",
+        refused="orgrest runs no commands; use a script below the request to set variables",
     ),
-    Rule("no-redirect", "", "A redirect is not followed."),
-    Rule("no-cookie-jar", "", "Cookies are neither sent nor kept."),
+    Rule(
+        "xpath_ns",
+        "PREFIX=NAMESPACE",
+        "Declares a prefix for `?? xpath`; the `#` before it is optional (from httpyac).",
+    ),
+    Rule("no-redirect", "", "Does not follow redirects."),
+    Rule("no-cookie-jar", "", "Neither sends nor stores cookies."),
     Rule(
         "timeout",
         "TIME",
-        "How long the response may take: 30 s, 500 ms; a bare number is in ms, as in httpyac, "
-        "in files with JetBrains' marks in seconds.",
+        "The time limit for the response: 30 s, 500 ms; a number without a unit is in ms, "
+        "as in httpyac, or in seconds in files with JetBrains' marks.",
     ),
-    Rule("messages", "N", "How many messages of a WebSocket or an event stream are listened to."),
+    Rule("messages", "N", "The number of WebSocket messages or server-sent events to wait for."),
     Rule(
         "connection-timeout",
         "TIME",
-        "How long connecting may take; a bare number is in seconds, as in JetBrains' HTTP Client.",
+        "The time limit for connecting; a number without a unit is in seconds, as in "
+        "JetBrains' HTTP Client.",
     ),
     Rule("sleep", "MILLISECONDS", "Waits before the request is sent.", acts=True),
-    Rule("inject-variables", "", "Variables are replaced in the file of a body, too."),
-    Rule("no-log", "", "The request is not logged.", informs=True),
-    Rule("no-auto-encoding", "", "The URL is sent as it is written.", informs=True),
-    Rule("no-response-view", "", "The response is not shown.", informs=True),
-    Rule("no-streaming-log", "", "Messages are not logged.", informs=True),
-    Rule("extension", "EXTENSION", "The ending of a saved response's file.", informs=True),
+    Rule("inject-variables", "", "Also replaces variables in a body that is read from a file."),
+    Rule("no-log", "", "Does not log the request.", informs=True),
+    Rule("no-auto-encoding", "", "Sends the URL as written.", informs=True),
+    Rule("no-response-view", "", "Does not show the response.", informs=True),
+    Rule("no-streaming-log", "", "Does not log messages.", informs=True),
+    Rule(
+        "extension",
+        "EXTENSION",
+        "The extension of the file that the response is saved to.",
+        informs=True,
+    ),
     Rule("language", "LANGUAGE", "The language in which the response is shown.", informs=True),
-    Rule("open-with", "VIEW", "What shows the response.", informs=True),
-    Rule("save", "", "The response is saved instead of shown.", informs=True),
-    Rule("debug", "", "More is logged.", informs=True),
-    Rule("verbose", "", "More is logged.", informs=True),
-    Rule("jwt", "[FIELD]", "Tokens in the response are shown decoded.", informs=True),
+    Rule("open-with", "VIEW", "The program that shows the response.", informs=True),
+    Rule("save", "", "Saves the response instead of showing it.", informs=True),
+    Rule("debug", "", "Logs more.", informs=True),
+    Rule("verbose", "", "Logs more.", informs=True),
+    Rule("jwt", "[FIELD]", "Shows tokens in the response decoded.", informs=True),
     Rule("response-ref", "FILE", "A stored response of this request.", informs=True),
-    Rule("force-region-delimiter", "", "Only ### ends this request."),
-    Rule("no-gql-parsing", "", "A body that looks like GraphQL is sent as it is."),
+    Rule("force-region-delimiter", "", "Ends this request only at `###`."),
+    Rule("no-gql-parsing", "", "Sends a body that looks like GraphQL as written."),
     Rule(
         "no-reject-unauthorized",
         "",
-        "Certificates are not verified, if the run is started with --insecure; else this is an "
-        "error.",
+        "Does not verify certificates, if the run was started with --insecure; otherwise "
+        "this is an error.",
     ),
-    Rule("no-client-cert", "", "The client certificate of the settings is not shown."),
+    Rule("no-client-cert", "", "Does not use the client certificate from the settings."),
     Rule(
         "no-proxy",
         "",
-        "No proxy is used.",
-        refused="the environment variable NO_PROXY names hosts without a proxy",
+        "Uses no proxy.",
+        refused="use the environment variable NO_PROXY to list hosts without a proxy",
     ),
     Rule(
         "proxy",
         "URL",
-        "A proxy for this request, if the run is started with --allow-proxy URL; else this is an "
-        "error.",
+        "A proxy for this request, if the run was started with --allow-proxy URL; otherwise "
+        "this is an error.",
     ),
     Rule(
         "ratelimit",
         "max N expire MS",
-        "No more than N requests are sent in that time; minIdleTime MS is the least time between "
-        "two, slot NAME in front are requests that count together.",
+        "Sends at most N requests within MS milliseconds. With minIdleTime MS, at least MS "
+        "milliseconds are between two requests. slot NAME, written first, counts all requests "
+        "with this slot together.",
         acts=True,
     ),
     Rule(
         "keep-streaming",
         "",
-        "The connection stays open.",
-        refused="messages are read until a limit of time or number; take @timeout",
+        "Keeps the connection open.",
+        refused="messages are read up to a time limit or a number; use @timeout or @messages",
     ),
     Rule(
         "grpc-reflection",
         "",
-        "gRPC's reflection is used.",
+        "Uses gRPC server reflection.",
         refused="gRPC is not supported",
     ),
 )
@@ -152,9 +170,23 @@ def _key(name: str) -> str:
 
 
 DIRECTIVES: Final[Mapping[str, Rule]] = {_key(rule.name): rule for rule in _TABLE}
-"""The rules by normalized name: without hyphens, in lower case."""
+"""The rules by normalized name: in lower case, without hyphens and underscores."""
+
+
+def meant_by(name: str) -> str | None:
+    """Return an assertion or a directive that an unknown directive resembles, as a suggestion.
+
+    Directives that do not affect the run are not suggested. Returns None if there is no suggestion.
+    """
+    from difflib import get_close_matches
+
+    if get_close_matches(_key(name), ("assert", "expect"), 1, 0.8):
+        return "?? status == 200"
+    acting = (key for key, rule in DIRECTIVES.items() if not rule.informs)
+    matches = get_close_matches(_key(name), acting, 1, 0.87)
+    return f"@{DIRECTIVES[matches[0]].name}" if matches else None
 
 
 def rule_of(name: str) -> Rule | None:
-    """Return the rule for a directive, however it is spelled, or None."""
+    """Return the rule for a directive in any spelling of its name, or None if it is unknown."""
     return DIRECTIVES.get(_key(name))

@@ -1,12 +1,11 @@
-"""A cursor over the lines of a source, shared by the parsers of its parts."""
+"""A cursor over the lines of a source, shared by the parsers of the request languages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
-from orgrest.http.parsing.grammar import ASSERTION
+from orgrest import classes
+from orgrest.http.parsing.grammar import ASSERTION, MISMARKED
 from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 BLANKS = " \t\r"
 
 
-@attrs.frozen
+@classes.frozen
 class Line:
-    """A line of the source: its text without trailing blanks, and its start offset."""
+    """A line of a source: its text without trailing blanks, its start offset and its `raw` text."""
 
     text: str
     start: int
@@ -34,27 +33,28 @@ class Line:
 
     @property
     def end(self) -> int:
-        """The offset where its text ends."""
+        """The offset where the text ends."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> Span:
-        """The span of its text."""
+        """The span of the text."""
         return Span(self.start, self.end)
 
     def dedented(self, indent: int) -> tuple[str, int]:
-        """Return the text without up to `indent` leading blanks, and its new start offset."""
+        """Return the text with up to `indent` leading blanks removed, and its new start offset."""
         return _dedent(self.text, self.start, indent)
 
 
 class Lines:
-    """All lines of a source; `at` is the index of the next one to read.
+    """The lines of a source.
 
-    `state` is the parser's context for the next line; an unclosed here-document keeps it.
+    `at` is the index of the next line to read. `state` is the parser's context for the next line.
+    `unclosed` says whether the last here-document was never closed.
     """
 
     def __init__(self, text: str, part: Span | None = None) -> None:
-        """Split a text, or a `part` of it, into lines."""
+        """Split a text, or only the given `part` of it, into lines."""
         self.all: list[Line] = []
         start, end = (0, len(text)) if part is None else (part.start, part.end)
         for raw in text[start:end].split("\n"):  # only LF ends a line
@@ -75,15 +75,16 @@ class Lines:
         return self.all[self.at]
 
     def skip_to_comment(self, indent: int = 0) -> None:
-        """Advance to the next line that starts with `#` once its indentation is removed."""
+        """Advance to the next line that starts with `#` after at most `indent` removed blanks."""
         while self.left and not self.next.dedented(indent)[0].startswith("#"):
             self.at += 1
 
     def here_document(self, word: str | None, indent: int) -> tuple[Template, int] | None:
         """Consume the lines of a here-document and the line that ends it.
 
-        That line is `word`, or starts with `#` if `word` is None. Returns the text and the end
-        offset of the whole, or None if it is unclosed: then all lines are consumed.
+        The ending line is `word`, or the next line that starts with `#` if `word` is None. Returns
+        the text and the end offset of the ending line. If there is no such line, all lines are
+        consumed, and the result is None.
         """
         pieces: list[tuple[str, int]] = []
         around, self.state = self.state, LineState("quoted")
@@ -102,26 +103,46 @@ class Lines:
 
 
 def one_line(text: str, offset: int) -> Template:
-    """Return the template of a text on a single line."""
+    """Return a template for a single-line text that starts at `offset` in the source."""
     return Template(text, ((0, offset),))
 
 
 def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
-    """Return the assertion that a line (without surrounding blanks) is, None if it has no `??`.
+    """Return the assertion in a stripped line, or None if the line is not an assertion.
 
-    A line that only looks like an assertion gives the reason why it is not one. `start` and `end`
-    are the line's offsets.
+    Returns the reason as a string if the line looks like an assertion but is invalid. `start` and
+    `end` are the line's offsets.
     """
     match = ASSERTION.fullmatch(text)
     if match is None:
-        return None
+        return mismarked(text)
     from orgrest.http.assertions.reading import read_assertion
 
     return read_assertion(one_line(match["text"], start + match.start("text")), Span(start, end))
 
 
+def mismarked(text: str) -> str | None:
+    """Return an error message if a line is an assertion without `??` at its start, or None."""
+    match = MISMARKED.fullmatch(text)
+    if match is None:
+        return None
+    from orgrest.http.assertions.language import find
+
+    if isinstance(find(match["text"]), str):
+        return None  # prose
+    return f"an assertion begins with ??, as in ?? {match['text']}"
+
+
+def is_assertion(text: str) -> bool:
+    """Return whether a line is an assertion or looks like one."""
+    return ASSERTION.fullmatch(text) is not None or mismarked(text) is not None
+
+
 def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
-    """Join pieces, each with its offset, into one template with `mark` between them."""
+    """Join pieces of text, each with its offset in the source, into one template.
+
+    `mark` is inserted between the pieces.
+    """
     anchors = []
     size = 0
     for text, offset in pieces:
@@ -133,17 +154,18 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join a URL's lines; return the URL and the HTTP version after its last or first line.
+    """Join the lines of a URL, and return the URL with its HTTP version, or with None.
 
-    `version` matches a version at the end of a line, with the blanks before it.
+    The version may follow the last or the first line of the URL. The pattern `version` matches a
+    version at the end of a line, with the blanks before it.
     """
-    url, found = list(url), None
+    url, http_version = list(url), None
     for at in (-1, 0):
         text, offset = url[at]
-        if found is None and (match := version.search(text)):
-            found = match[1]
+        if http_version is None and (match := version.search(text)):
+            http_version = match[1]
             url[at] = (text[: match.start()], offset)
-    return joined(url, ""), found
+    return joined(url, ""), http_version
 
 
 def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:

@@ -1,13 +1,14 @@
-r"""The parser of restclient's request language, which keeps the position of every part.
+r"""The parser for restclient's request language. It records the position of every part.
 
-The language is restclient.el's (https://github.com/pashky/restclient.el), read line by line:
+The language is that of restclient.el (https://github.com/pashky/restclient.el). It is read line by
+line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 the same, and is an assertion about the response; without the
-                                       # (which Emacs would send) it is below the request
+    # ?? status == 200                 the same, and an assertion about the response; the # may be
+                                       omitted below the request (Emacs would send that line)
     ### name                           the same, and names the request below it
-    :name = value                      a variable; `<<` takes the lines up to the next `#` line,
-    :name = <<                         `<<WORD` those up to a line that is WORD
+    :name = value                      a variable; `<<` starts a value of several lines that ends
+    :name = <<                         before the next `#` line, `<<WORD` one that ends before WORD
     several lines
     #
     POST https://example.org/:id       method and URL, perhaps `HTTP/1.1`; lines that start with
@@ -19,31 +20,28 @@ The language is restclient.el's (https://github.com/pashky/restclient.el), read 
                                        an empty line, then the body, up to a `#` line
     {"a": ":name", "b": "{{name}}"}
 
-A body is text, or `< file`, or, where it must hold lines that start with `#` or blanks at the ends
-of lines, a here-document:
+A body is text or `< file`. A body with lines that start with `#`, or with trailing blanks, must be
+a here-document:
 
     <<END
     # a Markdown heading
     END
 
-Rules: `parse` never raises and reads each line once or twice; a request's errors are in its
+Rules: `parse` never raises and reads each line at most twice. A request's errors are in its
 `problems`, so that an editor can show all of them and an evaluation refuses only that request. A
-request may be indented; that much indentation is removed from its lines. Trailing blanks of lines
-and blank lines at the end of a body are dropped, as restclient's Org support does. A comment among
-the headers is skipped; it ends the request if the next non-blank line begins another item (a
-request line, a definition, `###`), or if there is no such line.
-
+request may be indented. The same indentation is removed from all of its lines. Trailing blanks and
+blank lines at the end of a body are dropped, as in restclient's Org support. A comment among the
+headers is skipped, but ends the request if the next non-blank line begins another item (a request
+line, a definition, `###`), or if there is no such line.
 """
 
 from __future__ import annotations
 
 import re
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.bodies import BodyReader
 from orgrest.http.parsing.grammar import (
-    ASSERTION,
     DEFINITION,
     FOREIGN,
     HEADER,
@@ -55,7 +53,7 @@ from orgrest.http.parsing.grammar import (
     VERSION,
     is_request_line,
 )
-from orgrest.http.parsing.lines import Line, Lines, assertion_in, one_line, target_of
+from orgrest.http.parsing.lines import Line, Lines, assertion_in, is_assertion, one_line, target_of
 from orgrest.http.syntax import (
     Assertion,
     Body,
@@ -71,54 +69,59 @@ from orgrest.http.syntax import (
     version_notices,
 )
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.regular import compiled
 
 
 def parse(
     source: Source | str, part: Span | None = None, known: Definitions | None = None
 ) -> Document:
-    """Parse a block's text or a request file, or an independent `part` of one.
+    """Parse the text of a block or request file, or only an independent `part` of it.
 
-    `known` are the definitions of the whole file. Never raises: errors are in the document's and
-    its requests' `problems`.
+    `known` holds the definitions of the whole file. Never raises: errors are in the `problems` of
+    the document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
     return _DocumentReader(source, part, known).document()
 
 
-# Matches adjacent comments together, which keeps this linear; `ends`: they end the request above.
-_COMMENTS = re.compile(
-    r"^#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"
+# Matches adjacent comments together, which keeps the search linear. The group `ends` matches if
+# the comments end the request above.
+_COMMENTS = compiled(
+    r"\n#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"  # the text has a line end prepended
     rf"(?P<ends>(?=\n[ \t]*+(?:{REQUEST.pattern}|{DEFINITION.pattern})))?",
     re.MULTILINE,
 )
 _START = LineState()
 _URL = LineState("head", url=True)
 _HEAD = LineState("head")
-_SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
-_HERE = re.compile(r"<<[ \t]*\w*[ \t\r]*$", re.MULTILINE)  # it may have comments in it
+_SEPARATOR = compiled(r"^[ \t]*###", re.MULTILINE)
+_HERE = compiled(r"<<[ \t]*\w*[ \t\r]*$", re.MULTILINE)  # a here-document may contain comments
 
 
 def parts(text: str) -> list[int]:
-    """Return the offsets of the parts of a text that can be parsed separately, the first 0."""
+    """Return the start offsets of the parts of a text that can be parsed separately.
+
+    The first offset is 0.
+    """
     if _HERE.search(text):
         return [0]
     starts = (
-        found.start()
-        for found in _COMMENTS.finditer(text)
-        if found["ends"] is not None or _SEPARATOR.search(found[0])
+        match.start()
+        for match in _COMMENTS.finditer(f"\n{text}")
+        if match["ends"] is not None or _SEPARATOR.search(match[0])
     )
     return sorted({0, *starts})
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state after a text; only the last region is parsed."""
+    """Return the parser's state at the end of a text, of which only the last part is parsed."""
     reader = _DocumentReader(Source(text[parts(text)[-1] :]))
     reader.document()
     return reader.state
 
 
 class _DocumentReader:
-    """A single pass over the lines of a source: the parts outside of requests."""
+    """Reads the requests of a source and the items between them, in one pass over its lines."""
 
     def __init__(
         self, source: Source, part: Span | None = None, known: Definitions | None = None
@@ -137,13 +140,13 @@ class _DocumentReader:
             self._item()
         nothing = not any(isinstance(item, ParsedRequest) for item in self.items)
         if nothing and not self.problems and self._part is None:
-            reason = "no request here: a request is a line like GET https://example.org/"
+            reason = "no request found: requests start with a line such as GET https://example.org/"
             self._problem(0, reason, "no-request")
         return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
 
     @property
     def state(self) -> LineState:
-        """The parser's state, which determines what the next line would belong to."""
+        """The parser's state, which determines the meaning of the next line."""
         return LineState("quoted") if self._lines.unclosed else self._lines.state
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
@@ -162,7 +165,7 @@ class _DocumentReader:
         self._lines.at += 1
         if text.startswith("#"):
             self._comment(line, text)
-        elif ASSERTION.fullmatch(text):
+        elif is_assertion(text):
             self._assertion(line, text)
         elif definition := DEFINITION.fullmatch(text):
             self._definition(line, definition)
@@ -174,32 +177,34 @@ class _DocumentReader:
         if text.startswith("###"):
             name = text.lstrip("#").strip() or None
             self._name = name
-        elif ASSERTION.fullmatch(text):
+        elif is_assertion(text):
             self._assertion(line, text)
         self.items.append(Comment(text, name, line.span))
 
     def _assertion(self, line: Line, text: str) -> None:
-        """Add an assertion to the request above."""
+        """Add the assertion in a line to the request above it."""
         start = line.start + line.indent
-        found = assertion_in(text, start, line.end)
+        assertion = assertion_in(text, start, line.end)
         for at in reversed(range(len(self.items))):
             request = self.items[at]
             if not isinstance(request, ParsedRequest):
                 continue
-            if isinstance(found, str):
-                error = RequestSyntaxError.at(self.source, start, found, "bad-assertion")
-                self.items[at] = attrs.evolve(request, problems=(*request.problems, error))
-            elif found is not None:
-                self.items[at] = attrs.evolve(request, assertions=(*request.assertions, found))
+            if isinstance(assertion, str):
+                error = RequestSyntaxError.at(self.source, start, assertion, "bad-assertion")
+                self.items[at] = classes.evolve(request, problems=(*request.problems, error))
+            elif assertion is not None:
+                self.items[at] = classes.evolve(
+                    request, assertions=(*request.assertions, assertion)
+                )
             return
-        reason = "an assertion stands below the request of whose response it is to hold"
+        reason = "assertions must follow the request that they are about"
         self._problem(start, reason, "bad-assertion")
 
     def _text(self, line: Line, text: str) -> None:
         self.items.append(Text(text, line.span))
         if match := FOREIGN.fullmatch(text):
             instead = f":{match[1]} = {match[2]}" if match[1] else f"GET {match[3]}"
-            reason = f"this line is skipped; restclient's language writes {instead}"
+            reason = f"this line is skipped; in restclient's language, write {instead}"
             start = line.start + line.indent
             self.notices.append(Notice.at(self.source, start, reason, "skipped-line"))
 
@@ -208,13 +213,13 @@ class _DocumentReader:
         value = one_line(match[3], base + match.start(3))
         end = line.end
         if here := HERE.fullmatch(match[3]):
-            found = self._lines.here_document(here[1], line.indent)
-            if found is None:
+            document = self._lines.here_document(here[1], line.indent)
+            if document is None:
                 what = f"a line that is {here[1]}" if here[1] else "a line that starts with #"
-                reason = f"this << never ends: {what} is missing"
+                reason = f"this << is never closed: missing {what}"
                 self._problem(base + match.start(3), reason, "unclosed-here")
                 return
-            value, end = found
+            value, end = document
         definition = Definition(
             name=match[1],
             operator=match[2],
@@ -227,7 +232,7 @@ class _DocumentReader:
 
 
 class _RequestReader:
-    """The parser of one request: request line, continued URL, headers, body."""
+    """Reads one request: the request line, more lines of the URL, headers and body."""
 
     def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
         self.source = source
@@ -246,7 +251,10 @@ class _RequestReader:
         self._assertions: list[Assertion] = []
 
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
-        """Consume the lines of the request; `name` and `known` come from the text above it."""
+        """Consume the lines of the request and return it.
+
+        `name` and the definitions in `known` come from the text above it.
+        """
         self._lines.at += 1
         while self._lines.left:
             self._lines.state = self._in_head()
@@ -285,13 +293,13 @@ class _RequestReader:
         )
 
     def _header(self, line: Line, text: str) -> bool:
-        """Parse a line below the first; False if the body has begun."""
+        """Parse a line below the request line, and return False if the body has begun."""
         start = line.start + line.indent
-        found = assertion_in(text, start, line.end)
-        if isinstance(found, str):
-            self._problem(start, found, "bad-assertion")
-        elif found is not None:
-            self._assertions.append(found)
+        assertion = assertion_in(text, start, line.end)
+        if isinstance(assertion, str):
+            self._problem(start, assertion, "bad-assertion")
+        elif assertion is not None:
+            self._assertions.append(assertion)
         elif text[0] in "?&" and not self._headers and not self._captures:
             self._url.append((text, start))
         elif hook := HOOK.fullmatch(text):
@@ -307,7 +315,7 @@ class _RequestReader:
                 )
             )
         elif text[0] in "{[<":
-            reason = "taken for the body: put an empty line before it"
+            reason = "parsed as the body: insert an empty line before it"
             self._notices.append(Notice.at(self.source, start, reason, "no-empty-line"))
             self._read_body()
             return False
@@ -325,13 +333,13 @@ class _RequestReader:
             *(self._problems, self._notices, self._assertions),
         )
         self._body = reader.read()
-        self._end = max(self._end, *(one.span.end for one in self._assertions), 0)
+        self._end = max(self._end, *(assertion.span.end for assertion in self._assertions), 0)
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def _skip_comments(self) -> bool:
-        """Skip comments unless they end the request; return whether the request continues."""
+        """Return whether the request continues below the next comments. If it does, skip them."""
         below = None
         for at in range(self._lines.at, len(self._lines.all)):
             text = self._lines.all[at].text.lstrip(" \t")
@@ -341,7 +349,7 @@ class _RequestReader:
                 continue
             below = at if below is None else below
             if text:
-                if any(p.fullmatch(text) for p in (REQUEST, DEFINITION, ASSERTION)):
+                if is_assertion(text) or any(p.fullmatch(text) for p in (REQUEST, DEFINITION)):
                     return False
                 self._refuse_assertions(self._lines.all[self._lines.at : below])
                 self._lines.at = below
@@ -351,10 +359,12 @@ class _RequestReader:
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:
-        """Warn of assertions among the headers, where Emacs would end the request."""
+        """Record a problem for each assertion among the headers, where Emacs ends the request."""
         for line in lines:
-            if ASSERTION.fullmatch(line.text.lstrip(" \t")):
-                reason = "an assertion stands below the whole request: this ends it in Emacs"
+            if is_assertion(line.text.lstrip(" \t")):
+                reason = (
+                    "assertions must follow the whole request: in Emacs, this line ends the request"
+                )
                 self._problem(line.start + line.indent, reason, "bad-assertion")
 
     def _hook(self, hook: re.Match[str], start: int) -> None:
@@ -363,23 +373,28 @@ class _RequestReader:
             span = Span(at, at + len(hook[2]))
             self._captures.append(Capture(match[1], match[2], self.source, span))
         elif hook[1] == "jq-set-var":
-            reason = "a capture reads -> jq-set-var :name EXPRESSION"
+            reason = "captures must be written as -> jq-set-var :name EXPRESSION"
             self._problem(start, reason, "bad-hook")
         elif hook[1] == "run-hook":
-            reason = "Emacs Lisp is not run: take -> jq-set-var :name EXPRESSION to set a variable"
+            reason = "Emacs Lisp is not run: to set a variable, use -> jq-set-var :name EXPRESSION"
             self._problem(start, reason, "lisp")
             lines = self._lines
             while lines.at + 1 < len(lines.all) and lines.all[lines.at + 1].indent:
                 lines.at += 1
         else:
-            reason = f"unknown hook {hook[1]}: only jq-set-var is understood"
+            reason = f"unknown hook {hook[1]}: only jq-set-var is supported"
             self._problem(start, reason, "bad-hook")
 
 
 def _why_no_header(text: str) -> tuple[str, str]:
-    """Return the error for a line among the headers that is not one, and its code."""
+    """Return the error message and code for a line among the headers that is not a header."""
     if is_request_line(text):
-        return "a second request: separate requests with a line that starts with #", "no-separator"
+        return (
+            "unexpected second request: separate requests with a line that starts with #"
+        ), "no-separator"
     if DEFINITION.fullmatch(text):
-        return "a variable is defined above its request, not among its headers", "bad-definition"
-    return "this is not a header (Name: value): put an empty line before the body", "bad-header"
+        return (
+            "variables must be defined before the request, not among its headers",
+            "bad-definition",
+        )
+    return "expected a header (Name: value): insert an empty line before the body", "bad-header"

@@ -1,4 +1,7 @@
-"""The parser of the text below a heading, or in a block, as a request or a part of one."""
+"""The parser for verb's request language: the text below a heading or in a block.
+
+The text is a whole request, or a part of one that the headings below complete.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,23 @@ from orgrest.http.syntax import (
     Template,
 )
 from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.regular import compiled
 
 _METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
-REQUEST = re.compile(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
-"""The first line of a request: a method or `template`, and perhaps a URL or a part of one."""
+REQUEST = compiled(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
+"""Matches the first line of a request: a method or `template`, and optionally a (partial) URL."""
 
-_HEADER = re.compile(r"[ \t]*([\w-]+)[ \t]*:[ \t]*(.*)")
-_FENCE = re.compile(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
+_HEADER = compiled(r"[ \t]*([\w-]+)[ \t]*:[ \t]*(.*)")
+_FENCE = compiled(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
 
 
 def parse(source: Source) -> Document:
-    """Parse a text as one request; never raises: errors are in its `problems`."""
+    """Parse a text as one request. Never raises: errors are in the request's `problems`."""
     return Document(source, (_Reader(source).request(),), (), ())
 
 
 class _Reader:
-    """One pass over the lines of a source."""
+    """Reads the lines of a source once."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -52,8 +56,8 @@ class _Reader:
             target = self._target(match[2] or "", lines.next.start + max(match.start(2), 0))
         else:
             reason = (
-                "no request of verb's here: it begins with a method (get, post ...) or template; "
-                "put # in front of other text"
+                "expected a verb request, which starts with a method (get, post ...) or "
+                "template; to write other text, start the line with #"
             )
             self._problem(start.start, reason, "no-request")
         headers = self._headers() if match is not None else ()
@@ -79,7 +83,7 @@ class _Reader:
         )
 
     def _target(self, text: str, start: int) -> Template:
-        """Read the URL, which continues in the next line after a backslash."""
+        """Read the URL, which continues on the next line after a backslash."""
         lines = self._lines
         lines.at += 1
         pieces: list[tuple[str, int]] = []
@@ -89,16 +93,18 @@ class _Reader:
             if not more:
                 return joined(pieces, "")
             if not lines.left or not lines.next.text:
-                self._problem(start, "nothing follows the backslash of this URL", "lost-text")
+                self._problem(
+                    start, "nothing follows the backslash at the end of this URL", "lost-text"
+                )
                 return joined(pieces, "")
             line = lines.next
             text, start = line.text.lstrip(" \t"), line.start + line.indent
             lines.at += 1
 
     def _headers(self) -> tuple[HeaderLine, ...]:
-        """Read the lines up to an empty line."""
+        """Read the headers, up to an empty line."""
         lines = self._lines
-        found: list[HeaderLine] = []
+        headers: list[HeaderLine] = []
         while lines.left and lines.next.text:
             line = lines.next
             lines.at += 1
@@ -106,38 +112,41 @@ class _Reader:
                 continue
             match = _HEADER.fullmatch(line.text)
             if match is None:
-                reason = "this is not a header (Name: value): put an empty line before the body"
+                reason = "expected a header (Name: value): insert an empty line before the body"
                 self._problem(line.start + line.indent, reason, "bad-header")
                 continue
             name, value = (one_line(match[i], line.start + match.start(i)) for i in (1, 2))
-            found.append(HeaderLine(name, value, line.span))
-        return tuple(found)
+            headers.append(HeaderLine(name, value, line.span))
+        return tuple(headers)
 
     def _body(self) -> Body | None:
-        """Read the rest unchanged, without the lines that begin and end source blocks."""
+        """Read the remaining lines unchanged, without lines that begin or end source blocks."""
         lines = self._lines
         lines.at += 1
         left = lines.all[lines.at :]
-        taken = [x for x in left if not _FENCE.match(x.text) and not self._is_assertion(x)]
-        if not any(line.text for line in taken):
+        body_lines = [x for x in left if not _FENCE.match(x.text) and not self._is_assertion(x)]
+        if not any(line.text for line in body_lines):
             return None
-        while len(taken) < len(left) and self._assertions and not taken[-1].text:
-            taken.pop()  # blank lines between the body and its assertions
-        pieces = [(line.raw, line.start) for line in taken]
-        if taken[-1] is not left[-1]:  # only the last line lacks a line end
-            pieces.append(("", taken[-1].end))
-        span = Span(taken[0].start, taken[-1].end)
+        while len(body_lines) < len(left) and self._assertions and not body_lines[-1].text:
+            body_lines.pop()  # blank lines between the body and its assertions
+        pieces = [(line.raw, line.start) for line in body_lines]
+        if body_lines[-1] is not left[-1]:  # only the last line lacks a line end
+            pieces.append(("", body_lines[-1].end))
+        span = Span(body_lines[0].start, body_lines[-1].end)
         return Body(joined(pieces), None, (), span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Read a line that is an assertion, or looks like one, which is a problem."""
+        """Return whether a line is an assertion or looks like one.
+
+        An assertion is recorded, and a line that only looks like one is recorded as a problem.
+        """
         start = line.start + line.indent
-        found = assertion_in(line.text.lstrip(" \t"), start, line.end)
-        if isinstance(found, str):
-            self._problem(start, found, "bad-assertion")
-        elif found is not None:
-            self._assertions.append(found)
-        return found is not None
+        assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)
+        if isinstance(assertion, str):
+            self._problem(start, assertion, "bad-assertion")
+        elif assertion is not None:
+            self._assertions.append(assertion)
+        return assertion is not None
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))

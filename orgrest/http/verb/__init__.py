@@ -1,17 +1,17 @@
 """verb's request language (https://github.com/federicotdn/verb, its README and `verb.el`).
 
     # comments and properties
-    post /users?page=2                    method in any case, or `template`; a URL or a part of it
+    post /users?page=2                    a method in any case, or `template`; a URL or part of it
     Content-Type: application/json        headers
 
     {"name": "{{(verb-var name)}}"}       an empty line, then the body
 
-`parsing.verb` parses one heading's text or one block. `merging` completes a request with those of
-its parent headings: paths are concatenated, query and headers are merged, the last method and body
-are used, and another origin (scheme, user, host, port) discards the levels above. `tags` evaluates
-`{{...}}`: a short list of functions, no code.
+`parsing.verb` parses the text of one heading or block. `merging` merges a request with the requests
+of its parent headings: paths are concatenated, queries and headers are merged, and the last method
+and body are used. A different origin (scheme, user, host, port) discards the levels above. `tags`
+evaluates `{{...}}`, which may only call the functions in a short list. No code is run.
 
-Unlike verb, blanks at the end of a URL are not sent.
+Unlike in verb, blanks at the end of a URL are not sent.
 """
 
 from orgrest.http.verb.merging import expand, method

@@ -1,15 +1,15 @@
-"""Completes a verb request: merges its parent headings, and evaluates its tags."""
+"""Completes a verb request: merges it with its parent headings, and evaluates its tags."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import HeaderLine, is_token
 from orgrest.http.verb.tags import Tags
 from orgrest.model import ExpansionError, Request
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_LINK = re.compile(r"\[\[(.+?)\](?:\[.*?\])?\]")
-_URL = re.compile(r"(?:(https?)://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE)
-_OTHER_SCHEME = re.compile(r"(?!https?://)[A-Za-z][-A-Za-z0-9+.]*:", re.IGNORECASE)
-_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^\s;"]+)', re.IGNORECASE)
+_LINK = compiled(r"\[\[(.+?)\](?:\[.*?\])?\]")
+_URL = compiled(r"(?:(https?)://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE)
+_OTHER_SCHEME = compiled(r"(?!https?://)[A-Za-z][-A-Za-z0-9+.]*:", re.IGNORECASE)
+_CHARSET = compiled(r';\s*charset\s*=\s*"?([^\s;"]+)', re.IGNORECASE)
 _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method for the last of `levels`, outermost first; "" if none has one."""
+    """Return the method of the last of `levels` (outermost first), or "" if it is missing.
+
+    A level inherits the method of the levels above, unless its URL has another origin.
+    """
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
             return level.method
@@ -35,10 +38,10 @@ def method(levels: Sequence[ParsedRequest]) -> str:
 
 
 def expand(parsed: ParsedRequest, context: Context) -> Request:
-    """Complete a request: merge its parents in, evaluate its tags.
+    """Return the completed request: merged with its parents, and with its tags evaluated.
 
-    Raises `RequestSyntaxError` for errors in its text, or in that of a parent, and `ExpansionError`
-    for a tag, or if method or host are missing.
+    Raises `RequestSyntaxError` for errors in the text of the request or of a parent. Raises
+    `ExpansionError` if a tag cannot be evaluated, or if the method or the host is missing.
     """
     levels = [*(parsed.above or ()), parsed]
     for level in levels:
@@ -47,9 +50,9 @@ def expand(parsed: ParsedRequest, context: Context) -> Request:
     return _Merging(levels, Tags(context, parsed)).request(context)
 
 
-@attrs.frozen
+@classes.frozen
 class _Url:
-    """A parsed URL, perhaps partial; `origin` is as it is written, None if it has none."""
+    """A parsed URL, which may be partial. `origin` is as written, or None if it is missing."""
 
     origin: str | None
     path: str
@@ -58,7 +61,7 @@ class _Url:
 
     @property
     def key(self) -> str | None:
-        """The key for comparing origins."""
+        """The origin in a normal form for comparisons, or None if it is missing."""
         if self.origin is None:
             return None
         scheme, _, authority = self.origin.partition("://")
@@ -68,13 +71,13 @@ class _Url:
 
     @property
     def text(self) -> str:
-        """The URL."""
+        """The URL as a string."""
         query = f"?{self.query}" if self.query else ""
         fragment = f"#{self.fragment}" if self.fragment else ""
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by that of a heading below, whose origin is the same or none."""
+        """Return this URL extended by that of a heading below, which must not change the origin."""
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -85,7 +88,7 @@ class _Url:
 
 
 class _Merging:
-    """The merged levels of one request, from the top."""
+    """Merges the levels of one request, starting with the outermost level."""
 
     def __init__(self, levels: Sequence[ParsedRequest], tags: Tags) -> None:
         self._levels = levels
@@ -95,12 +98,14 @@ class _Merging:
     def request(self, context: Context) -> Request:
         url, first = self._url()
         levels = self._levels[first:]
-        found = next((one.method for one in reversed(levels) if one.method), None)
-        if found is None:
-            reason = "no method here or above: template is none; write get, post ..."
+        own_method = next(
+            (level_above.method for level_above in reversed(levels) if level_above.method), None
+        )
+        if own_method is None:
+            reason = "no method here or in a parent heading: replace template with get, post ..."
             raise self._error(self._own, self._own.target, reason, "no-method")
         if url is None or not url.origin or url.origin.endswith("://"):
-            reason = "no URL with http:// or https:// and a host, here or above"
+            reason = "no URL with http:// or https:// and a host, here or in a parent heading"
             raise self._error(self._own, self._own.target, reason, "bad-url")
         headers: list[tuple[str, str]] = []
         for level in levels:
@@ -110,7 +115,7 @@ class _Merging:
         parts = [("url", url.text), ("body", (body or b"").decode("utf-8", "surrogateescape"))]
         parts += ((name.lower(), value) for name, value in headers)
         return Request(
-            method=found,
+            method=own_method,
             url=url.text,
             headers=tuple(headers),
             body=body,
@@ -122,7 +127,10 @@ class _Merging:
         )
 
     def _url(self) -> tuple[_Url | None, int]:
-        """Return the URL, and the level at which its origin, and so the request, begins."""
+        """Return the merged URL, and the index of the level where the request begins.
+
+        The request begins at the last level that changes the origin of the URL.
+        """
         url: _Url | None = None
         first = 0
         for number, level in enumerate(self._levels):
@@ -141,38 +149,38 @@ class _Merging:
         if not text:
             return None
         if _OTHER_SCHEME.match(text):
-            reason = f"not the URL of http or https: {text[:80]}"
+            reason = f"expected an http or https URL, found {text[:80]}"
             raise self._error(level, target, reason, "bad-url")
         match = _URL.fullmatch(text)
         if match is None or any(c in text for c in "\r\n\0"):
-            raise self._error(level, target, "this URL holds a line break or a NUL", "bad-url")
+            raise self._error(level, target, "the URL contains a line break or a NUL", "bad-url")
         origin = f"{match[1]}://{match[2]}" if match[1] else None
         path = match[3]
-        if text.startswith("<"):  # in a dry run, all of it would come from a response
+        if text.startswith("<"):  # in a dry run, a placeholder for a URL from a response
             path = f"/{path}"
         elif origin and not path and match[4] is not None:
             path = "/"
         return _Url(origin, path, match[4], match[5])
 
     def _headers(self, level: ParsedRequest) -> list[tuple[str, str]]:
-        found: list[tuple[str, str]] = []
+        headers: list[tuple[str, str]] = []
         for item in level.headers:
             if not isinstance(item, HeaderLine):
                 continue
             value = self._text(level, item.value).strip()
             if not is_token(item.name.text):
-                reason = f"not a header name: {item.name.text}"
+                reason = f"invalid header name: {item.name.text}"
                 raise self._error(level, item.name, reason, "bad-header")
             if any(c in value for c in "\r\n\0"):
-                reason = f"the value of {item.name.text} holds a line break or a NUL"
+                reason = f"the value of {item.name.text} contains a line break or a NUL"
                 raise self._error(level, item.value, reason, "bad-header")
-            found.append((item.name.text, value))
-        return found
+            headers.append((item.name.text, value))
+        return headers
 
     def _body(
         self, levels: Sequence[ParsedRequest], headers: Sequence[tuple[str, str]]
     ) -> bytes | None:
-        """Return the last body, encoded in the charset that the headers name."""
+        """Return the last body, encoded in the charset of the Content-Type, or None."""
         for level in reversed(levels):
             if level.body is None:
                 continue
@@ -180,11 +188,11 @@ class _Merging:
             if not text.strip():
                 continue
             kind = next((v for n, v in headers if n.lower() == "content-type"), "")
-            charset = found[1] if (found := _CHARSET.search(kind)) else "utf-8"
+            charset = named[1] if (named := _CHARSET.search(kind)) else "utf-8"
             try:
                 return text.encode(charset, "surrogateescape")
             except (LookupError, UnicodeError) as error:
-                reason = f"the body cannot be sent in the charset {charset}: {error}"
+                reason = f"could not encode the body as {charset}: {error}"
                 raise self._error(level, level.body.template, reason, "charset") from error
         return None
 
@@ -197,9 +205,9 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Merge two lists of pairs: those above whose names do not occur below, then those below."""
+    """Merge two lists: an item of the second replaces items of the first with the same key."""
     named = set(map(key, below))
-    return [one for one in above if key(one) not in named] + below
+    return [item for item in above if key(item) not in named] + below
 
 
 def _pairs(query: str | None) -> list[str]:

@@ -1,17 +1,17 @@
-r"""Tags, `{{...}}`: constants, variables, and values of stored responses; no code is run.
+r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No code is run.
 
     {{"text"}}  {{25}}  {{}}                       constants
     {{(verb-var token)}}                           a variable
-    {{(verb-var page "1")}}                        with a default, which is its value from then on
+    {{(verb-var page "1")}}                        with a default, which it keeps from then on
     {{(verb-json-get (oref (verb-stored-response "book") body) "items" 0 "id")}}
     {{(verb-headers-get (verb-stored-response "book") "Location")}}
-    {{(getenv "TOKEN")}}                           the environment; a secret
+    {{(getenv "TOKEN")}}                           an environment variable, which is a secret
     {{(concat "a" (verb-var b))}}                  concatenation
 
-A variable's value is the first of: `--var`, `:var` of the block, an earlier answer or default,
-preludes (the context keeps both), the chosen environments, the default, the user's answer. All
-else is an error that suggests a replacement. As in verb, tags are searched in each line, but
-never in the value of another tag.
+The value of a variable is the first of these: `--var`; `:var` of the block; an earlier answer or
+default, or a prelude (the context keeps all of them); the selected environments; the default; the
+user's answer. Any other expression is an error that suggests a replacement. As in verb, a tag must
+be on a single line, and the values of tags are not searched for tags.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from orgrest.http.responses import Reference
+from orgrest.http.responses import ResponseReference
 from orgrest.http.values.context import Captured
 from orgrest.http.values.sources import key_of
 from orgrest.http.values.sources import part as part_of
 from orgrest.model import ExpansionError, OrgrestError
 from orgrest.org.lisp import ArgumentError, Number, Symbol, forms
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,67 +36,70 @@ if TYPE_CHECKING:
     from orgrest.model import Source
     from orgrest.org.lisp import Form
 
-TAG = re.compile(r"\{\{(.*?)\}\}")
+TAG = compiled(r"\{\{(.*?)\}\}")
 MAX_SIZE = 64 * 2**20
-"""The maximum total length of a request's tag values."""
+"""The maximum total length of the values of a request's tags, in characters."""
 
-_ASK = "(verb-var NAME), which asks, or takes --var NAME=VALUE"
-_OUTSIDE = "(verb-var NAME), with --var NAME=VALUE from outside"
-_FILE = "a block in http, whose body may be the line `< FILE`"
+_ASK = "(verb-var NAME), which asks for a value or takes it from --var NAME=VALUE"
+_OUTSIDE = "(verb-var NAME), and pass --var NAME=VALUE"
+_FILE = "an http block, whose body can be the line `< FILE`"
 _INSTEAD = {
     **dict.fromkeys(("read-string", "read-number", "read-passwd", "completing-read"), _ASK),
     **dict.fromkeys(("verb-read-file", "read-file-name", "insert-file-contents"), _FILE),
-    **dict.fromkeys(("verb-part", "verb-boundary"), "the boundary and the parts themselves"),
+    **dict.fromkeys(("verb-part", "verb-boundary"), "the boundary and the parts as text"),
     **dict.fromkeys(("user-login-name", "user-full-name"), '(getenv "USER")'),
     **dict.fromkeys(("verb-shell", "shell-command-to-string", "verb-unix-epoch"), _OUTSIDE),
 }
 
 
 class _Placeholder(str):
-    """The placeholder, in angle brackets, for a part of a response that a dry run lacks."""
+    """The placeholder, in angle brackets, for a part of a response that a dry run does not have."""
 
     __slots__ = ()
 
 
 class Tags:
-    """Evaluates the tags of one request, in a context."""
+    """Evaluates the tags of one request."""
 
     def __init__(self, context: Context, parsed: ParsedRequest) -> None:
-        """Use the variables of `context`, and the stored responses for `parsed`."""
+        """Use the variables of `context`, and the responses that `parsed` can refer to."""
         self._context = context
         self._parsed = parsed
         self._size = 0
 
     def text(self, template: Template, source: Source) -> str:
-        """Return a text of `source` with its tags replaced. Raises ExpansionError."""
+        """Return the text of a template in `source`, with its tags replaced.
+
+        Raises ExpansionError.
+        """
 
         def value(match: re.Match[str]) -> str:
             try:
-                found = self._tag(match[1])
+                content = self._tag(match[1])
             except OrgrestError as error:
                 reason = error.reason if isinstance(error, OrgrestError) else str(error)
                 code = getattr(error, "code", "") or "lisp"
                 at = template.offset(match.start())
                 raise ExpansionError.at(source, at, reason, code) from error
-            self._size += len(found)
+            self._size += len(content)
             if self._size > MAX_SIZE:
-                reason = f"the values of tags grow beyond {MAX_SIZE // 2**20} MiB here"
+                reason = f"the values of the tags are larger than {MAX_SIZE // 2**20} MiB"
                 at = template.offset(match.start())
                 raise ExpansionError.at(source, at, reason, "too-large")
-            return found
+            return content
 
         return TAG.sub(value, template.text) if "{{" in template.text else template.text
 
     def _tag(self, code: str) -> str:
         if not code:
             return ""
-        found = forms(code)
-        if len(found) != 1:
-            raise ArgumentError(f"one expression stands in a tag, not {{{{{code}}}}}")
-        return self._value(found[0])
+        expressions = forms(code)
+        if len(expressions) != 1:
+            raise ArgumentError(f"expected one expression in the tag {{{{{code}}}}}")
+        return self._value(expressions[0])
 
     def _value(self, form: Form) -> str:
-        """Return the text of an expression's value. Raises OrgrestError."""
+        """Return the value of an expression as a string. Raises OrgrestError."""
         if isinstance(form, str):
             return form
         if isinstance(form, Number):
@@ -108,11 +112,13 @@ class Tags:
             raise ArgumentError(f"Emacs Lisp is not run: ({name or '...'} ...); write {instead}")
         return _FUNCTIONS[name](self, form[1:])
 
-    # the functions: each gets its arguments unevaluated
+    # the functions that tags can call; their arguments are not evaluated yet
 
     def _variable(self, arguments: Sequence[Form]) -> str:
         if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], Symbol):
-            raise ArgumentError('it is (verb-var NAME) or (verb-var NAME "DEFAULT"), with a symbol')
+            raise ArgumentError(
+                'expected (verb-var NAME) or (verb-var NAME "DEFAULT"), where NAME is a symbol'
+            )
         name, context = arguments[0].text, self._context
         given = context.inputs.overrides.get(name)
         if given is None:
@@ -134,65 +140,65 @@ class Tags:
 
     def _environment(self, arguments: Sequence[Form]) -> str:
         name = self._one_text("getenv", arguments)
-        found = self._context.env(name)
-        if found is None:
-            raise ArgumentError(f"there is no {name} in the environment or in an env file")
-        return found
+        content = self._context.env(name)
+        if content is None:
+            raise ArgumentError(f"{name} is not set in the environment or in an env file")
+        return content
 
     def _slot(self, arguments: Sequence[Form]) -> str:
         if len(arguments) != 2 or arguments[1] != Symbol("body"):
-            raise ArgumentError('it is (oref (verb-stored-response "KEY") body)')
+            raise ArgumentError('expected (oref (verb-stored-response "KEY") body)')
         return self._stored(arguments[0], "body", "")
 
     def _header(self, arguments: Sequence[Form]) -> str:
         if len(arguments) != 2:
-            raise ArgumentError('it is (verb-headers-get (verb-stored-response "KEY") "HEADER")')
+            raise ArgumentError('expected (verb-headers-get (verb-stored-response "KEY") "HEADER")')
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Return a part of a stored response; its request is sent now if it was not before."""
+        """Return a part of a stored response. If its request was not sent yet, it is sent first."""
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
-            raise ArgumentError('a response is (verb-stored-response "KEY")')
+            raise ArgumentError('expected a response, as in (verb-stored-response "KEY")')
         name = self._one_text(call.text, form[1:])
         key = key_of(name, self._parsed, self._context)
         if key is None:
-            raise ArgumentError(f"no heading here has the property Verb-Store: {name}")
-        wanted = Reference(name, "response", part, path)
-        found = part_of(wanted, key, self._context)
-        if found is not None:
-            return found
+            raise ArgumentError(f"no heading in this document has the property Verb-Store: {name}")
+        wanted = ResponseReference(name, "response", part, path)
+        content = part_of(wanted, key, self._context)
+        if content is not None:
+            return content
         return _Placeholder(f"<{name}.{path}>" if path else f"<{name}>")
 
     def _in_json(self, arguments: Sequence[Form]) -> str:
         if len(arguments) < 2:
-            raise ArgumentError("it is (verb-json-get TEXT PATH...)")
+            raise ArgumentError("expected (verb-json-get TEXT PATH...)")
         text = self._value(arguments[0])
-        keys = [self._key(one) for one in arguments[1:]]
+        keys = [self._key(argument) for argument in arguments[1:]]
         if isinstance(text, _Placeholder):
             return _Placeholder(f"{text[:-1]}.{'.'.join(map(str, keys))}>")
         try:
-            found: Any = json.loads(text, parse_int=str, parse_float=str)
+            content: Any = json.loads(text, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
-            raise ArgumentError("verb-json-get: the text is not JSON") from None
+            raise ArgumentError("verb-json-get: the text is not valid JSON") from None
         for key in keys:
             try:
-                found = found[key]
+                content = content[key]
             except (LookupError, TypeError):
-                raise ArgumentError(f"verb-json-get: there is nothing at {key}") from None
-        if not isinstance(found, str):
-            raise ArgumentError("verb-json-get: there is neither a text nor a number")
-        return found
+                raise ArgumentError(f"verb-json-get: nothing found at {key}") from None
+        if not isinstance(content, str):
+            raise ArgumentError("verb-json-get: the value is neither text nor a number")
+        return content
 
     def _key(self, form: Form) -> str | int:
-        """Return a step of a path: a member's name, which may be a symbol, or an index."""
+        """Return one step of a path: the name of a member (which may be a symbol), or an index."""
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)
 
     def _one_text(self, name: str, arguments: Sequence[Form]) -> str:
         if len(arguments) != 1:
-            raise ArgumentError(f'it is ({name} "...")')
+            raise ArgumentError(f'expected ({name} "...")')
         return self._value(arguments[0])
 
 

@@ -1,34 +1,37 @@
-r"""The request files of VS Code REST Client, JetBrains' HTTP Client and httpyac, as one language.
+r"""Parses request files of VS Code REST Client, JetBrains' HTTP Client and httpyac.
 
-The three tools share most of their language, and a file that keeps to it means the same in all:
+The three tools share most of their language, and a file in the shared part means the same in all
+three:
 
     @host = https://example.org        a variable, used as {{host}}
-    ### Log in                         separates requests, and names the one below it
+    ### Log in                         separates requests, and names the request below it
     # @name login                      a directive (also `// @name login`); other `#` and `//` lines
-    POST {{host}}/login                are comments, in bodies, too
+    POST {{host}}/login                are comments, even in bodies
         ?verbose=1
     Content-Type: application/json
 
-    {"user": "me"}                     the body; `< file`, `<@ file`, `<@latin1 file` put a file in
-    > {% client.log("answered") %}     JavaScript for the response; `> file.js`; `< {% %}` before it
+    {"user": "me"}                     the body; `< file`, `<@ file`, `<@latin1 file` insert a file
+    > {% client.log("answered") %}     JavaScript for the response (also `> file.js`); a script
+                                       `< {% %}` above the request runs before it is sent
     ?? status == 200                   an assertion (also `# ?? status == 200`)
-    >> answer.json                     where the response is saved; `>>!` overwrites
+    >> answer.json                     saves the response in a file; `>>!` overwrites the file
 
     GET {{host}}/a                     a line with a method begins a request even without ###
-    https://example.org/b              and so does a URL, below ###; its method is GET
+    https://example.org/b              below ###, a URL begins a request with the method GET
 
-`{{` alone on a line begins a script of httpyac's (`{{@response`, `{{+`), which `}}` ends. `<> file`
-names a stored response; a response pasted below its request (`HTTP/1.1 200 OK`) is skipped with a
-notice. `import file`, `run file` and `run #name` are JetBrains', `# @import file` is httpyac's.
+`{{` alone on a line begins a script of httpyac (also `{{@response`, `{{+`), and `}}` ends it. The
+line `<> file` names a stored response. A response pasted below its request (`HTTP/1.1 200 OK`) is
+skipped with a warning. `import file`, `run file` and `run #name` are JetBrains' syntax; `# @import
+file` is httpyac's.
 
-Rules: like `restclient.parse`, this one never raises and reads each line once or twice. Syntax that
-some tool supports and orgrest does not is a problem of its request, which is then not sent; a line
-that has no meaning in its place is a problem, too, and never becomes part of the body.
+Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that
+one of the tools supports but orgrest does not is a problem of its request, which is then not sent.
+A line without a meaning at its position is also a problem, and never becomes part of the body.
 
-Sources: the tools' documentation; where that is unclear, this follows httpyac's parser.
+Sources: the tools' documentation, and httpyac's parser where the documentation is unclear.
 
-The modules: `grammar` has the patterns, `region` the state of parsing a request, `reader` the pass
-over the lines, and `lines`, `request` and `scripts` its steps.
+Modules: `grammar` has the patterns, `region` the state of the current request, `reader` the loop
+over the lines, and `lines`, `request` and `scripts` the steps that are tried on each line.
 """
 
 from __future__ import annotations
@@ -70,30 +73,34 @@ STEPS = (
     request.header,
     request.body_line,
 )
-"""The steps that are tried on each line, in this order."""
+"""The steps that are tried on each line, in order, until one consumes it."""
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state after a text; only the last region is parsed."""
+    """Return the parser's state at the end of a text, of which only the last part is parsed."""
     reader = Reader(Source(text[parts(text)[-1] :]))
     reader.read(STEPS)
     return reader.state
 
 
 def parts(text: str) -> list[int]:
-    """Return the offsets of the parts of a text that can be parsed separately, the first 0."""
-    across = LONG_COMMENT.search(text)
-    starts = () if across else (one.start() for one in SEPARATORS.finditer(text))
+    """Return the start offsets of the parts of a text that can be parsed separately.
+
+    The first offset is 0.
+    """
+    lined = f"\n{text}"
+    across = LONG_COMMENT.search(lined)
+    starts = () if across else (match.start() for match in SEPARATORS.finditer(lined))
     return sorted({0, *starts})
 
 
 def parse(
     source: Source | str, part: Span | None = None, known: Definitions | None = None
 ) -> Document:
-    """Parse a request file in the tools' common language, or an independent `part` of one.
+    """Parse a request file in the tools' common language, or only an independent `part` of it.
 
-    `known` are the definitions of the whole file. Never raises: errors are in the document's and
-    its requests' `problems`.
+    `known` holds the definitions of the whole file. Never raises: errors are in the `problems` of
+    the document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
     return Reader(source, part, known).document(STEPS)

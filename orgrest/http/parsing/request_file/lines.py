@@ -1,6 +1,6 @@
-"""Lines that may appear anywhere: separators, comments, directives, imports, definitions.
+"""Steps for lines that may appear anywhere: separators, comments, directives, imports, definitions.
 
-Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
+Each step gets the reader, a line and its stripped text, and returns whether it consumed the line.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http.parsing.directives import rule_of
-from orgrest.http.parsing.lines import one_line
+from orgrest.http.parsing.directives import meant_by, rule_of
+from orgrest.http.parsing.lines import mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
     ASSERTION_COMMENT,
     COLON_DEFINITION,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def separator(reader: Reader, line: Line, text: str) -> bool:
-    """Read `### name`."""
+    """Read a separator `### name`, which ends a request and names the next one."""
     match = SEPARATOR.fullmatch(text)
     if match is None:
         return False
@@ -41,10 +41,11 @@ def separator(reader: Reader, line: Line, text: str) -> bool:
 
 
 def comment(reader: Reader, line: Line, text: str) -> bool:
-    """Read a comment, and the directive or assertion in it."""
+    """Read a comment, including a directive or an assertion in it."""
     if text.startswith("/*") and not reader.region.in_body:
         return _long_comment(reader, line, text)
-    if not text.startswith(("#", "//")):
+    namespace = text.startswith("@xpath_ns") and not reader.region.begun
+    if not text.startswith(("#", "//")) and not namespace:
         return False
     if reader.region.in_body and reader.region.is_of_type(MARKDOWN):
         return False
@@ -53,6 +54,8 @@ def comment(reader: Reader, line: Line, text: str) -> bool:
         _directive(reader, line, match)
     elif match := ASSERTION_COMMENT.fullmatch(text):
         reader.assertion(line, line.template(match, "text"))
+    elif reason := mismarked(text):
+        reader.problem(line.start, reason, "bad-assertion")
     return True
 
 
@@ -63,7 +66,7 @@ def _long_comment(reader: Reader, line: Line, text: str) -> bool:
         text = line.text
         reader.at += 1
     if not text.endswith("*/"):
-        reader.problem(first.start, "this comment never ends: */ is missing", "unclosed-comment")
+        reader.problem(first.start, "this comment is never closed: missing */", "unclosed-comment")
         reader.quoted = True
     reader.items.append(Comment(first.text, None, Span(first.offset, line.span.end)))
     return True
@@ -73,26 +76,30 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
     name, value = match["name"], line.template(match, "value")
     rule = rule_of(name)
     if rule is None:
-        reader.notice(line.start, f"@{name} is not a known directive", "directive")
+        reason = f"unknown directive @{name}"
+        if meant := meant_by(name):
+            reader.problem(line.start, f"{reason}; did you mean {meant}?", "directive")
+        else:
+            reader.notice(line.start, reason, "directive")
         return
     if rule.refused:
         reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")
     elif rule.name == "import":
         reader.items.append(Import(value, None, False, line.span))
     elif rule.names and not value.text:
-        reader.problem(line.start, f"@{name} needs a name behind it", "directive")
+        reader.problem(line.start, f"@{name} requires a name", "directive")
     reader.region.directives.append(Directive(rule.name, value, line.span))
 
 
 def import_line(reader: Reader, line: Line, text: str) -> bool:
-    """Read `import file`, `run file` and `run #name`."""
+    """Read a line `import file`, `run file` or `run #name`."""
     match = None if reader.region.begun else IMPORT.fullmatch(text)
     what = RUN.fullmatch(match["what"]) if match else None
     if match is None or what is None:
         return False
     values = _values(what["values"] or "")
     if values is None or (values and match["word"] == "import"):
-        reason = "run gives values as in run other.http (@name=value, @other=value)"
+        reason = "values for run must be written as run other.http (@name=value, @other=value)"
         reader.problem(line.start, reason, "run")
     offset = line.start + match.start("what")
     path = one_line(what["path"], offset + what.start("path")) if what["path"] else None
@@ -105,18 +112,22 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _values(text: str) -> tuple[tuple[str, str], ...] | None:
-    """Read `(@name=value, @other=value)`; None if it is something else."""
+    """Return the names and values in `(@name=value, @other=value)`, or None for other text."""
     inside = text[1:-1].strip()
     if not text:
         return ()
     if not text.endswith(")") or "{{" in text:
         return None
-    found = [GIVEN.fullmatch(one) for one in re.split(r",[ \t]*(?=@)", inside)]
-    return tuple((one["name"], one["value"]) for one in found if one) if all(found) else None
+    matches = [GIVEN.fullmatch(assignment) for assignment in re.split(r",[ \t]*(?=@)", inside)]
+    return (
+        tuple((assignment["name"], assignment["value"]) for assignment in matches if assignment)
+        if all(matches)
+        else None
+    )
 
 
 def definition(reader: Reader, line: Line, text: str) -> bool:
-    """Read `@name = value`, and restclient's `:name = value` above a request."""
+    """Read a definition `@name = value`, or restclient's `:name = value` above a request."""
     match = DEFINITION.fullmatch(text)
     mark = "@"
     if match is None and not reader.region.begun:
@@ -125,7 +136,10 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
         return False
     start = line.start
     if mark == ":" and match["value"].startswith("<<"):
-        reason = "a value of several lines is restclient's; a line like @name = value sets one"
+        reason = (
+            "multi-line values only exist in restclient's language; here, variables are "
+            "set with lines like @name = value"
+        )
         reader.problem(start, reason, "bad-definition")
     name_end = start + match.end("name")
     definition = Definition(

@@ -1,4 +1,4 @@
-"""The single pass over the lines of a request file, and its state."""
+"""The loop over the lines of a request file, and its state."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.lines import target_of
 from orgrest.http.parsing.request_file.grammar import VERSION, is_httpyac
-from orgrest.http.parsing.request_file.region import Line, Region, body_of, lines_of
+from orgrest.http.parsing.request_file.region import Line, RequestRegion, body_of, lines_of
 from orgrest.http.syntax import (
     Comment,
     Definition,
@@ -24,27 +23,31 @@ from orgrest.http.syntax import (
     version_notices,
 )
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
 
-_TITLE: Final = re.compile(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S.*?)[ \t]*")
-"""Matches a comment; directly above an assertion it is its title."""
+_TITLE: Final = compiled(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S.*?)[ \t]*")
+"""Matches a comment that is the title of an assertion directly below it."""
 
 
 class Reader:
-    """The state of a pass over a source; `at` is the index of the next line.
+    """Reads the lines of a source once.
 
-    The steps are tried on each line in order: the first step that recognizes it consumes it and
-    the lines that belong to it.
+    `at` is the index of the next line. The steps are tried on each line in order. The first step
+    that recognizes the line consumes it and the lines that belong to it.
     """
 
     def __init__(
         self, source: Source, part: Span | None = None, known: Definitions | None = None
     ) -> None:
-        """Read `source`, or a `part` of it; `known` are the definitions of all of it."""
+        """Prepare to read `source`, or only a `part` of it.
+
+        `known` holds the definitions of the whole source.
+        """
         self.source = source
         self._part = part
         start, self._end = (0, len(source.text)) if part is None else (part.start, part.end)
@@ -55,28 +58,32 @@ class Reader:
         self.known = Definitions() if known is None else known
         self.lines = lines_of(source.text, start, self._end)
         self.at = 0
-        self.region = Region(start, None)
-        self.quoted = False  # the last construct is unclosed
+        self.region = RequestRegion(start, None)
+        self.quoted = False  # whether the last comment or script is never closed
 
     def read(self, steps: Sequence[Step]) -> None:
-        """Read all lines, each by the first step that consumes it."""
+        """Read all lines with the given steps. A line that no step consumes is a problem."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             self.at += 1
-            if not any(step(self, line, line.text) for step in steps):
+            text = line.text
+            for step in steps:
+                if step(self, line, text):
+                    break
+            else:
                 reason = (
-                    "this line means nothing here: a request is a line like "
-                    "GET https://example.org/, and a comment begins with #"
+                    "unexpected line: expected a request such as GET https://example.org/, "
+                    "or a comment that starts with #"
                 )
                 self.problem(line.start, reason, "unknown-line")
 
     def document(self, steps: Sequence[Step]) -> Document:
-        """Read all lines, and build the document."""
+        """Read all lines with the given steps, and return the document."""
         self.read(steps)
         self.close(self._end)
         nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
         if nothing and not self.problems and self._part is None:
-            reason = "no request here: a request is a line like GET https://example.org/"
+            reason = "no request found: requests start with a line such as GET https://example.org/"
             self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
         return Document(
             self.source,
@@ -88,7 +95,7 @@ class Reader:
 
     @property
     def state(self) -> LineState:
-        """The parser's state, which decides the meaning of the next line."""
+        """The parser's state, which determines the meaning of the next line."""
         region = self.region
         if self.quoted:
             return LineState("quoted")
@@ -99,22 +106,22 @@ class Reader:
         return LineState("head", url=not (region.headers or region.problems))
 
     def problem(self, offset: int, reason: str, code: str) -> None:
-        """Record an error that prevents this region's request from being sent."""
+        """Record an error that prevents the request of this region from being sent."""
         self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def assertion(self, line: Line, text: Template) -> None:
-        """Add the assertion `text`, found in `line`, to this region."""
+        """Parse the text of an assertion in `line`, and add it to this region."""
         from orgrest.http.assertions.reading import read_assertion
 
-        found = read_assertion(text, line.span)
-        if isinstance(found, str):
-            self.problem(line.start, found, "bad-assertion")
+        assertion = read_assertion(text, line.span)
+        if isinstance(assertion, str):
+            self.problem(line.start, assertion, "bad-assertion")
         else:
             whole = self.source.text
             above = whole.rfind("\n", 0, max(line.start - 1, 0)) + 1
             comment = _TITLE.fullmatch(whole, above, max(line.start - 1, above))
             title = comment[1] if comment else ""
-            self.region.assertions.append(attrs.evolve(found, title=title))
+            self.region.assertions.append(classes.evolve(assertion, title=title))
         if self.region.begun:
             self.region.end = line.span.end
 
@@ -123,32 +130,35 @@ class Reader:
         self.region.notices.append(Notice.at(self.source, offset, reason, code))
 
     def close(self, end: int, title: str | None = None) -> None:
-        """End the region here, and begin the next one."""
+        """End the region at the offset `end`, and begin the next one with the given title."""
         region = self.region
         self.known.scripts += region.scripts
         if region.begun:
             self.items.append(self._finished(region, end))
         else:
             for assertion in region.assertions:
-                reason = "there is no request here of whose response this could hold"
+                reason = "no request precedes this assertion"
                 self.problem(assertion.span.start, reason, "unknown-line")
             self.problems += region.problems
             self.notices += region.notices
             self.scripts += map(_of_document, region.scripts)
-        self.region = Region(end, title)
+        self.region = RequestRegion(end, title)
 
-    def _finished(self, region: Region, end: int) -> ParsedRequest:
+    def _finished(self, region: RequestRegion, end: int) -> ParsedRequest:
         target, version = target_of(region.url, VERSION)
-        named = next((one for one in reversed(region.directives) if one.name == "name"), None)
+        named = next(
+            (directive for directive in reversed(region.directives) if directive.name == "name"),
+            None,
+        )
         name = named.value.text if named is not None else region.title
-        assert region.method_span is not None  # noqa: S101  # begun
+        assert region.method_span is not None  # noqa: S101  # set when a region begins
         body = body_of(region)
         unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
         graphql = unmarked and is_httpyac(self.source.text)
         if body is not None and unmarked and not graphql:
             reason = (
-                "this looks like GraphQL and is sent as it is written: a request that begins with "
-                "GRAPHQL sends it as JSON (# @no-gql-parsing, where it is meant)"
+                "this looks like GraphQL, but is sent as text: start the request with "
+                "GRAPHQL to send it as JSON (or add # @no-gql-parsing if text is intended)"
             )
             self.notice(body.span.start, reason, "graphql")
         return ParsedRequest(
@@ -177,8 +187,8 @@ class Reader:
             graphql=graphql,
         )
 
-    def _captures(self, region: Region) -> Iterator[Capture]:
-        """Yield the variables that Kulala's `# @env-json-key name path` sets from the response."""
+    def _captures(self, region: RequestRegion) -> Iterator[Capture]:
+        """Yield the captures that Kulala's `# @env-json-key name path` declares."""
         for directive in region.directives:
             if directive.name == "env-json-key":
                 name, _, path = directive.value.text.partition(" ")
@@ -188,11 +198,11 @@ class Reader:
 
 
 def _of_document(script: Script) -> Script:
-    """Return a script that belongs to no request as one of the document.
+    """Return a script outside of all requests as a script of the document.
 
-    As in httpyac, a script without an event runs once, as does a script for the end of its region
-    (which has no request).
+    As in httpyac, a script without an event runs once. A script for the end of its region runs
+    once, too, because that region has no request.
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
-        return attrs.evolve(script, when="before", runs="once")
-    return attrs.evolve(script, runs="every")
+        return classes.evolve(script, when="before", runs="once")
+    return classes.evolve(script, runs="every")

@@ -1,11 +1,10 @@
-"""The text between two separators of a request file, as parsed so far, and its lines."""
+"""The state of parsing the text between two separators of a request file, and its lines."""
 
 from __future__ import annotations
 
 import re
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.lines import joined, one_line
 from orgrest.http.parsing.request_file.grammar import GRAPHQL, GRAPHQL_TYPE, MULTIPART
 from orgrest.http.syntax import (
@@ -22,9 +21,9 @@ from orgrest.http.syntax import (
 from orgrest.model import Notice, OrgrestError, Span
 
 
-@attrs.frozen
+@classes.frozen
 class Line:
-    """A line without its end; `text` is the stripped text, at offset `start`."""
+    """A line of the source without its line end. `text` is the stripped line, at offset `start`."""
 
     raw: str
     offset: int
@@ -41,46 +40,46 @@ class Line:
 
     @property
     def span(self) -> Span:
-        """The whole line, without its end."""
+        """The span of the whole line, without its line end."""
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
-        """Return the template of a group of a match of `text`, stripped."""
-        found = match[group] or ""
+        """Return the template for the stripped text of a group in a match of `text`."""
+        content = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
-        stripped = found.lstrip(" \t")
-        return one_line(stripped.rstrip(" \t"), self.start + at + len(found) - len(stripped))
+        stripped = content.lstrip(" \t")
+        return one_line(stripped.rstrip(" \t"), self.start + at + len(content) - len(stripped))
 
 
-@attrs.define(eq=False)
-class Region:
-    """The text between two separators, as parsed so far."""
+@classes.define(eq=False)
+class RequestRegion:
+    """The parts read so far from the text between two separators."""
 
     start: int
     title: str | None
     method: str = ""
     method_span: Span | None = None
-    url: list[tuple[str, int]] = attrs.field(factory=list)
-    headers: list[HeaderLine | HeaderVariable] = attrs.field(factory=list)
-    body: list[tuple[str, int]] = attrs.field(factory=list)
-    files: list[tuple[int, Template, str | None, str | None]] = attrs.field(factory=list)
-    directives: list[Directive] = attrs.field(factory=list)
-    scripts: list[Script] = attrs.field(factory=list)
-    assertions: list[Assertion] = attrs.field(factory=list)
-    savings: list[Saving] = attrs.field(factory=list)
-    problems: list[OrgrestError] = attrs.field(factory=list)
-    notices: list[Notice] = attrs.field(factory=list)
+    url: list[tuple[str, int]] = classes.field(factory=list)
+    headers: list[HeaderLine | HeaderVariable] = classes.field(factory=list)
+    body: list[tuple[str, int]] = classes.field(factory=list)
+    files: list[tuple[int, Template, str | None, str | None]] = classes.field(factory=list)
+    directives: list[Directive] = classes.field(factory=list)
+    scripts: list[Script] = classes.field(factory=list)
+    assertions: list[Assertion] = classes.field(factory=list)
+    savings: list[Saving] = classes.field(factory=list)
+    problems: list[OrgrestError] = classes.field(factory=list)
+    notices: list[Notice] = classes.field(factory=list)
     end: int = 0
     in_body: bool = False
     closed: bool = False  # a pasted response follows
 
     @property
     def begun(self) -> bool:
-        """Whether its request line was read."""
+        """Whether the request line was read."""
         return self.method_span is not None
 
     def is_of_type(self, pattern: re.Pattern[str]) -> bool:
-        """Return whether its Content-Type matches `pattern`."""
+        """Return whether the Content-Type header matches `pattern`."""
         return any(
             isinstance(header, HeaderLine)
             and header.name.text.lower() == "content-type"
@@ -89,23 +88,25 @@ class Region:
         )
 
     def is_unmarked_graphql(self, body: str) -> bool:
-        """Return whether the body looks like GraphQL but is marked neither as that nor as text."""
+        """Return whether the body looks like GraphQL but is not marked as GraphQL or text."""
         if self.method == "GRAPHQL" or self.is_of_type(GRAPHQL_TYPE) or not GRAPHQL.match(body):
             return False
         marked = any(
             isinstance(header, HeaderLine) and header.name.text.lower() == "x-request-type"
             for header in self.headers
         )
-        return not (marked or any(one.name == "no-gql-parsing" for one in self.directives))
+        return not (
+            marked or any(directive.name == "no-gql-parsing" for directive in self.directives)
+        )
 
     def is_delimited(self) -> bool:
-        """Return whether only a separator ends it, since its body may have lines like requests."""
-        forced = any(one.name == "force-region-delimiter" for one in self.directives)
+        """Return whether only a separator ends the region, so a body may contain request lines."""
+        forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
         return forced or self.is_of_type(MULTIPART)
 
 
 def lines_of(text: str, start: int, end: int) -> list[Line]:
-    """Return the lines of a part of a source, without their ends or a byte order mark."""
+    """Return the lines of a part of a source, without line ends and without a byte order mark."""
     lines = []
     start += text.startswith("\ufeff", start)  # a byte order mark
     for raw in text[start:end].split("\n"):
@@ -114,8 +115,8 @@ def lines_of(text: str, start: int, end: int) -> list[Line]:
     return lines
 
 
-def body_of(region: Region) -> Body | None:
-    """Build the body from its lines, without trailing empty lines."""
+def body_of(region: RequestRegion) -> Body | None:
+    """Return the body of a region without trailing empty lines, or None if nothing is left."""
     lines = region.body
     files = {index for index, *_ in region.files}
     while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:

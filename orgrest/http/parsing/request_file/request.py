@@ -1,6 +1,6 @@
-"""The lines of a request: its request line, headers and body.
+"""Steps for the lines of a request: request line, headers and body.
 
-Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
+Each step gets the reader, a line and its stripped text, and returns whether it consumed the line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from orgrest.http.parsing.request_file.grammar import (
 )
 from orgrest.http.syntax import HeaderLine, HeaderVariable
 from orgrest.model import Span
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
-    from orgrest.http.parsing.request_file.region import Line, Region
+    from orgrest.http.parsing.request_file.region import Line, RequestRegion
+
+_STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Read an empty line, or a line below a pasted response."""
+    """Read an empty line, or a line below a pasted response, which is skipped."""
     region = reader.region
     if region.closed:
         return begins_request(text) is False
@@ -50,7 +53,7 @@ def skipped(reader: Reader, line: Line, text: str) -> bool:
 
 
 def request_line(reader: Reader, line: Line, text: str) -> bool:
-    """Read a line with a method or a URL, which begins a request."""
+    """Read a request line, which has a method and a URL, or only a URL."""
     region = reader.region
     if region.begun:
         match = NEXT_REQUEST.fullmatch(text)
@@ -65,8 +68,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         if match is None or HTTPYAC.fullmatch(text):
             return False
     method = match.groupdict().get("method") or "GET"
-    standard = re.fullmatch(f"{METHODS}|{RARE_METHODS}", method, re.IGNORECASE)
-    region.method = method.upper() if standard else method
+    region.method = method.upper() if _STANDARD.fullmatch(method) else method
     at = line.start
     region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
     region.url.append((match["target"], at + match.start("target")))
@@ -79,7 +81,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def header(reader: Reader, line: Line, text: str) -> bool:
-    """Read a header, or another line of the URL."""
+    """Read a header, or a line that continues the URL."""
     region = reader.region
     if not region.begun or region.in_body:
         return False
@@ -95,17 +97,17 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         region.headers.append(HeaderVariable(match[1], line.span, spread=True))
     elif text[0] in "{[<":
         region.in_body = True
-        reason = "taken for the body: put an empty line before it"
+        reason = "parsed as the body: insert an empty line before it"
         reader.notice(line.start, reason, "no-empty-line")
         return False
     else:
-        reason = "this is not a header (Name: value): put an empty line before the body"
+        reason = "expected a header (Name: value): insert an empty line before the body"
         reader.problem(line.start, reason, "bad-header")
     region.end = line.span.end
     return True
 
 
-def _continues_url(region: Region, line: Line, text: str) -> bool:
+def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
     """Return whether a line continues the URL above it, like indented lines in JetBrains' files."""
     if text[0] in "?&":
         return True
@@ -127,7 +129,7 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
         path, operation = line.template(match, "path"), match["operation"] or ""
         region.files.append((len(region.body), path, "utf-8", operation))
     elif re.match(r"<@|[<>][ \t]*\{|>>", text):
-        reason = "this line is not understood, and is not sent as a part of the body"
+        reason = "unexpected line; it is not sent as part of the body"
         reader.problem(line.start, reason, "unknown-line")
     region.body.append((line.raw, line.offset))
     region.end = line.span.end
@@ -135,11 +137,11 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Read GraphQL fragments or a GraphQL file, which httpyac allows outside of requests."""
+    """Refuse GraphQL fragments and files outside of requests, although httpyac supports them."""
     outside = not reader.region.begun
     if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
         return False
-    reason = "a fragment of GraphQL stands here in the body of the request that uses it"
+    reason = "GraphQL fragments must be in the body of the request that uses them"
     reader.problem(line.start, reason, "graphql")
     while reader.at < len(reader.lines) and reader.lines[reader.at].text:
         reader.at += 1
@@ -154,5 +156,5 @@ def pasted_response(reader: Reader, line: Line, text: str) -> bool:
     if region.is_delimited():
         return False
     region.closed = True
-    reader.notice(line.start, "a response that stands here is skipped, up to ###", "response")
+    reader.notice(line.start, "a stored response here is skipped, up to ###", "response")
     return True

@@ -1,6 +1,6 @@
-"""Lines about actions before and after sending: scripts, assertions, files for the response.
+"""Steps for lines about actions before and after sending: scripts, assertions, saved responses.
 
-Steps of the reader: each gets a line and its stripped text, and returns whether it consumed it.
+Each step gets the reader, a line and its stripped text, and returns whether it consumed the line.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http.parsing.lines import joined, one_line
+from orgrest.http.parsing.lines import joined, mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
     ASSERTION,
     HANDLER_FILE,
@@ -31,16 +31,20 @@ if TYPE_CHECKING:
     _Moment: TypeAlias = Literal["before", "request", "response", "after", "end"]
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
-"""The events that a script of httpyac's may name."""
+"""The events that an httpyac script may name, each with the moment when such a script runs."""
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
-    """Read a script of JetBrains': `> {% %}` or `> file.js`, and `<` above the request."""
+    """Read a script of JetBrains' HTTP Client, in the document or in a file.
+
+    `> {% %}` and `> file.js` are scripts for the response. With `<`, above the request line, they
+    run before the request is sent.
+    """
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
         when: _Moment = "response" if match["mark"] == ">" else "before"
         if when == "before" and region.begun:
-            reason = "a script for the request stands above its request line"
+            reason = "scripts for the request must precede its request line"
             reader.problem(line.start, reason, "misplaced-script")
         code, end = _code(reader, line, match)
         span = Span(line.offset, end)
@@ -59,7 +63,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
-    """Return the code from `{%` to `%}`, and the end offset of its last line."""
+    """Return the code between `{%` and `%}`, and the end offset of its last line."""
     if match["end"]:
         return line.template(match, "text"), line.span.end
     pieces = [(match["text"], line.start + match.start("text"))]
@@ -73,17 +77,17 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
         pieces.append((before, line.offset))
         if end and not behind.strip():
             return joined(pieces), line.span.end
-    reader.problem(opened.start, "this script never ends: %} is missing", "unclosed-script")
+    reader.problem(opened.start, "this script is never closed: missing %}", "unclosed-script")
     reader.quoted = reader.at == len(reader.lines)
     return joined(pieces), line.span.end
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
-    """Read a script of httpyac's: `{{` alone on a line, up to `}}`.
+    """Read a script of httpyac, which begins with `{{` alone on a line and ends with `}}`.
 
-    A script that names no event runs according to its position: before the request if it is above
-    the request line, after the response if it is below. `{{+` runs before every request of the
-    file.
+    A script that does not name an event runs before the request if it is above the request line,
+    and after the response if it is below. A script that begins with `{{+` runs before every request
+    of the file.
     """
     match = HTTPYAC.fullmatch(text)
     if match is None:
@@ -99,31 +103,33 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
         if not closed:
             pieces.append((line.raw, line.offset))
     if not closed:
-        reader.problem(opened.start, "this script never ends: }} is missing", "unclosed-script")
+        reader.problem(opened.start, "this script is never closed: missing }}", "unclosed-script")
         reader.quoted = reader.at == len(reader.lines)
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
         reason = (
-            f"scripts for {match['event']} are not run here: messages stand in the body, with "
-            "lines === between them, and a script for the response is {{@response"
+            f"scripts for {match['event']} are not supported: write messages in the body, "
+            "with lines === between them; scripts for the response start with {{@response"
         )
         reader.problem(opened.start, reason, "unknown-script")
     region = reader.region
-    every = match["every"] == "+"
-    when = _MOMENTS.get(event, "after" if region.begun and not every else "before")
+    for_all = match["every"] == "+"
+    when = _MOMENTS.get(event, "after" if region.begun and not for_all else "before")
     span = Span(opened.offset, line.span.end)
     code = joined(pieces) if pieces else one_line("", span.end)
-    script = Script(when, "httpyac", code, None, "every" if every else "own", span)
-    (reader.scripts if every else region.scripts).append(script)
+    script = Script(when, "httpyac", code, None, "every" if for_all else "own", span)
+    (reader.scripts if for_all else region.scripts).append(script)
     region.end = max(region.end, span.end) if region.begun else region.end
     return True
 
 
 def after_response(reader: Reader, line: Line, text: str) -> bool:
-    """Read an assertion, or the file that the response is saved to."""
+    """Read an assertion, or a line that names the file to save the response to."""
     region = reader.region
     if match := ASSERTION.fullmatch(text):
         reader.assertion(line, line.template(match, "text"))
+    elif reason := mismarked(text):
+        reader.problem(line.start, reason, "bad-assertion")
     elif region.begun and (match := SAVING.fullmatch(text)):
         path = line.template(match, "path")
         region.savings.append(Saving(path, bool(match["force"]), line.span))
