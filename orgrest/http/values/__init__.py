@@ -1,54 +1,58 @@
 r"""Completes parsed requests so that they can be sent: variables, expressions, `< file` bodies.
 
-`:name` and `{{name}}` refer to a variable. `:name` is replaced where a variable of exactly that
-name is defined and no name character (letter, digit, `_`, `-`) follows; a name that starts with a
-digit is not replaced after a name character either (ports, times of day). An undefined `:name` is
-text; an undefined `{{name}}` is an error. If a name has several definitions, the first of these is
-used:
+`:name` and `{{name}}` refer to a variable. `:name` is replaced if a variable of exactly that name
+is defined and no name character (letter, digit, `_`, `-`) follows. A name that starts with a digit
+is not replaced if a name character precedes the colon (as in ports and times of day). An undefined
+`:name` is text. An undefined `{{name}}` is an error. If a name has several definitions, the first
+of these is used:
 
 1. `--var name=value` of the command line; 2. a capture by a request of the same block, below the
 block's own definition; 3. the last `:name = value` in the block, above the request; 4. `:var
 name=value` of an Org block; 5. a capture by a request of an earlier block of the same document.
 
-In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` alone refers
-to values, `:name` only if the file has a line `:name = value`, and the first of these is used:
+In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` refers to
+values. `:name` refers to values only if the file has a line `:name = value`. The first of these is
+used:
 
 1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
 3. a variable that a script of this run set;
-4. `@name = value` in the file: the last above the end of the request, else the first below it, also
-   for names in other values; in its own value, a name means what it would without this definition;
+4. `@name = value` in the file: the last definition above the end of the request, otherwise the
+   first one below it. The same holds for names in other values. In its own value, a name means what
+   it would mean without this definition;
 5. `:var name=value` of an Org block;
-6. `{{$.list..name}}`, an element of a list, one after the other (`run.stages.turns`);
-   `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
-7. `{{login.response.body.$.token}}`, the response to another request (`responses`), sent first;
+6. `{{$.list..name}}`, one element of a list in each iteration (`run.stages.turns`); dynamic values
+   such as `{{$uuid}}` (`dynamic`); `{{$input ...}}` and `{{$password ...}}`, which are prompts;
+7. `{{login.response.body.$.token}}`, a part of the response to another request, which is sent
+   first (`responses`);
 8. a variable of an imported file;
 9. a global variable of scripts that an earlier run stored (`--globals`);
-10. a variable of the environments that `--env` chooses (`environments`);
+10. a variable of the environments that `--env` selects (`environments`);
 11. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
-Values may refer to variables, except those from outside (captures, results, the command line, the
-environment): text sent by a server is never expanded.
+Values may refer to variables, except for values from outside the document (captures, results, the
+command line, the environment): text sent by a server is never expanded.
 
-`:name := EXPRESSION` is evaluated once per request. An expression is a string in double quotes, in
-which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
+`:name := EXPRESSION` is evaluated once per request. An expression is a number, `:name`, `{{name}}`,
+a string in double quotes (in which variables are replaced), or a call of one of these functions:
 
-    env("NAME")  env("NAME", "default")     the environment, else the env file
+    env("NAME")  env("NAME", "default")     an environment variable, else one of the env file
     netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry
     uuid()                                  a random UUID
     now()  now("%Y-%m-%d")                  the time in UTC, RFC 3339 or in strftime's format
     base64(EXPRESSION)  urlencode(EXPRESSION)
 
-and nothing else: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The values
-of `env` and `netrc`, and those computed from them, are secrets of the document's context: results
-mask them.
+Nothing else is allowed: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The
+values of `env` and `netrc`, and values computed from them, are secrets of the document's context:
+results mask them.
 
-Files are read below the document's folder only, unless the caller allows others.
+Only files below the document's folder are read, unless the caller allows other folders.
 
 The modules, bottom up: `context` holds the state that a document's requests share; `references`
-finds references to variables in a text; `sources` is the list above, and looks up the exchanges of
-other requests; `javascript` and `expressions` evaluate expressions; `values` replaces references;
-`expansion` completes a request, and `check` reports the problems that would prevent it.
+finds references to variables in a string; `sources` implements the list above, and looks up the
+exchanges of other requests; `javascript` and `expressions` evaluate expressions; `values` replaces
+references; `expansion` completes a request, and its function `check` reports the problems that
+would prevent this.
 """
 
 from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames

@@ -1,6 +1,7 @@
-"""The context of a request's variables: options, captures, environments, files, responses.
+"""The data from which a request's variables get their values: options, captures, files, responses.
 
-It holds data and never sends anything: a value that the run has to provide raises a `NeededError`.
+The context only holds data and never sends anything: if the run has to provide a value first, a
+`NeededError` is raised.
 """
 
 from __future__ import annotations
@@ -8,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.values.environment import Environment
 from orgrest.http.values.files import locate
 from orgrest.http.values.global_variables import GlobalVariables, text_of
@@ -44,14 +44,15 @@ def _set(given: Any) -> frozenset[Any]:
     return frozenset(given)
 
 
-@attrs.define(kw_only=True, eq=False)
+@classes.define(kw_only=True, eq=False)
 class Helpers:
-    """The objects that give variables their values.
+    """The callbacks and stores that provide values of variables.
 
-    `prompt` asks the user (the question, whether to hide the answer), and returns None if the user
-    does not answer. `on_read` is called with each file that a document names, before it is read.
-    `globals_` are the global variables of scripts, None if each document has its own.
-    `user_secrets` are the secrets that the user keeps elsewhere, None to use no such secrets.
+    `prompt` asks the user for a value. It gets the question and whether to hide the answer. It
+    returns None if the user does not answer. `on_read` is called with the path of each file that a
+    document names, before the file is read. `globals_` are the global variables of scripts, or None
+    if each document has its own. `user_secrets` are the secrets that the user stores outside of
+    documents, or None if no such secrets are used.
     """
 
     prompt: Callable[[str, bool], str | None] | None = None
@@ -60,32 +61,37 @@ class Helpers:
     user_secrets: UserSecrets | None = None
 
 
-@attrs.frozen(kw_only=True)
+@classes.frozen(kw_only=True)
 class Inputs:
     """The inputs from which a document's variables get their values.
 
-    `directory` is the document's folder: paths are relative to it, and only files below it, and
-    below the folders of `allow_read`, are read. `env` reads `environ` first, then `env_file`;
-    `netrc` is the netrc file. `overrides` are variables that take precedence over all others;
-    `remembered` are captures of earlier runs, with the lowest precedence, and `secrets` the secrets
-    of those runs: a capture may contain one. `environments` are the names chosen from those in the
-    files around the document. `seed` makes dynamic values reproducible.
+    `directory` is the document's folder. Paths are relative to it, and only files below it and
+    below the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
+    `env_file`. `netrc` is the path of the netrc file. `overrides` are variables that take
+    precedence over all others. `remembered` are the captures of earlier runs, which have the lowest
+    precedence, and `secrets` are the secrets of those runs, which the captures may contain.
+    `environments` are the names of the selected environments. `editor_settings` are the settings of
+    VS Code REST Client that an editor provides, by name. `seed` makes dynamic values reproducible.
     """
 
-    directory: Path = attrs.field(factory=Path)
-    allow_read: tuple[Path, ...] = attrs.field(default=(), converter=_tuple)
-    environ: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    env_file: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    directory: Path = classes.field(factory=Path)
+    allow_read: tuple[Path, ...] = classes.field(default=(), converter=_tuple)
+    environ: Mapping[str, str] = classes.field(factory=dict, repr=False)
+    env_file: Mapping[str, str] = classes.field(factory=dict, repr=False)
     netrc: Path | None = None
-    overrides: Mapping[str, str] = attrs.field(factory=dict)
-    remembered: Mapping[str, str] = attrs.field(factory=dict)
-    secrets: frozenset[str] = attrs.field(default=frozenset(), converter=_set, repr=False)
-    environments: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
+    overrides: Mapping[str, str] = classes.field(factory=dict)
+    remembered: Mapping[str, str] = classes.field(factory=dict)
+    secrets: frozenset[str] = classes.field(default=frozenset(), converter=_set, repr=False)
+    environments: tuple[str, ...] = classes.field(default=(), converter=_tuple)
+    editor_settings: Mapping[str, Any] = classes.field(factory=dict, repr=False)
     seed: int | None = None
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
-        """Return inputs with the environment and netrc file of this process's user, and `given`."""
+        """Return inputs with the environment variables and netrc file of the current user.
+
+        `given` are the other inputs.
+        """
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
         return cls(
@@ -97,13 +103,14 @@ class Inputs:
 
 
 class NeededError(BaseException):
-    """A value that the run must obtain first; not an error, so error handlers do not catch it."""
+    """Raised if the run must obtain a value first. Error handlers for `Exception` ignore it."""
 
 
 class RequestNeededError(NeededError):
-    """A request that has to be sent first; `key` is its identity.
+    """Raised if another request has to be sent first.
 
-    `given` are variables that it is sent with. With `again`, it is sent even if it was before.
+    `key` is the identity of that request. `given` are variables that the request is sent with. If
+    `again` is set, it is sent even if it was sent before.
     """
 
     def __init__(
@@ -114,18 +121,23 @@ class RequestNeededError(NeededError):
 
 
 class TokenNeededError(NeededError):
-    """An OAuth 2.0 token is needed for a grant with these secrets; `url` is where it is sent."""
+    """Raised if the run has to get an OAuth 2.0 token for `grant` first.
+
+    `secrets` are the secrets in the grant. `url` is the URL of the request that needs the token, or
+    None if the URL is not known yet.
+    """
 
     def __init__(self, grant: Grant, secrets: frozenset[Secret], url: str | None) -> None:
         super().__init__(grant)
         self.grant, self.secrets, self.url = grant, secrets, url
 
 
-@attrs.frozen
+@classes.frozen
 class Captured:
-    """A captured variable, and the position of the capture; None for an earlier run.
+    """A captured variable's value, and the position of the request that captured it.
 
-    `made` is the value that a script gave it, which may have no text: `value` is then None.
+    `source` is None for captures of an earlier run. `made` is the value that a script assigned. If
+    the value has no text, `value` is None.
     """
 
     value: str | None
@@ -134,51 +146,55 @@ class Captured:
     made: ScriptValue | None = None
 
 
-@attrs.define
+@classes.define
 class _Started:
-    """Objects that are created on first use, for all blocks of a document."""
+    """Objects that are created on first use and shared by all blocks of a document."""
 
     engine: Engine | None = None
     dynamic: DynamicContext | None = None
 
 
 class RequestNames:
-    """Resolves names in a document's requests; this default resolves no names."""
+    """Resolves the names of requests and imported variables. This default resolves none."""
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
-        """Return keys of requests that a name may refer to: `using`, once answered, and another."""
+        """Return the keys of the requests that a name in the request `using` may refer to.
+
+        These are `using` itself, once it has a response, and another request.
+        """
         del name, using
         return ()
 
     def imported_value(self, name: str) -> str | None:
-        """Return the source of a variable in an imported file, or None."""
+        """Return the unexpanded value of a variable that an imported file defines, or None."""
         del name
         return None
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Answers:
-    """The exchanges of requests by their identity, and the errors of failed requests.
+    """The exchanges of requests by the identity of the request, and the errors of failed requests.
 
-    `unmet` is the reason why a request that is needed now was not sent.
+    `last` is the latest exchange. `unmet` has the reasons why requests that are needed now were not
+    sent.
     """
 
     last: tuple[Request, Response] | None = None
-    exchanges: dict[Hashable, tuple[Request, Response]] = attrs.field(factory=dict)
-    failures: dict[Hashable, OrgrestError] = attrs.field(factory=dict)
-    unmet: dict[Hashable, OrgrestError] = attrs.field(factory=dict)
+    exchanges: dict[Hashable, tuple[Request, Response]] = classes.field(factory=dict)
+    failures: dict[Hashable, OrgrestError] = classes.field(factory=dict)
+    unmet: dict[Hashable, OrgrestError] = classes.field(factory=dict)
 
 
 class Context:
-    """The values of one document's variables; `block` returns the context of one block.
+    """The state of one document's variables. The method `block` returns the context of one block.
 
-    With `placeholders` nothing is sent, and a name in angle brackets replaces a value of a
-    response. `captures`, `secrets`, `globals`, `environment`, `answers` and `tokens` are the
-    document's: all of its blocks share them. `names` are those of its requests.
+    If `placeholders` is set, nothing is sent, and names in angle brackets replace the values that
+    come from responses. All blocks of the document share `captures`, `secrets`, `globals`,
+    `environment`, `answers` and `tokens`. `names` resolves the names of the document's requests.
 
-    `directory` is the folder that paths are relative to, `saves_below` the one below which
-    responses are saved. `values` are a block's ``:var``s that may refer to variables, `literal`
-    those that are not expanded, and `replaced` the values that a `run` line passes to its requests.
+    Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
+    ``:var``s of a block that may refer to variables, and `literal` are the ``:var``s that are not
+    expanded. `replaced` are the values that a `run` line passes to its requests.
     """
 
     def __init__(
@@ -190,9 +206,10 @@ class Context:
         placeholders: bool = False,
         computes: bool = False,
     ) -> None:
-        """Use the values of `inputs`, which include the captures of earlier runs.
+        """Create the context of a document.
 
-        With `computes`, JavaScript may run; `close` ends its engine.
+        `inputs` include the captures of earlier runs. If `computes` is set, JavaScript may run.
+        Call `close` to end its engine.
         """
         self.inputs = inputs = inputs or Inputs()
         self.names = names or RequestNames()
@@ -202,11 +219,15 @@ class Context:
         self.globals = helpers.globals_ or GlobalVariables()
         self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, helpers.user_secrets)
         self.environment = Environment(
-            inputs.directory, inputs.environments, self.secrets, inputs.environ
+            inputs.directory,
+            inputs.environments,
+            self.secrets,
+            inputs.environ,
+            inputs.editor_settings,
         )
         self.answers = Answers()
         self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
-        """The tokens, or errors, of the current request by grant and URL."""
+        """The tokens (or the errors) for the current request, by grant and URL."""
         self._computes = computes
         self._started = _Started()
         self.directory = self.saves_below = inputs.directory
@@ -220,7 +241,7 @@ class Context:
         literal: Mapping[str, str] | None = None,
         directory: Path | None = None,
     ) -> Context:
-        """Return the context of one block: its ``:var``s, and its folder if it has its own."""
+        """Return the context of a block with its ``:var``s, and its folder if it has its own."""
         inner = copy(self)
         inner.values = values or {}
         inner.literal = literal or {}
@@ -229,10 +250,10 @@ class Context:
         return inner
 
     def imported(self, directory: Path, replaced: Mapping[str, str]) -> Context:
-        """Return the context of another file's requests, whose paths are relative to `directory`.
+        """Return a context for the requests of another file, which is in the folder `directory`.
 
-        `replaced` are the values of the `run` line that runs them. Responses are still saved below
-        the document's folder.
+        `replaced` are the values in the `run` line that runs these requests. Responses are still
+        saved below the document's folder.
         """
         inner = copy(self)
         inner.directory = directory
@@ -240,60 +261,68 @@ class Context:
         return inner
 
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
-        """Set `name` for the rest of this block, and for later blocks."""
+        """Set a variable for the rest of the block that contains `parsed`, and for later blocks."""
         self.captures[name] = Captured(value, parsed.source, parsed.span.start)
 
     def captured(self, *, new: bool = False) -> dict[str, str]:
-        """Return the captures so far; with `new`, without those of earlier runs."""
+        """Return the captured strings by name. If `new` is set, leave out those of earlier runs."""
         captures = dict(self.captures)  # in one step: a run may continue in another thread
         return {
-            name: one.value
-            for name, one in captures.items()
-            if one.value is not None and not (new and one.source is None)
+            name: capture.value
+            for name, capture in captures.items()
+            if capture.value is not None and not (new and capture.source is None)
         }
 
     @property
     def lengths(self) -> set[int]:
-        """The lengths of the names of variables that come from outside the request's own text."""
+        """The lengths of the names of all variables from outside the request's own text."""
         outside = (self.inputs.overrides, self.captures, self.values, self.literal)
         return {len(name) for names in outside for name in names}
 
     @property
     def engine(self) -> Engine:
-        """The engine for JavaScript, which starts with the first script. Raises `OrgrestError`."""
+        """The engine for JavaScript, started on first use. Raises `OrgrestError`."""
         if self._started.engine is None:
             if not self._computes:
-                raise OrgrestError("JavaScript is computed only when requests are sent, or shown")
+                raise OrgrestError("JavaScript is only evaluated when requests are sent or shown")
             from orgrest.http.scripts import Engine
 
             self._started.engine = Engine()
         return self._started.engine
 
     def close(self) -> None:
-        """End the engine, if one was started."""
+        """Stop the JavaScript engine if it was started."""
         if self._started.engine is not None:
             self._started.engine.close()
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
-        """Ask the user for a value. Raises `OrgrestError` if that is not possible."""
+        """Return the value of `name` that was given in advance, or else ask the user for it.
+
+        `what` is the question. The answer to a `hidden` question is a secret. Raises `OrgrestError`
+        if the user cannot be asked, or does not answer.
+        """
         given = self.inputs.overrides.get(name)
         if given is None and self.helpers.prompt is not None:
             given = self.helpers.prompt(what, hidden)
         if given is None:
-            reason = f"a value is asked for here: {what}; where nobody can answer, give"
-            given_by = f"--var '{name}=VALUE' (in an editor, the setting variables has it)"
+            reason = f"this request asks for a value: {what}; to run it without a prompt, use"
+            given_by = f"--var '{name}=VALUE' (in an editor, the setting `variables`)"
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secrets.add(given) if hidden else given
 
     def dynamic(self, text: str) -> str | None:
-        """Return the value of `{{$...}}`, None if only a run provides it. Raises `OrgrestError`."""
+        """Return the value of `{{$...}}`, or None if only a run provides it.
+
+        Raises `OrgrestError` if there is no such dynamic value, or if it cannot be computed.
+        """
         from orgrest.http.values import dynamic, environments
 
         if self._started.dynamic is None:
             inputs, folder = self.inputs, self.inputs.directory
+            beside = cache(partial(environments.dotenv_beside, folder))
             self._started.dynamic = dynamic.DynamicContext(
                 environ=partial(_env, inputs, self.secrets),
-                dotenv=lambda name: environments.dotenv_beside(folder).get(name),
+                dotenv=lambda name: beside().get(name),
                 variable=self.environment.value,
                 project=str(folder.resolve()),
                 seed=inputs.seed,
@@ -305,17 +334,17 @@ class Context:
         return self.secrets.add(value)
 
     def env(self, name: str) -> str | None:
-        """Return the value of a variable of the environment or the env file, as a secret."""
+        """Return a variable of the environment or env file as a secret, or None if it is unset."""
         return _env(self.inputs, self.secrets, name)
 
     def token(
         self, grant: Grant, secrets: frozenset[Secret], url: str | None, kind: str = "token"
     ) -> str | None:
-        """Return the access token (or `idToken`) for a grant, or None in a dry run.
+        """Return the access token (or the ID token if `kind` is `idToken`), or None in a dry run.
 
-        `secrets` are those in the grant, which its token does not hold. `url` is where the request
-        goes, None if that is not known yet. Raises `TokenNeededError` until the run has a token,
-        and `OrgrestError` if it has no ID token.
+        `secrets` are the secrets in the grant, which the token does not contain. `url` is the URL
+        of the request, or None if it is not known yet. Raises `TokenNeededError` if the run has to
+        get the token first, and `OrgrestError` if getting it failed or there is no ID token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)
@@ -323,44 +352,48 @@ class Context:
             return None
         if (grant, url) not in self.tokens:
             raise TokenNeededError(grant, secrets, url)
-        found = self.tokens[grant, url]
-        if isinstance(found, OrgrestError):
-            raise found.with_traceback(None)
-        token, itself = found
+        result = self.tokens[grant, url]
+        if isinstance(result, OrgrestError):
+            raise result.with_traceback(None)
+        token, itself = result
         for secret in token.secrets:
             self.secrets.add(secret, itself)
         if kind == "idToken" and token.identity is None:
-            raise OrgrestError(f"{grant.token_url} gave no ID token", code="credentials")
+            raise OrgrestError(f"{grant.token_url} returned no ID token", code="credentials")
         value = token.access if kind == "token" else token.identity
         return None if value is None else self.secrets.add(value, itself)
 
     def readable(self, code: str) -> frozenset[Secret]:
-        """Return the secrets that a script can read: `possible` unless `code` has the variable."""
+        """Return the secrets that a script can read.
+
+        A secret is certain if `code` names the variable that contains it, and only `possible`
+        otherwise.
+        """
         words = set(re.findall(r"[\w$-]+", code))
-        values = [(name, one.value or "") for name, one in dict(self.captures).items()]
+        values = [(name, capture.value or "") for name, capture in dict(self.captures).items()]
         for others in (self.environment.values(), self.globals.values):
             values += ((name, text_of(value)) for name, value in others.items())
         within = ((name, self.secrets.within(text)) for name, text in values)
         return frozenset().union(
-            *(found if name in words else possible(found) for name, found in within)
+            *(secrets if name in words else possible(secrets) for name, secrets in within)
         )
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file named in the document.
+        """Return the bytes of a file that the document names.
 
-        Raises `OrgrestError` when it is outside the folders that may be read, is not a regular
+        Raises `OrgrestError` if the file is outside the folders that may be read, is not a regular
         file, or cannot be read.
         """
         try:
             return self.locate(path).read_bytes()
         except OSError as error:
-            raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
+            raise OrgrestError(f"could not read {path}: {error.strerror or error}") from error
 
     def locate(self, path: str, base: Path | None = None) -> Path:
-        """Return the path of a file named in the document.
+        """Return the path of a file that the document names, relative to `base`.
 
-        Raises `OrgrestError` as `read` does. Paths are relative to `base`, by default the
-        document's folder.
+        The default for `base` is the document's folder. Raises `OrgrestError` if the file is
+        outside the folders that may be read, is not a regular file, or cannot be found.
         """
         inputs = self.inputs
         return locate(

@@ -1,4 +1,4 @@
-"""The credentials of a request: in its headers, and in the settings around its document."""
+"""The credentials of a request, from its headers and from the settings around its document."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import auth
 from orgrest.http.auth import certificates
 from orgrest.http.values.references import UNKNOWN
@@ -25,14 +24,14 @@ _SSL = "SSLConfiguration"
 
 
 class Credentials:
-    """The credentials in a request's headers and in the settings around it.
+    """The credentials of a request, from its headers and from the settings around its document.
 
-    All of them become secrets of the document. `to_compute` are the credentials that become a
-    header only on sending, with these `secrets` in it.
+    All of them become secrets of the document. `to_compute` are credentials whose header can only
+    be computed when the request is sent. `secrets` are the secrets in that header.
     """
 
     def __init__(self, values: Values) -> None:
-        """Use the variables of the request, `values`."""
+        """Read the credentials of a request with the given variables."""
         self.to_compute: Computed | None = None
         self.secrets: frozenset[Secret] = frozenset()
         self._certificate: ClientCertificate | None = None
@@ -40,9 +39,10 @@ class Credentials:
         self._context = values.context
 
     def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return the value to send for a header of `COMPUTED`; None for no value, or not yet.
+        """Return the value to send for a header named in `COMPUTED`.
 
-        `value` is at `offset`. Raises `ExpansionError`.
+        Returns None if no header is sent, or if its value is only computed when the request is
+        sent. `offset` is the position of `value`. Raises `ExpansionError`.
         """
         if UNKNOWN in value:
             return value
@@ -51,39 +51,42 @@ class Credentials:
                 self._certificate = self._located(certificates.from_header(value))
                 return None
             texts = [value]
-            document = auth.Document(self._lookup(offset, texts), partial(self._token, texts))
-            found = auth.read(value, document)
+            document = auth.DocumentLookups(
+                self._lookup(offset, texts), partial(self._token, texts)
+            )
+            result = auth.read(value, document)
         except OrgrestError as error:
             raise self._values.error(offset, error.reason, error.code) from error
         held = self._context.secrets.within_all(texts)
-        if isinstance(found, str):
-            if all(one in found for one in texts):
-                return Text(found, held)
-            return self._context.secrets.computed(found, held)
-        for secret in found.secrets:
+        if isinstance(result, str):
+            if all(used in result for used in texts):
+                return Text(result, held)
+            return self._context.secrets.computed(result, held)
+        for secret in result.secrets:
             self._context.secrets.add(secret)
-        self.to_compute, self.secrets = found, possible(held)
+        self.to_compute, self.secrets = result, possible(held)
         return None
 
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
-        """Return the client certificate of the header, else that of the settings for a URL.
+        """Return the client certificate for a URL, from the header or else the settings.
 
-        Raises `ExpansionError` with the URL's position.
+        Returns None if there is no certificate. Raises `ExpansionError`, with the position `offset`
+        of the URL.
         """
         if self._certificate is not None or not url.lower().startswith(("https:", "wss:")):
             return self._certificate
         authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
         try:
-            found = self._of_settings(authority.rpartition("@")[2].lower())
-            return None if found is None else self._located(*found)
+            located = self._of_settings(authority.rpartition("@")[2].lower())
+            return None if located is None else self._located(*located)
         except OrgrestError as error:
             raise self._values.error(offset, str(error), "certificate") from error
 
     def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
-        """Return the client certificate that settings have for a host, and its base folder.
+        """Return the client certificate that settings define for a host, and its base folder.
 
-        None means the document's folder. Raises `OrgrestError` for unreadable settings that might
-        have one.
+        The folder is None for the document's own folder. Returns None if there is no certificate.
+        Raises `OrgrestError` if unreadable settings might define one.
         """
         from orgrest.http.values.environments import mentions
 
@@ -95,23 +98,23 @@ class Credentials:
             if mentions(broken.file, _SSL):
                 raise broken.error.with_traceback(None)
         for settings, base in environment.every.certificates:
-            found = certificates.for_host(settings, host)
-            if found is not None:
-                return found, base
+            certificate = certificates.for_host(settings, host)
+            if certificate is not None:
+                return certificate, base
         setting = environment.readable(_SSL) if environment.chosen else None
         if setting is None:
             return None
-        found, has_passphrase = certificates.from_ssl_configuration(setting.value)
-        if found is None:
+        certificate, has_passphrase = certificates.from_ssl_configuration(setting.value)
+        if certificate is None:
             return None
         if has_passphrase:
-            what = f"passphrase of {found.file}"
+            what = f"passphrase of {certificate.file}"
             passphrase = self._context.ask("certificate-passphrase", what, hidden=True)
-            found = attrs.evolve(found, passphrase=passphrase)
-        return found, setting.file.parent
+            certificate = classes.evolve(certificate, passphrase=passphrase)
+        return certificate, setting.file.parent
 
     def _lookup(self, offset: int, texts: list[str]) -> Callable[[str], str | None]:
-        """Return a function that looks up variables used at `offset`, and adds them to `texts`."""
+        """Return a function that looks up variables for `offset` and adds the values to `texts`."""
         values = self._values
 
         def value(name: str) -> str | None:
@@ -123,7 +126,7 @@ class Credentials:
         return value
 
     def _token(self, texts: list[str], grant: Grant) -> str | None:
-        """Return the token for a grant, and replace the contents of `texts` by it."""
+        """Return the token for a grant, and replace the contents of `texts` with the token."""
         values = self._values
         secrets = self._context.secrets.within_all(texts)
         texts.clear()
@@ -136,7 +139,7 @@ class Credentials:
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
-        """Return a certificate with absolute paths; the paths given are relative to `base`."""
+        """Return a certificate with its paths, which are relative to `base`, made absolute."""
         if certificate.passphrase is not None:
             self._context.secrets.add(certificate.passphrase)
         key = certificate.key

@@ -1,9 +1,10 @@
-"""Dynamic values: `{{$uuid}}`, `{{$timestamp -1 d}}` and the like.
+"""Dynamic values such as `{{$uuid}}` and `{{$timestamp -1 d}}`.
 
-They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table has
-the syntax, description and function of a value; `value` finds the row. Each use is computed
-separately, as in those tools. With a seed, all values are reproducible: random values come from a
-generator with that seed, and the clock is fixed at the beginning of the year 2000 (UTC).
+The values are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. Each row of the
+table has the syntax, description and function of a value, and `value` finds the row for a
+placeholder. As in those tools, each use is computed separately. With a seed, all values are
+reproducible: random values come from a generator with that seed, and the clock is fixed at the
+beginning of the year 2000 (UTC).
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
 LONGEST: Final = 1_000_000
-"""The maximum length of a random text."""
+"""The maximum length of a random string."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
@@ -34,14 +35,14 @@ _SPAN = r"(?:\(\s*(?:(?P<least>-?\d{1,18})\s*,\s*(?P<most>-?\d{1,18})\s*)?\))?"
 _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 
 
-@attrs.define
+@classes.define
 class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
-    `environ` looks up an environment variable, `dotenv` a variable of the document's `.env` files,
-    `variable` a variable of the document; each returns None if it is not defined. `project` is the
-    project's folder. `seed` makes the values reproducible. `user_secret` returns one of the user's
-    secrets, None in a dry run.
+    `environ` looks up an environment variable, `dotenv` a variable in the document's `.env` files,
+    and `variable` a variable of the document. Each returns None if the variable is not defined.
+    `project` is the project's folder. `seed` makes the values reproducible. `user_secret` returns
+    one of the user's secrets, or None in a dry run.
     """
 
     environ: Callable[[str], str | None]
@@ -54,7 +55,7 @@ class DynamicContext:
 
     @property
     def random(self) -> Random:
-        """The random number generator: the system's, or a seeded one."""
+        """The random number generator, which is the system's or a seeded one."""
         from random import Random, SystemRandom
 
         if self._random is None:
@@ -63,17 +64,17 @@ class DynamicContext:
         return self._random
 
     def now(self) -> datetime:
-        """Return the time in UTC."""
+        """Return the current time in UTC, or the beginning of the year 2000 if there is a seed."""
         from datetime import UTC, datetime
 
         return datetime.now(UTC) if self.seed is None else datetime(2000, 1, 1, tzinfo=UTC)
 
 
-@attrs.frozen
+@classes.frozen
 class Dynamic:
     """A dynamic value: its usage, its description, and the pattern and function that compute it.
 
-    The result of a `secret` dynamic value is never shown.
+    If `secret` is set, its result is never shown.
     """
 
     usage: str
@@ -84,26 +85,25 @@ class Dynamic:
 
     @property
     def name(self) -> str:
-        """The first word of its usage, `$` included."""
+        """The first word of the usage, including the `$`."""
         return re.split(r"[ (]", self.usage, maxsplit=1)[0]
 
 
 def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
-    """Return the value of `{{text}}`, and whether it is secret; `text` begins with `$`.
+    """Return the value of `{{text}}`, and whether it is secret.
 
-    In a dry run some values are None.
-
-    Raises OrgrestError if there is no such value, or its arguments are wrong.
+    `text` begins with `$`. In a dry run, values that only a run provides are None. Raises
+    OrgrestError if there is no such dynamic value, or if its arguments are invalid.
     """
-    found = find(text)
-    if isinstance(found, str):
-        raise OrgrestError(found, code="bad-dynamic-value")
-    dynamic, match = found
+    row = find(text)
+    if isinstance(row, str):
+        raise OrgrestError(row, code="bad-dynamic-value")
+    dynamic, match = row
     return dynamic.compute(match, around), dynamic.secret
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the row for a text, and the match of its pattern; or why no row matches."""
+    """Return the row for a string and the match of its pattern, or the reason why none matches."""
     text = text.strip()
     for dynamic in DYNAMICS:
         if match := dynamic.pattern.fullmatch(text):
@@ -111,23 +111,23 @@ def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
     name = re.split(r"[\s(]", text, maxsplit=1)[0]
     for dynamic in DYNAMICS:
         if dynamic.name == name:
-            return f"{{{{{text}}}}} is not written as {{{{{dynamic.usage}}}}} is"
+            return f"invalid arguments in {{{{{text}}}}}: expected {{{{{dynamic.usage}}}}}"
     if name in _FOREIGN:
-        return f"{name} is not known here: {_FOREIGN[name]}"
+        return f"{name} is not supported: {_FOREIGN[name]}"
     from difflib import get_close_matches
 
     near = get_close_matches(name, [dynamic.name for dynamic in DYNAMICS], 1)
-    instead = f"; is {near[0]} meant?" if near else ""
-    return f"there is no dynamic value {name}{instead}"
+    instead = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown dynamic value {name}{instead}"
 
 
 _FOREIGN: Final[Mapping[str, str]] = {
-    "$aadToken": "tokens of Azure Active Directory come from VS Code; define a variable instead",
-    "$aadV2Token": "tokens of Azure Active Directory come from VS Code; define a variable instead",
-    "$oidcAccessToken": "write `Authorization: oauth2` with the variables that httpyac takes",
-    "$auth.token": 'write {{$auth.token("ID")}}, with an object ID in Security.Auth',
-    "$historyFolder": "`orgrest history` shows earlier responses",
-    "$pickFile": "write the file's name",
+    "$aadToken": "orgrest cannot get Azure Active Directory tokens; define a variable instead",
+    "$aadV2Token": ("orgrest cannot get Azure Active Directory tokens; define a variable instead"),
+    "$oidcAccessToken": "use `Authorization: oauth2` with httpyac's variables",
+    "$auth.token": 'use {{$auth.token("ID")}}, with an ID from Security.Auth',
+    "$historyFolder": "use `orgrest history` to see earlier responses",
+    "$pickFile": "write the name of the file",
 }
 
 
@@ -150,11 +150,11 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
             return _months_later(now, number * {"years": 12, "quarters": 3, "months": 1}[unit])
         return now + timedelta(**{unit: number})
     except (OverflowError, ValueError) as error:
-        raise OrgrestError(f"{number} {unit} lead out of the calendar") from error
+        raise OrgrestError(f"{number} {unit} is outside the supported range of dates") from error
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Add months; a day beyond the end of the month becomes its last day."""
+    """Return a time some months later, limited to the last day of that month."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months
@@ -218,8 +218,9 @@ _MONTHS = (
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-# Day.js's tokens (https://day.js.org/docs/en/display/format), which VS Code and httpyac accept.
-_TOKEN = re.compile(
+# The tokens of Day.js (https://day.js.org/docs/en/display/format), which VS Code REST Client and
+# httpyac accept.
+_TOKEN = compiled(
     r"\[([^\]]*)\]|Y{4}|YY|M{1,4}|Do|D{1,2}|d{1,4}|H{1,2}|h{1,2}|A|a|m{1,2}|s{1,2}|S{3}|ZZ?|X|x|Q"
 )
 _DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
@@ -256,7 +257,7 @@ _DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
 
 
 def _integer(match: re.Match[str], around: DynamicContext) -> str:
-    """Return a random integer from the first bound up to, but not including, the second."""
+    """Return a random integer from the first bound up to, but not including, the second bound."""
     least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
     return str(around.random.randrange(least, most) if most > least else least)
 
@@ -270,7 +271,7 @@ def _text(alphabet: str) -> Callable[[re.Match[str], DynamicContext], str]:
     def compute(match: re.Match[str], around: DynamicContext) -> str:
         length = int(match["length"] or 10)
         if length > LONGEST:
-            raise OrgrestError(f"a random text has at most {LONGEST:,} characters")
+            raise OrgrestError(f"random texts can have at most {LONGEST:,} characters")
         return "".join(around.random.choices(alphabet, k=length))
 
     return compute
@@ -287,7 +288,7 @@ def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
 
 
 def _named(match: re.Match[str], around: DynamicContext) -> str:
-    """Return a name; for `%name`, the value of the environment's variable `name`."""
+    """Return a name, or, for `%name`, the value of the document's variable `name`."""
     name = match["name"]
     if not name.startswith("%"):
         return name
@@ -298,20 +299,20 @@ def _named(match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _environ(match: re.Match[str], around: DynamicContext) -> str:
-    """Look up an environment variable."""
+    """Return the value of an environment variable."""
     name = _named(match, around)
-    found = around.environ(name)
-    if found is None:
+    content = around.environ(name)
+    if content is None:
         raise OrgrestError(f"the environment variable {name} is not set")
-    return found
+    return content
 
 
 def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
     name = _named(match, around)
-    found = around.dotenv(name)
-    if found is None:
-        raise OrgrestError(f"no .env file beside the document, or above it, sets {name}")
-    return found
+    content = around.dotenv(name)
+    if content is None:
+        raise OrgrestError(f"{name} is not set in a .env file beside the document or above it")
+    return content
 
 
 def _row(
@@ -332,13 +333,13 @@ DYNAMICS: Final = (
     _row("$random.uuid", "The same as $uuid.", r"\$random\.uuid", _uuid),
     _row(
         "$timestamp [-1 d]",
-        "Seconds since 1970, perhaps with an offset in y, M, w, d, h, m, s or ms.",
+        "Seconds since 1970, with an optional offset in y, M, w, d, h, m, s or ms.",
         rf"\$timestamp{_OFFSET}",
         _timestamp,
     ),
     _row(
         "$date",
-        "Today's local date: 2026-01-31 (Kulala's).",
+        "The current local date: 2026-01-31 (from Kulala).",
         r"\$date",
         lambda _, around: f"{around.now().astimezone():%Y-%m-%d}",
     ),
@@ -350,75 +351,80 @@ DYNAMICS: Final = (
     ),
     _row(
         "$datetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
-        "The time in UTC, in a format of Day.js, perhaps with an offset.",
+        "The time in UTC, in a Day.js format, with an optional offset.",
         rf"\$datetime\s+{_FORMAT}{_OFFSET}",
         _datetime,
     ),
     _row(
         "$localDatetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
-        "The same in the local time zone.",
+        "The same in local time.",
         rf"\$localDatetime\s+{_FORMAT}{_OFFSET}",
         _local,
     ),
     _row(
         "$randomInt [MIN MAX]",
-        "A random whole number from MIN (0) up to MAX (1000), without MAX.",
+        "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
         r"\$randomInt(?:\s+(?P<least>-?\d{1,18})\s+(?P<most>-?\d{1,18}))?",
         _integer,
     ),
     _row(
         "$random.integer(MIN, MAX)",
-        "A random whole number from MIN (0) up to MAX (1000), without MAX.",
+        "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
         rf"\$random\.integer{_SPAN}",
         _integer,
     ),
     _row(
         "$random.float(MIN, MAX)",
-        "A random number from MIN (0) to MAX (1000).",
+        "A random number from MIN (default 0) to MAX (default 1000).",
         rf"\$random\.float{_SPAN}",
         _float,
     ),
     _row(
         "$random.alphabetic(LENGTH)",
-        "Random letters (10).",
+        "Random letters (default 10).",
         rf"\$random\.alphabetic{_LENGTH}",
         _text(_LETTERS),
     ),
     _row(
         "$random.alphanumeric(LENGTH)",
-        "Random letters, digits and underscores (10).",
+        "Random letters, digits and underscores (default 10).",
         rf"\$random\.alphanumeric{_LENGTH}",
         _text(_LETTERS + _DIGITS + "_"),
     ),
     _row(
         "$random.numeric(LENGTH)",
-        "Random digits (10).",
+        "Random digits (default 10).",
         rf"\$random\.numeric{_LENGTH}",
         _text(_DIGITS),
     ),
     _row(
         "$random.hexadecimal(LENGTH)",
-        "Random hexadecimal digits (10).",
+        "Random hexadecimal digits (default 10).",
         rf"\$random\.hexadecimal{_LENGTH}",
         _text(_DIGITS + "ABCDEF"),
     ),
-    _row("$random.email", "A random address at example.com.", r"\$random\.email(?:\(\))?", _email),
+    _row(
+        "$random.email",
+        "A random email address at example.com.",
+        r"\$random\.email(?:\(\))?",
+        _email,
+    ),
     _row(
         "$mongoId",
-        "An identifier as MongoDB's: the time and random hexadecimal digits.",
+        "A MongoDB ObjectId: a timestamp and random hexadecimal digits.",
         r"\$mongoId",
         _mongo_id,
     ),
     _row(
         "$processEnv NAME",
-        "A variable of the environment; %NAME takes its name from the variable NAME.",
+        "An environment variable; with %NAME, the variable NAME contains its name.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
     ),
     _row(
         "$env.NAME",
-        "A variable of the environment.",
+        "An environment variable.",
         r"\$env\.(?P<name>\w+)",
         _environ,
         secret=True,
@@ -432,7 +438,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$secret NAME",
-        "A secret that the user keeps elsewhere, as secrets.toml lists it.",
+        "A secret that is stored outside the document and listed in secrets.toml.",
         r"\$secret\s+(?P<name>\S+)",
         lambda match, around: around.user_secret(match["name"]),
         secret=True,
@@ -444,4 +450,4 @@ DYNAMICS: Final = (
         lambda _, around: around.project,
     ),
 )
-"""All dynamic values. `$input` and `$password` are prompts and not listed here."""
+"""All dynamic values. `$input` and `$password` are prompts, so they are not listed here."""

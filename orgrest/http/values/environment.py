@@ -1,4 +1,4 @@
-"""The variables of the environments chosen for a document."""
+"""The variables of the environments that are selected for a document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Environment:
-    """The variables of the `chosen` environments, which are in files around a document."""
+    """The variables of the `chosen` environments, which files around a document define."""
 
     def __init__(
         self,
@@ -24,11 +24,14 @@ class Environment:
         chosen: Sequence[str],
         secrets: Secrets,
         environ: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Search from `folder` upwards, on first use; secret values are added to `secrets`.
+        """Search `folder` and its parents for files on first use, and add secrets to `secrets`.
 
-        `environ` locates the user's secrets of .NET projects.
+        `environ` are environment variables, which locate the user's secrets of .NET projects.
+        `settings` are the settings of VS Code REST Client that an editor provides.
         """
+        self._of_editor = settings
         self._environ = environ or {}
         self.chosen = chosen
         self._folder = folder
@@ -38,15 +41,16 @@ class Environment:
 
     @property
     def every(self) -> Environments:
-        """All environments in the files around the document."""
+        """All environments in the files around the document, and in the editor's settings."""
         if self._every is None:
             from orgrest.http.values import environments
 
-            self._every = environments.find(self._folder)
+            from_files = environments.find(self._folder)
+            self._every = from_files.over(self._of_editor) if self._of_editor else from_files
         return self._every
 
     def settings(self) -> dict[str, Setting]:
-        """Return the variables of the chosen environments by name.
+        """Return the variables of the selected environments by name.
 
         Raises `OrgrestError` for an unknown environment.
         """
@@ -55,33 +59,33 @@ class Environment:
         return self._settings
 
     def setting(self, name: str) -> Setting | None:
-        """Return the variable of this name in the chosen environments, or None.
+        """Return the variable with this name in the selected environments, or None.
 
-        Raises `OrgrestError` for an unknown environment, for a null, and for a broken file that
-        might define another value.
+        Raises `OrgrestError` for an unknown environment, for null as the value, and for a broken
+        file that might define another value.
         """
-        found = self.settings().get(name)
-        if self.every.broken and not self._is_certain(name, found):
+        setting = self.settings().get(name)
+        if self.every.broken and not self._is_certain(name, setting):
             self.every.check()
-        if found is not None and found.error is not None:
-            raise found.error.with_traceback(None)
-        return found
+        if setting is not None and setting.error is not None:
+            raise setting.error.with_traceback(None)
+        return setting
 
     def readable(self, name: str) -> Setting | None:
-        """Return the variable of this name in the files that can be read, or None.
+        """Return the variable with this name in the files that can be read, or None.
 
         Raises `OrgrestError` for an unknown environment.
         """
         try:
-            found = self.settings().get(name)
-            return None if found is not None and found.error is not None else found
+            setting = self.settings().get(name)
+            return None if setting is not None and setting.error is not None else setting
         except OrgrestError:
             if self.every.broken:
                 return None
             raise
 
     def _is_certain(self, name: str, found: Setting | None) -> bool:
-        """Return whether no unreadable file could override this value."""
+        """Return whether the setting that was found cannot be overridden by an unreadable file."""
         from orgrest.http.values.environments import SHARED
 
         if found is None or found.file not in self.every.certain:
@@ -90,10 +94,11 @@ class Environment:
         return name in self.every.by_name.get(last, {})
 
     def value(self, name: str) -> str | None:
-        """Return the value of a name in the chosen environments, or None.
+        """Return the value of a variable in the selected environments, or None.
 
-        The value of an object is its JSON, which may be searched for members. Raises `OrgrestError`
-        as `setting` does, and for a secret that its provider does not return.
+        The value of an object is its JSON, so that its members can be looked up. Raises
+        `OrgrestError` for an unknown environment, for null as the value, for a broken file that
+        might define another value, and for a secret that its provider does not return.
         """
         setting = self.setting(name)
         if setting is None:
@@ -103,8 +108,8 @@ class Environment:
         if setting.kind == "provider":
             from orgrest.http.auth import providers
 
-            found = providers.secret(setting.value, setting.file, self._environ, json_of)
-            return self._secrets.add(found)
+            secret = providers.secret(setting.value, setting.file, self._environ, json_of)
+            return self._secrets.add(secret)
         if not setting.secret:
             return setting.value
         if setting.kind != "text" and name not in OBJECTS:
@@ -113,41 +118,46 @@ class Environment:
         return self._secrets.add(setting.value)
 
     def values(self) -> dict[str, Any]:
-        """Return the variables of the chosen environments as JSON; {} without a choice.
+        """Return the variables of the selected environments as JSON.
 
-        Variables that are null, or that their provider does not return, are left out. Raises
-        `OrgrestError` as `setting` does.
+        The result is {} if no environment is selected. Variables that are null, or whose provider
+        does not return a value, are left out. Raises `OrgrestError` for an unknown environment, and
+        for a broken file that might define another value.
         """
-        found = {}
-        for name, one in self.settings().items() if self.chosen else ():
-            if one.kind == "provider":
+        variables = {}
+        for name, setting in self.settings().items() if self.chosen else ():
+            if setting.kind == "provider":
                 with suppress(OrgrestError):
-                    found[name] = self.value(name)
-            elif one.error is None:
-                text = self.value(name)  # which registers a secret
-                found[name] = text if one.kind == "text" else one.data
-        return found
+                    variables[name] = self.value(name)
+            elif setting.error is None:
+                text = self.value(name)  # also registers it if it is a secret
+                variables[name] = text if setting.kind == "text" else setting.data
+        return variables
 
     def headers(self) -> dict[str, str]:
-        """Return the default headers of requests: of settings, and Kulala's of environments."""
+        """Return the default headers of requests, from settings and Kulala's environments."""
         from orgrest.http.values.environments import DEFAULT_HEADERS, SHARED
 
-        found = dict(self.every.headers)
+        headers = dict(self.every.headers)
         for name in (SHARED, *self.chosen):
             setting = self.every.by_name.get(name, {}).get(DEFAULT_HEADERS)
             given = setting.data if setting is not None and setting.kind == "object" else {}
-            found.update((key, value) for key, value in given.items() if isinstance(value, str))
-        return found
+            headers.update((key, value) for key, value in given.items() if isinstance(value, str))
+        return headers
 
     def others_with(self, name: str) -> list[str]:
-        """Return the environments not chosen that have a variable of this name."""
-        return [one for one in self.every.names if name in self.every.by_name[one]]
+        """Return the environments that have a variable with this name."""
+        return [
+            environment
+            for environment in self.every.names
+            if name in self.every.by_name[environment]
+        ]
 
 
 def _texts(data: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value."""
+    """Yield all strings in a JSON value, at any depth."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, dict | list):
-        for one in data.values() if isinstance(data, dict) else data:
-            yield from _texts(one)
+        for element in data.values() if isinstance(data, dict) else data:
+            yield from _texts(element)

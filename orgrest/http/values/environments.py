@@ -1,26 +1,26 @@
-"""Environments: named sets of variables in files near a document, as other tools define them.
+"""Reads environments: sets of variables in files near a document, in the formats of other tools.
 
 The files are looked up in the document's folder and its parents, up to the project's root (the
 first folder with `.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`). If a variable has several
-values, the file further down in this table wins, then the nearer folder, then the environment named
-later:
+values, the file further down in this table takes precedence, then the nearer folder, then the
+environment that was selected later:
 
     .vscode/settings.json           VS Code REST Client's `rest-client.environmentVariables`
     .httpyac.json                   httpyac's `environments` (also httpyac.config.json)
     .env, env/.env                  variables of every environment
     NAME.env, .env.NAME, env/...    the variables of the environment NAME
-    http-client.env.json            JetBrains' HTTP Client's and Visual Studio's
-    http-client.env.json.user       Visual Studio's for one user
-    http-client.private.env.json    JetBrains' for unshared values, which are secrets
+    http-client.env.json            the format of JetBrains' HTTP Client and Visual Studio
+    http-client.env.json.user       Visual Studio's file for one user
+    http-client.private.env.json    JetBrains' file for unshared values, which are secrets
 
-`$shared` in a JSON file holds the variables of every environment; `$schema` is not an environment.
-Comments and trailing commas are accepted, with a notice in JetBrains' files, since other tools may
-reject them. Values of `.env` and `.user` files are secrets if their names suggest it (`..._TOKEN`,
-`PASSWORD` ...). References in values are resolved by the documents' own rules.
+`$shared` in a JSON file holds the variables of every environment. `$schema` is not an environment.
+Comments and trailing commas are accepted, but cause a warning in JetBrains' files, since other
+tools may reject them. Values in `.env` and `.user` files are secrets if their names suggest it
+(`..._TOKEN`, `PASSWORD` ...). References in values are resolved by the rules for documents.
 
-A broken file only affects lookups that it might have answered. Files are data: they are never
-executed and at most `LARGEST`, and folders are listed, not walked. JavaScript configurations of
-httpyac are not read.
+A broken file only affects variables that it might define. Files are only read, never executed. Each
+has at most `LARGEST` bytes. Subfolders are not searched. JavaScript configurations of httpyac are
+not read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.auth.providers import is_provided
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 from orgrest.structured import without_comments
 
 LARGEST: Final = 2**20
@@ -44,14 +45,15 @@ SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
 """The environment that httpyac uses by default."""
 DEFAULT_HEADERS: Final = "$kulalaDefaultHeaders"
-_MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or not JSON
+_MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes to search of a file that is too large, or not JSON
 _MOST_KNOWN = 10_000  # folders whose contents are cached
-_TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
+_TICK = 100_000_000  # ns; the clocks of file systems are coarser than the clock of a process
 _HIGHEST = 40  # maximum number of folders up to a project's root
 _PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.json")
-_SECRET_NAME = re.compile(
+_SECRET_NAME = compiled(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
 )
+_OF_EDITOR = Path("the editor's settings")
 OBJECTS = ("Security", "SSLConfiguration")
 _CERTIFICATES = (
     (".vscode/settings.json", "rest-client.certificates"),
@@ -64,15 +66,15 @@ _HEADERS = (
     ("httpyac.config.json", "defaultHeaders"),
 )
 _Stamp = tuple[int, int, int, int]
-_DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
+_DOTENV = compiled(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 
 
-@attrs.frozen
+@classes.frozen
 class Setting:
     """The value of a variable in an environment, and the file that defines it.
 
-    The value of an object (see `kind`) is its JSON; a provider's is the object that names the
-    provider. An `error` means null.
+    If `kind` is "object", the value is its JSON. If it is "provider", the value is the object that
+    names the provider. `error` is set if the value is null.
     """
 
     value: str
@@ -83,11 +85,11 @@ class Setting:
 
     @property
     def data(self) -> Any:
-        """The value with its type in JSON."""
+        """The value with its JSON type."""
         return self.value if self.kind == "text" else json.loads(self.value)
 
 
-@attrs.frozen
+@classes.frozen
 class Broken:
     """A file that cannot be read or is malformed, and the reason."""
 
@@ -95,16 +97,17 @@ class Broken:
     error: OrgrestError
 
 
-@attrs.frozen
+@classes.frozen
 class Environments:
     """The environments that the files around a document define.
 
-    `by_name` has the key `SHARED` for the variables of every environment. `project` is the folder
-    at which the lookup ended. `certificates` are the settings for client certificates, by host, the
-    nearer folder first, each with the folder that its paths are relative to. `headers` are default
-    headers for requests that lack them. `broken` files might have defined variables, `unread` ones
-    settings for certificates; `certain` files take precedence over every broken one. `notices` are
-    additional warnings about the files.
+    `by_name` also has the key `SHARED`, for the variables of every environment. `project` is the
+    folder where the search ended. `certificates` are settings for client certificates by host, in
+    order from the nearest folder, each with the folder that its paths are relative to. `headers`
+    are the default headers for requests that lack them. `broken` are files that might have defined
+    variables, and `unread` are files that might have had settings for certificates. `certain` are
+    the files that take precedence over every broken file. `notices` are other warnings about the
+    files.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -113,18 +116,18 @@ class Environments:
     broken: Sequence[Broken] = ()
     unread: Sequence[Broken] = ()
     certain: frozenset[Path] = frozenset()
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = classes.field(factory=dict)
     notices: Sequence[str] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The environments that can be chosen, in alphabetical order."""
+        """The names of the environments that can be selected, in alphabetical order."""
         return tuple(sorted(name for name in self.by_name if name not in (SHARED, DEFAULT)))
 
     def choose(self, names: Sequence[str]) -> dict[str, Setting]:
-        """Return the variables of these environments; later environments take precedence.
+        """Return the variables of these environments, of which later ones take precedence.
 
-        Raises OrgrestError for an environment that no file has.
+        Raises OrgrestError for an environment that no file defines.
         """
         variables = dict(self.by_name.get(SHARED, {}))
         if not names:
@@ -132,52 +135,79 @@ class Environments:
         for name in names:
             if name not in self.by_name or name in (SHARED, DEFAULT):
                 self.check()
-                known = ", ".join(self.names) or "none: no environment file is beside the document"
-                raise OrgrestError(f"there is no environment {name}; there are {known}")
+                available = (
+                    ", ".join(self.names)
+                    or "none: there is no environment file beside the document"
+                )
+                raise OrgrestError(f"no environment named {name}; available: {available}")
             variables.update(self.by_name[name])
         return variables
 
+    def over(self, settings: Mapping[str, Any]) -> Environments:
+        """Return these environments with additions from an editor's settings for REST Client.
+
+        The files take precedence over the settings. Settings in an unexpected format are ignored.
+        """
+        merged: dict[str, dict[str, Setting]] = {}
+        with suppress(OrgrestError):
+            given = settings.get("rest-client.environmentVariables", {})
+            for name, variables in _environments(given, _OF_EDITOR, secret=_SECRET_NAME):
+                merged[name] = dict(variables)
+        for name, own in self.by_name.items():
+            _update(merged.setdefault(name, {}), own)
+        certificates = settings.get("rest-client.certificates")
+        more = ((certificates, self.project),) if isinstance(certificates, dict) else ()
+        headers = settings.get("rest-client.defaultHeaders")
+        texts = headers.items() if isinstance(headers, dict) else ()
+        return classes.evolve(
+            self,
+            by_name=merged,
+            certificates=(*self.certificates, *more),
+            headers={name: content for name, content in texts if isinstance(content, str)}
+            | dict(self.headers),
+        )
+
     def check(self) -> None:
-        """Raise the OrgrestError of a file that is broken."""
-        for one in self.broken:
-            raise one.error.with_traceback(None)
+        """Raise OrgrestError if a file is broken."""
+        for file in self.broken:
+            raise file.error.with_traceback(None)
 
 
 def find(folder: Path) -> Environments:
-    """Find the environments of a document in `folder`.
+    """Return the environments for documents in `folder`.
 
-    Errors in a file are part of the result, and are raised only when the file is needed. Unchanged
-    files are not read again.
+    Errors in a file are part of the result and are raised only when the file is needed. Results are
+    cached until one of the files changes.
     """
     folder = folder.resolve()
-    known = _found.get(folder)
-    if known is None or any(_stamp(path) != stamp for path, stamp in known[1]):
+    entry = _found.get(folder)
+    if entry is None or any(_stamp(path) != stamp for path, stamp in entry[1]):
         began = time.time_ns()
         folders = project_folders(folder)
         looked_at = [(path, _stamp(path)) for path in _looked_at(folders)]
-        known = _look(folders), looked_at
+        entry = _look(folders), looked_at
         if len(_found) >= _MOST_KNOWN:
             _found.clear()
-        # A file changed a moment ago may change again within one tick of the file system's clock.
+        # A file that changed just now may change again within one tick of the file system's clock.
         if all(stamp is None or stamp[0] < began - _TICK for _, stamp in looked_at):
-            _found[folder] = known
-    return known[0]
+            _found[folder] = entry
+    return entry[0]
 
 
 _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return a value that changes when a file or a folder's listing does; None if it is missing."""
+    """Return a value that changes with a file or a folder's listing, or None if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folders and files that the environments depend on."""
+    """Yield the folders and files that the environments depend on. Some may not exist."""
     for folder in folders:
         yield folder
         yield folder / "env"
@@ -186,19 +216,19 @@ def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Yield the environment files of a document in `folder`; some may not exist."""
+    """Yield the paths of all environment files for documents in `folder`. Some may not exist."""
     for place in project_folders(folder.resolve()):
         for kind in _KINDS:
             yield from kind.files(place)
 
 
 def _look(folders: Sequence[Path]) -> Environments:
-    found: dict[str, dict[str, Setting]] = {}
+    by_name: dict[str, dict[str, Setting]] = {}
     broken: list[Broken] = []
     certain: set[Path] = set()
     notices: list[str] = []
     for kind in _KINDS:
-        for place in reversed(folders):  # the nearer folder last: it wins
+        for place in reversed(folders):  # the nearest folder comes last: it takes precedence
             for file in kind.files(place):
                 try:
                     given = list(kind.read(file, notices))
@@ -208,23 +238,23 @@ def _look(folders: Sequence[Path]) -> Environments:
                     continue
                 certain.add(file)
                 for name, variables in given:
-                    _update(found.setdefault(name, {}), variables)
+                    _update(by_name.setdefault(name, {}), variables)
     certificates, unread = _of_key(folders, _CERTIFICATES)
     headers: dict[str, str] = {}
-    for one, _ in reversed(_of_key(folders, _HEADERS)[0]):
-        headers.update((name, value) for name, value in one.items() if isinstance(value, str))
+    for defaults, _ in reversed(_of_key(folders, _HEADERS)[0]):
+        headers.update((name, value) for name, value in defaults.items() if isinstance(value, str))
     return Environments(
-        found, folders[-1], certificates, broken, unread, frozenset(certain), headers, notices
+        by_name, folders[-1], certificates, broken, unread, frozenset(certain), headers, notices
     )
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
-    """Overwrite values; JetBrains' objects keep members that a private file lacks."""
+    """Overwrite settings with newer ones, but merge the members of JetBrains' objects."""
     for name, setting in new.items():
         old = known.get(name)
         if old is not None and name in OBJECTS:
             both = _merged(old.data, setting.data)
-            setting = attrs.evolve(setting, value=_text(both), secret=True, kind=_kind(both))
+            setting = classes.evolve(setting, value=_text(both), secret=True, kind=_kind(both))
         known[name] = setting
 
 
@@ -237,7 +267,7 @@ def _merged(old: Any, new: Any) -> Any:
 def _of_key(
     folders: Sequence[Path], where: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[Mapping[str, object], Path]], list[Broken]]:
-    found: list[tuple[Mapping[str, object], Path]] = []
+    objects: list[tuple[Mapping[str, object], Path]] = []
     unread: list[Broken] = []
     for folder in folders:
         for file, key in where:
@@ -247,12 +277,12 @@ def _of_key(
                 unread.append(Broken(folder / file, error))
                 continue
             if isinstance(given, dict):
-                found.append((given, folder))
-    return found, unread
+                objects.append((given, folder))
+    return objects, unread
 
 
 def mentions(file: Path, word: str) -> bool:
-    """Return whether a broken file might define a word: its text has it, or cannot be read."""
+    """Return whether a broken file might define a word, as it contains it or is unreadable."""
     try:
         with file.open("rb") as stream:
             return word.encode() in stream.read(_MOST_LOOKED_THROUGH)
@@ -261,12 +291,15 @@ def mentions(file: Path, word: str) -> bool:
 
 
 def dotenv_beside(folder: Path) -> dict[str, str]:
-    """Return the variables of the `.env` file in `folder`; {} without such a file."""
+    """Return the variables of the `.env` file in `folder`, or {} if there is no such file."""
     return {name: setting.value for name, setting in _dotenv(folder / ".env").items()}
 
 
 def project_folders(folder: Path) -> list[Path]:
-    """Return a folder and its parents up to the project's root, or just it without a project."""
+    """Return a folder and its parents up to the project's root.
+
+    If there is no root, only the folder is returned.
+    """
     folders = []
     for place in (folder, *folder.parents)[:_HIGHEST]:
         folders.append(place)
@@ -278,9 +311,9 @@ def project_folders(folder: Path) -> list[Path]:
 _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 
-@attrs.frozen
+@classes.frozen
 class _Kind:
-    """A kind of environment file: functions that find these in a folder and parse one."""
+    """A kind of environment file: how to find such files in a folder, and how to parse one."""
 
     files: Callable[[Path], Iterable[Path]]
     read: Callable[[Path, list[str]], _Found]
@@ -306,7 +339,7 @@ def _dotenv_files(folder: Path) -> Iterator[Path]:
         try:
             yield from sorted(file for file in place.iterdir() if _DOTENV.fullmatch(file.name))
         except OSError:
-            continue  # no such folder, or not readable
+            continue  # the folder does not exist or cannot be read
 
 
 def _dotenv_environment(file: Path, _: list[str]) -> _Found:
@@ -338,33 +371,33 @@ PATTERNS: Final = (
     "http-client.env.json.user",
     "http-client.private.env.json",
 )
-"""Patterns for the names of environment files in any folder."""
+"""Glob patterns for the names of all environment files."""
 
 
 def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:
-    """Return the environments of a JSON object, each of which is an object itself.
+    """Yield the environments in a JSON object, which maps their names to objects.
 
-    Values whose names match `secret` are secrets.
+    Values whose names match `secret` are secrets. Raises OrgrestError for any other JSON value.
     """
     if not isinstance(given, dict):
-        raise OrgrestError("environments are an object of objects", file=str(file))
+        raise OrgrestError("environments must be an object of objects", file=str(file))
     shared = given.get(SHARED, {})
     for name, variables in given.items():
         if name == "$schema":
             continue
         if not isinstance(variables, dict):
-            raise OrgrestError(f"the environment {name} is not an object", file=str(file))
-        found, common = {}, name in (SHARED, "$kulalaShared")
+            raise OrgrestError(f"the environment {name} must be an object", file=str(file))
+        settings, common = {}, name in (SHARED, "$kulalaShared")
         for key, value in variables.items():
             kind = _kind(value)
             is_data = isinstance(value, dict | list) and key != DEFAULT_HEADERS
             if common and is_data and kind != "provider":
                 continue
-            why = f"{key} is null in the environment {name}: write a text, or leave it out"
+            why = f"{key} is null in the environment {name}: set it to a text, or remove it"
             error = OrgrestError(why, file=str(file), code="null") if value is None else None
             hidden = secret is not None and secret.search(key) is not None
-            found[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
-        yield SHARED if common else name, found
+            settings[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
+        yield SHARED if common else name, settings
 
 
 def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:
@@ -378,7 +411,7 @@ def _text(value: Any) -> str:
 
 
 def _referred(text: str, shared: Any) -> str:
-    """Replace `{{$shared name}}`, VS Code's way to use a shared variable in an environment."""
+    """Replace `{{$shared name}}`, as VS Code REST Client does in the values of environments."""
     if SHARED not in text or not isinstance(shared, dict):
         return text
     return re.sub(
@@ -405,47 +438,50 @@ def _dotenv(file: Path) -> dict[str, Setting]:
 
 
 def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
-    """Return a file's JSON object, or {} for a missing file.
+    """Return the JSON object in a file, or {} if the file is missing.
 
-    Comments and trailing commas are accepted, with a notice if `notices` is given.
+    Comments and trailing commas are accepted, with a warning if `notices` is given. Raises
+    OrgrestError if the file cannot be read or is malformed.
     """
     text = _read(file)
     if text is None:
         return {}
     plain = without_comments(text)
     if notices is not None and plain != text:
-        notices.append(f"{file}: comments and trailing commas are no JSON: other tools refuse them")
+        notices.append(
+            f"{file}: comments and trailing commas are not valid JSON: other tools reject them"
+        )
     try:
         value = json.loads(plain)
     except RecursionError as error:
-        raise OrgrestError("this JSON is nested too deep", file=str(file)) from error
+        raise OrgrestError("the JSON is nested too deeply", file=str(file)) from error
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError):
             raise OrgrestError(
-                f"this is not JSON: {error.msg}",
+                f"not valid JSON: {error.msg}",
                 file=str(file),
                 line=error.lineno,
                 column=error.colno,
             ) from error
-        raise OrgrestError(f"this is not JSON: {error}", file=str(file)) from error
+        raise OrgrestError(f"not valid JSON: {error}", file=str(file)) from error
     if not isinstance(value, dict):
-        raise OrgrestError("a JSON object is expected here", file=str(file), line=1)
+        raise OrgrestError("expected a JSON object", file=str(file), line=1)
     return value
 
 
 def _read(file: Path) -> str | None:
-    if not file.is_file():  # nothing there, or the folder .env of a virtual environment
+    if not file.is_file():  # missing, or a virtual environment's folder named .env
         return None
     try:
         with file.open("rb") as stream:
             data = stream.read(LARGEST + 1)
     except OSError as error:
-        reason = f"this environment file cannot be read: {error.strerror}"
+        reason = f"could not read the environment file: {error.strerror}"
         raise OrgrestError(reason, file=str(file)) from error
     if len(data) > LARGEST:
-        raise OrgrestError(f"an environment file has at most {LARGEST:,} bytes", file=str(file))
+        raise OrgrestError(f"the environment file is larger than {LARGEST:,} bytes", file=str(file))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        reason = f"this environment file is not UTF-8 (byte {error.start})"
+        reason = f"the environment file is not UTF-8 (byte {error.start})"
         raise OrgrestError(reason, file=str(file)) from error

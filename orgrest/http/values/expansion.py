@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import (
     Body,
@@ -31,6 +30,7 @@ from orgrest.model import (
     secrets_in,
     to_bytes,
 )
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 COMPUTED = frozenset({"authorization", "x-clientcert"})
 """The headers, in lower case, whose values are not sent as written."""
-_BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
-    """Complete a request: replace every variable, read its files.
+    """Return the completed request: its variables are replaced and its files are read.
 
     `values` are the request's values in that context, for callers that need their `origins`. Raises
-    `RequestSyntaxError` for errors in its text and `ExpansionError` for an undefined `{{name}}`,
-    circular variables, an expression, a file, or a value that is not allowed where it is used: with
-    file, line and column.
+    `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an undefined
+    `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value that is
+    not allowed at its position. The errors have a file, line and column.
     """
     if parsed.problems:
         raise parsed.problems[0]
@@ -59,7 +59,7 @@ def expand(parsed: ParsedRequest, context: Context, values: Values | None = None
 
 
 class Expansion:
-    """The completion of one request, part by part."""
+    """Completes one request, part by part."""
 
     def __init__(self, parsed: ParsedRequest, values: Values) -> None:
         self._parsed = parsed
@@ -101,7 +101,7 @@ class Expansion:
         )
 
     def _own_credentials(self) -> Credentials:
-        """Return the credentials of the request, which few requests need."""
+        """Return the request's credentials, created on first use because few requests have any."""
         if self._credentials is None:
             from orgrest.http.values.credentials import Credentials
 
@@ -111,11 +111,11 @@ class Expansion:
     def _text_of(
         self, part: str, template: Template, start: int = 0, end: int | None = None
     ) -> str:
-        """Return the text of a part of the request, noting the secrets in it."""
+        """Return the expanded text of a part of the request, and record the secrets in the part."""
         return self._holds(part, self._values.text(template, start, end))
 
     def _holds(self, part: str, text: str) -> str:
-        self._held.update((part, one) for one in self._values.context.secrets.within(text))
+        self._held.update((part, secret) for secret in self._values.context.secrets.within(text))
         return text
 
     def _url(self) -> str:
@@ -129,15 +129,15 @@ class Expansion:
         return url
 
     def _host(self) -> str | None:
-        """Return the value of the header Host, or None."""
+        """Return the value of the Host header, or None."""
         for item in self._parsed.headers:
             if isinstance(item, HeaderLine) and item.name.text.lower() == "host":
                 return self._values.text(item.value)
         return None
 
     def _base(self, template: Template) -> str | None:
-        """Return the variable `host`, the base of a path without a host, or None."""
-        if not self._values.is_defined("host") or not template.text.startswith("/"):
+        """Return the value of the variable `host` if the URL is only a path, or else None."""
+        if not template.text.startswith("/") or not self._values.is_defined("host"):
             return None
         return self._holds("url", self._values.value("host", template.offset(0)))
 
@@ -145,7 +145,7 @@ class Expansion:
         scheme, separator, rest = url.partition("://")
         schemes = ("http", "https") if self._parsed.restclient else ("http", "https", "ws", "wss")
         if not separator or scheme.lower() not in schemes or rest[:1] in "/?#":
-            reason = f"not an absolute http or https URL: {short(template.text)}"
+            reason = f"expected an absolute http or https URL, found {short(template.text)}"
             raise self._error(template.offset(0), reason, "bad-url")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:
@@ -163,13 +163,13 @@ class Expansion:
         return tuple(headers)
 
     def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
-        """Return the default headers of the settings around the document."""
+        """Yield the default headers from the settings, without the names in `given`."""
         from orgrest.http.values.environments import mentions
 
         environments, span = self._values.context.environment.every, self._parsed.method_span
-        for one in environments.unread:
-            if mentions(one.file, "defaultHeaders"):
-                reason = f"the settings may give this request headers: {one.error}"
+        for file in environments.unread:
+            if mentions(file.file, "defaultHeaders"):
+                reason = f"the settings are not allowed to give this request headers: {file.error}"
                 raise self._error(span.start, reason, "bad-environment")
         for name, value in self._values.context.environment.headers().items():
             if name.lower() not in given:
@@ -179,7 +179,7 @@ class Expansion:
                 )
 
     def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
-        """Return the header of a line, or the headers in a variable."""
+        """Return the header in a line, or the headers in a variable."""
         if isinstance(item, HeaderVariable):
             offset = item.span.start
             if not self._values.is_defined(item.name):
@@ -194,7 +194,7 @@ class Expansion:
             credentials = self._own_credentials()
             given = credentials.header(name.lower(), value, item.value.offset(0))
             if given is None:
-                self._held.update((name.lower(), one) for one in credentials.secrets)
+                self._held.update((name.lower(), secret) for secret in credentials.secrets)
                 return []
             value = given
         self._holds(name.lower(), name)
@@ -210,11 +210,11 @@ class Expansion:
                 continue
             field, colon, value = line.partition(":")
             field, value = field.strip(), value.strip()
-            for one in secrets_in(text):
-                self._held.add((field.lower(), attrs.evolve(one, possible=True)))
+            for secret in secrets_in(text):
+                self._held.add((field.lower(), classes.evolve(secret, possible=True)))
             self._holds(field.lower(), line)
             if not colon:
-                reason = f"the variable {name} holds a line that is not a header: {short(line)}"
+                reason = f"the variable {name} contains a line that is not a header: {short(line)}"
                 raise self._error(offset, reason, "bad-header")
             self._check_header(field, value, offset)
             headers.append((field, value))
@@ -222,9 +222,9 @@ class Expansion:
 
     def _check_header(self, name: str, value: str, offset: int) -> None:
         if not is_token(name):
-            raise self._error(offset, f"not a header name: {short(name)!r}", "bad-header")
+            raise self._error(offset, f"invalid header name: {short(name)!r}", "bad-header")
         if any(c in value for c in "\r\n\0"):
-            reason = f"the value of {name} holds a line break or a NUL"
+            reason = f"the value of {name} contains a line break or a NUL"
             raise self._error(offset, reason, "bad-header")
 
     def _body(self, body: Body, headers: Headers) -> bytes | None:
@@ -247,7 +247,7 @@ class Expansion:
         return whole + b"\n" if "ndjson" in kind else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
-        """Yield the body's texts and the files between them."""
+        """Yield the strings in the body and the contents of its files, in order."""
         at = 0
         for file in body.files:
             yield encode(self._text_of("body", body.template, at, file.start))
@@ -266,7 +266,7 @@ class Expansion:
         try:
             text = data.decode(encoding)
         except (UnicodeDecodeError, LookupError) as error:
-            reason = f"{short(file.path.text)} is not text in {encoding}: {error}"
+            reason = f"{short(file.path.text)} is not valid {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
         return to_bytes(self._text_of("body", Template(text, ((0, offset),))))
 
@@ -274,7 +274,7 @@ class Expansion:
         match = _BOUNDARY.search(kind)
         boundary = (match[1] or match[2]) if match else None
         if boundary is None:
-            self._bad_boundary(where, "the multipart Content-Type names no boundary")
+            self._bad_boundary(where, "the multipart Content-Type has no boundary")
         elif b"--" + to_bytes(boundary) not in body:
             self._bad_boundary(where, f"the body has no line --{boundary}")
         elif b"--" + to_bytes(boundary) + b"--" not in body:
@@ -290,10 +290,10 @@ class Expansion:
             raise self._error(path.offset(0), error.reason, "unreadable-file") from error
 
     def _warn_undefined(self, template: Template, pattern: str) -> None:
-        """Warn of undefined names where only a variable makes sense."""
+        """Warn about undefined names at positions where only a variable makes sense."""
         for match in re.finditer(pattern, template.text):
             if not self._values.is_reference(template.text, match.start(1)):
-                reason = f"no variable {match[1]} is defined: sent as it is written"
+                reason = f"undefined variable {match[1]}: sent as written"
                 self._notice(template.offset(match.start()), reason, "undefined-variable")
 
     def _notice(self, offset: int, reason: str, code: str) -> None:
@@ -310,12 +310,16 @@ def _crlf(text: str) -> bytes:
 def _graphql(
     parsed: ParsedRequest, method: str, headers: Headers, body: bytes | None
 ) -> tuple[str, Headers, bytes | None]:
-    """Return the JSON body of a GraphQL request; others are returned unchanged."""
+    """Return the method, headers and body of a request, with GraphQL converted to JSON."""
     where = parsed.body
     marked = [value for name, value in headers if name.lower() == "x-request-type"]
     is_marked = method == "GRAPHQL" or parsed.graphql
     is_marked |= any(value.lower() == "graphql" for value in marked)
-    names = [one.operation for one in where.files if one.operation is not None] if where else []
+    names = (
+        [inclusion.operation for inclusion in where.files if inclusion.operation is not None]
+        if where
+        else []
+    )
     if not (is_marked or names):
         return method, headers, body
     if is_marked:
@@ -327,7 +331,7 @@ def _graphql(
         return method, headers, body
     text = (body or b"").decode("utf-8", "surrogateescape")
     if where is None or not shorthand.is_graphql(text):
-        reason = "a GraphQL request needs a query: its body begins with query, mutation or {"
+        reason = "a GraphQL request requires a query: its body must start with query, mutation or {"
         raise ExpansionError.at(parsed.source, parsed.span.start, reason, "graphql")
     try:
         return method, headers, to_bytes(shorthand.graphql(text, *names[:1]))
@@ -339,12 +343,12 @@ def _graphql(
 # before sending: the known values of a request, and the problems that would prevent sending it
 
 
-@attrs.frozen
+@classes.frozen
 class Checked:
-    """The parts of a request that are known before sending; `UNKNOWN` marks unknown values.
+    """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
-    `body` is its text in pieces, each with its index in the body's template. `problems` would
-    prevent the request from being sent, `notices` would not.
+    `body` are (piece, index in the body's template) pairs for the text of the body. `problems`
+    would prevent the request from being sent, but `notices` would not.
     """
 
     url: str
@@ -357,24 +361,24 @@ class Checked:
 def check(
     parsed: ParsedRequest, context: Context, definitions: Iterable[Definition] = ()
 ) -> Checked:
-    """Complete a request as far as possible, and report all of its errors.
+    """Complete a request as far as possible, and return its parts with all of its errors.
 
-    `definitions` are checked whether the request uses them or not. Files are not read, but files
+    `definitions` are checked even if the request does not use them. Files are not read, but files
     that could not be read are reported.
     """
     return _Check(parsed, context).checked(definitions)
 
 
 def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
-    """Return the value of a variable in a request, None if it is undefined.
+    """Return the value of a variable in a request, or None if it is undefined.
 
-    A value that only a run provides, or that cannot be computed, is `UNKNOWN`.
+    The value is `UNKNOWN` if only a run provides it, or if it cannot be computed.
     """
     return _Check(parsed, context).value_of(name)
 
 
 class _Check(Expansion):
-    """A completion that continues after errors."""
+    """Completes one request and continues after errors."""
 
     def __init__(self, parsed: ParsedRequest, context: Context) -> None:
         self._problems = list(parsed.problems)
@@ -383,7 +387,7 @@ class _Check(Expansion):
         )
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of a variable as far as it is known; None if it is undefined."""
+        """Return the value of a variable as far as it is known, or None if it is undefined."""
         return self._values.used(name, 0) if self._values.is_defined(name) else None
 
     def checked(self, definitions: Iterable[Definition]) -> Checked:

@@ -1,16 +1,16 @@
-"""Expressions, the values of `:name := EXPRESSION`, and the table of their functions."""
+"""Evaluates expressions (the values of `:name := EXPRESSION`), and lists their functions."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import Template
 from orgrest.http.values.files import look_up
 from orgrest.http.values.references import UNKNOWN, short, unquote
 from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,15 +25,15 @@ def _env(context: Context, arguments: Sequence[str]) -> str:
     if len(arguments) > 1:
         return arguments[1]
     raise OrgrestError(
-        f"the environment variable {arguments[0]} is not set; "
-        f'env("{arguments[0]}", "...") gives a default',
+        f'the environment variable {arguments[0]} is not set; use env("{arguments[0]}", '
+        '"...") to give a default',
         code="unset-environment",
     )
 
 
 def _secret(context: Context, arguments: Sequence[str]) -> str:
-    found = context.secrets.take(arguments[0], ask=not context.placeholders)
-    return found or Text(f"<{arguments[0]}>", secrets_in(found))
+    secret = context.secrets.take(arguments[0], ask=not context.placeholders)
+    return secret or Text(f"<{arguments[0]}>", secrets_in(secret))
 
 
 def _netrc(context: Context, arguments: Sequence[str]) -> str:
@@ -76,18 +76,19 @@ def _urlencode(context: Context, arguments: Sequence[str]) -> str:
     return context.secrets.computed(encoded, context.secrets.within(arguments[0]))
 
 
-@attrs.frozen
+@classes.frozen
 class Function:
-    """A function of expressions: its usage, its description, and its number of arguments.
+    """A function that expressions can call: its usage, description and numbers of arguments.
 
-    The result of a `secret` function is never shown; a function `in_run` is called only by a run.
+    If `secret` is set, its result is never shown. If `in_run` is set, the function is only called
+    in a run.
     """
 
     usage: str
     description: str
     least: int
     most: int
-    compute: Callable[[Context, Sequence[str]], str] = attrs.field(repr=False)
+    compute: Callable[[Context, Sequence[str]], str] = classes.field(repr=False)
     secret: bool = False
     in_run: bool = False
 
@@ -98,7 +99,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "secret": Function(
         'secret("NAME")',
-        "A secret that the user keeps elsewhere, as secrets.toml lists it.",
+        "A secret that is stored outside the document and listed in secrets.toml.",
         1,
         1,
         _secret,
@@ -106,15 +107,13 @@ FUNCTIONS: Mapping[str, Function] = {
         in_run=True,
     ),
     "netrc": Function(
-        'netrc("host")', "The password of a host's netrc entry.", 1, 2, _netrc, secret=True
+        'netrc("host")', "The password in the netrc entry of a host.", 1, 2, _netrc, secret=True
     ),
     "uuid": Function("uuid()", "A random UUID.", 0, 0, _uuid),
-    "now": Function('now("%Y-%m-%d")', "The time in UTC, in strftime's format.", 0, 1, _now),
-    "base64": Function(
-        "base64(...)", "The Base64 form of what is in the parentheses.", 1, 1, _base64
-    ),
+    "now": Function('now("%Y-%m-%d")', "The time in UTC, in a strftime format.", 0, 1, _now),
+    "base64": Function("base64(...)", "The argument in Base64.", 1, 1, _base64),
     "urlencode": Function(
-        "urlencode(...)", "The same, percent-encoded for a URL.", 1, 1, _urlencode
+        "urlencode(...)", "The argument, percent-encoded for a URL.", 1, 1, _urlencode
     ),
 }
 USAGES = ", ".join(function.usage for function in FUNCTIONS.values())
@@ -131,13 +130,13 @@ LISP = {
     "uuidgen-1": "uuid()",
     "auth-source-pick-first-password": 'netrc("host")',
 }
-"""Functions of Emacs Lisp, and their equivalents here."""
+"""Emacs Lisp functions with their equivalents in expressions."""
 
 
 def without_lisp(function: str, argument: str | None) -> str | None:
-    """Return the expression equivalent to a call of Emacs Lisp, None without a known equivalent.
+    """Return the expression equivalent to a call of an Emacs Lisp function, or None.
 
-    `argument` is the call's only argument, a string in quotes, or None.
+    `argument` is the only argument of the call, a string in quotes, or None.
     """
     name = LISP.get(function, "").partition("(")[0]
     if argument is not None:
@@ -146,8 +145,8 @@ def without_lisp(function: str, argument: str | None) -> str | None:
 
 
 _MAX_DEPTH = 100
-_GETENV = re.compile(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
-_TOKENS = re.compile(
+_GETENV = compiled(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
+_TOKENS = compiled(
     r"""\s*(?:
         (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>-?\d+(?:\.\d+)?(?![\w.]))
@@ -160,26 +159,26 @@ _TOKENS = re.compile(
 
 
 class Variables(Protocol):
-    """The interface through which an expression gets the values of variables."""
+    """The interface through which an expression looks up variables."""
 
     context: Context
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
+        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
-        """Return a text with its variables replaced."""
+        """Return a template's text with its variables replaced."""
 
     def value(self, name: str, offset: int) -> str:
-        """Return the value of a variable."""
+        """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for an offset in the source."""
+        """Return an error at an offset in the source."""
 
 
 class Expression:
-    """A recursive-descent evaluator of one expression; `values` looks up its variables."""
+    """A recursive-descent evaluator for one expression, whose variables `values` looks up."""
 
     def __init__(self, template: Template, values: Variables) -> None:
         self._template = template
@@ -187,7 +186,7 @@ class Expression:
         self._at = 0
 
     def value(self) -> str:
-        """Compute the expression. Raises `ExpansionError`."""
+        """Return the value of the expression. Raises `ExpansionError`."""
         text = self._template.text.strip()
         if match := _GETENV.fullmatch(text):
             return self._apply("env", [unquote(f'"{match[1]}"')], 0)
@@ -196,7 +195,7 @@ class Expression:
         value = self._term()
         rest = self._template.text[self._at :].strip()
         if rest:
-            raise self._error(self._at, f"not understood: {short(rest)}", "bad-expression")
+            raise self._error(self._at, f"unexpected {short(rest)}", "bad-expression")
         return value
 
     def _next(self) -> re.Match[str] | None:
@@ -210,8 +209,8 @@ class Expression:
         token = self._next()
         if token is None or token["mark"] or depth > _MAX_DEPTH:
             rest = self._template.text[start:].strip()
-            what = f"not understood: {short(rest)}" if rest else "an expression is missing"
-            raise self._error(start, f"{what}. There are {USAGES}", "bad-expression")
+            what = f"unexpected {short(rest)}" if rest else "missing expression"
+            raise self._error(start, f"{what}. Available: {USAGES}", "bad-expression")
         if token["number"]:
             return token["number"]
         if token["string"]:
@@ -225,7 +224,7 @@ class Expression:
     def _call(self, name: str, start: int, depth: int) -> str:
         mark = self._next()
         if mark is None or mark["mark"] != "(":
-            reason = f"{name} is not a function call. There are {USAGES}"
+            reason = f"{name} is not a function call. Available: {USAGES}"
             raise self._error(start, reason, "bad-expression")
         arguments: list[str] = []
         closing = _TOKENS.match(self._template.text, self._at)
@@ -238,18 +237,18 @@ class Expression:
             if mark is not None and mark["mark"] == ")":
                 return self._apply(name, arguments, start)
             if mark is None or mark["mark"] != ",":
-                reason = f"a ) is missing behind the arguments of {name}"
+                reason = f"missing ) after the arguments of {name}"
                 raise self._error(self._at, reason, "bad-expression")
 
     def _apply(self, name: str, arguments: list[str], start: int) -> str:
         function = FUNCTIONS.get(name)
         if function is None:
-            reason = f"there is no function {name}. There are {USAGES}"
+            reason = f"unknown function {name}. Available: {USAGES}"
             raise self._error(start, reason, "bad-expression")
         least, most = function.least, function.most
         if not least <= len(arguments) <= most:
             count = str(most) if least == most else f"{least} to {most}"
-            reason = f"{name} takes {count} arguments, not {len(arguments)}"
+            reason = f"{name} takes {count} arguments, found {len(arguments)}"
             raise self._error(start, reason, "bad-expression")
         if function.in_run and self._values.checks:
             return UNKNOWN
@@ -260,8 +259,8 @@ class Expression:
 
     def _lisp(self, text: str) -> ExpansionError:
         match = re.match(r"\(\s*([^\s()]+)", text)
-        known = LISP.get(match[1]) if match else None
-        instead = f"write {known} instead" if known else f"there are {USAGES}"
+        equivalent = LISP.get(match[1]) if match else None
+        instead = f"use {equivalent} instead" if equivalent else f"available: {USAGES}"
         return self._error(0, f"Emacs Lisp is not run: {instead}", "lisp")
 
     def _error(self, at: int, reason: str, code: str) -> ExpansionError:

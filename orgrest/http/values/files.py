@@ -1,10 +1,8 @@
-"""The files of a document: netrc, env files, and the files that it names.
+"""Reads netrc and env files, and locates the files that a document names.
 
-It may name files below its folder, and others that the caller allows.
-
-If the document is in a repository (`.git`, `.hg`), the files below the repository's root may be
-named, too, except hidden files (`.git/config`, `.env`). A repository that contains the user's home
-does not count.
+A document may name files below its folder, and below other folders that the caller allows. If it is
+in a repository (`.git`, `.hg`), it may also name files below the repository's root, except hidden
+ones (`.git/config`, `.env`). A repository that contains the user's home folder does not count.
 """
 
 from __future__ import annotations
@@ -23,39 +21,42 @@ if TYPE_CHECKING:
 
 
 def look_up(path: Path | None, host: str, field: str) -> str:
-    """Return the `login`, `account` or `password` that a netrc file has for `host`.
+    """Return the `login`, `account` or `password` for `host` in a netrc file.
 
-    Raises `OrgrestError` if the file or the entry is missing.
+    Raises `OrgrestError` if the file or the entry is missing, or if the file is malformed.
     """
     import netrc
 
     if path is None:
-        raise OrgrestError("there is no netrc file")
+        raise OrgrestError("netrc file not found")
     try:
-        found = netrc.netrc(str(path)).authenticators(host)
+        entry = netrc.netrc(str(path)).authenticators(host)
     except OSError as error:
-        raise OrgrestError(f"cannot read {path}: {error.strerror}") from error
+        raise OrgrestError(f"could not read {path}: {error.strerror}") from error
     except (netrc.NetrcParseError, UnicodeError) as error:
         reason = error.msg if isinstance(error, netrc.NetrcParseError) else "not UTF-8"
-        raise OrgrestError(f"cannot read {path}: {reason}") from error
-    if found is None:
+        raise OrgrestError(f"could not read {path}: {reason}") from error
+    if entry is None:
         raise OrgrestError(f"{path} has no entry for {host}")
-    fields = dict(zip(("login", "account", "password"), found, strict=True))
+    fields = dict(zip(("login", "account", "password"), entry, strict=True))
     if field not in fields:
-        raise OrgrestError(f"netrc knows login, account and password, not {field}")
+        raise OrgrestError(f"unknown netrc field {field}: expected login, account or password")
     return fields[field] or ""
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    r"""Return the variables of an env file: `NAME=value` lines.
+    r"""Return the variables of an env file, which has lines `NAME=value`.
 
-    `export` before the name, `#` lines, and quotes around a value are understood; in double quotes
-    `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the position of a malformed line.
+    A line may start with `export`, lines that start with `#` are comments, and values may be in
+    quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
+    file cannot be read, or has a malformed line, whose position is in the error.
     """
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
-        raise OrgrestError(f"cannot read the env file: {error.strerror}", file=str(path)) from error
+        raise OrgrestError(
+            f"could not read the env file: {error.strerror}", file=str(path)
+        ) from error
     except UnicodeError as error:
         raise OrgrestError("the env file is not UTF-8", file=str(path)) from error
     variables = {}
@@ -66,11 +67,11 @@ def read_env_file(path: Path) -> dict[str, str]:
         name, equals, value = given.partition("=")
         name, value = name.strip(), value.strip()
         if not equals or not name or any(c.isspace() for c in name):
-            raise OrgrestError("not a NAME=value line", file=str(path), line=number)
+            raise OrgrestError("expected a line NAME=value", file=str(path), line=number)
         if value[:1] in ("'", '"'):
             match = re.fullmatch(r"""("(?:[^"\\]|\\.)*"|'[^']*')(?:\s+#.*|\s*)""", value)
             if match is None:
-                raise OrgrestError("the quote never ends", file=str(path), line=number)
+                raise OrgrestError("the quote is never closed", file=str(path), line=number)
             value = unquote(match[1]) if value[0] == '"' else match[1][1:-1]
         else:
             value = re.sub(r"(?:^|\s+)#.*", "", value)
@@ -88,32 +89,32 @@ def locate(
     allowed: Iterable[Path],
     on_read: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Return the path of a file named by a document in `folder`, relative to `directory`.
+    """Return the path of a file that a document in `folder` names, relative to `directory`.
 
-    `on_read` gets the path of a file that may be read, whether it exists or not.
-    Raises `OrgrestError` if it is outside the allowed folders, is not a regular file, or cannot be
+    `on_read` is called with the path of a file that may be read, even if it does not exist. Raises
+    `OrgrestError` if the file is outside the allowed folders, is not a regular file, or cannot be
     found.
     """
     if "\0" in f"{directory}{path}":
-        raise OrgrestError("the name of a file cannot hold a NUL")
+        raise OrgrestError("file names cannot contain NUL characters")
     try:
-        found = (directory / Path(path).expanduser()).resolve()
+        file = (directory / Path(path).expanduser()).resolve()
         folder = folder.resolve()
-        inside = any(found.is_relative_to(one.resolve()) for one in (folder, *allowed))
-        if not inside and not _is_in_project(found, folder):
+        inside = any(file.is_relative_to(readable.resolve()) for readable in (folder, *allowed))
+        if not inside and not _is_in_project(file, folder):
             raise OrgrestError(
-                f"{path} is outside the document's folder: "
-                f"--allow-read {found.parent} lets it be read"
+                f"{path} is outside the document's folder: use --allow-read {file.parent} to "
+                "allow reading it"
             )
         if on_read is not None:
-            on_read(found)
-        if not stat.S_ISREG(found.stat().st_mode):
+            on_read(file)
+        if not stat.S_ISREG(file.stat().st_mode):
             raise OrgrestError(f"{path} is not a regular file")
     except OSError as error:
-        raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
-    except RuntimeError as error:  # a loop of links, a ~user without a home
-        raise OrgrestError(f"cannot read {path}: {error}") from error
-    return found
+        raise OrgrestError(f"could not read {path}: {error.strerror or error}") from error
+    except RuntimeError as error:  # a loop of symbolic links, or a ~user without a home folder
+        raise OrgrestError(f"could not read {path}: {error}") from error
+    return file
 
 
 def _is_in_project(file: Path, folder: Path) -> bool:

@@ -1,6 +1,6 @@
-"""The global variables of scripts, `client.global` and `$global`, and the file that keeps them.
+"""The global variables of scripts, `client.global` and `$global`, and the file that stores them.
 
-They are kept only in a file that the user names: a document cannot choose it.
+They are only stored in a file that the user names. A document cannot choose this file.
 """
 
 from __future__ import annotations
@@ -8,41 +8,43 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.script_value import ScriptValue
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class GlobalVariables:
-    """The values, as JSON by name, and the names of the variables that hold a secret."""
+    """The JSON values of global variables by name, and the names of those that contain a secret."""
 
-    values: dict[str, Any] = attrs.field(factory=dict)
-    secret: set[str] = attrs.field(factory=set)
-    _unkept: set[str] = attrs.field(factory=set)
+    values: dict[str, Any] = classes.field(factory=dict)
+    secret: set[str] = classes.field(factory=set)
+    _unkept: set[str] = classes.field(factory=set)
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
-        """Parse the output of `written`. Raises OrgrestError."""
+        """Parse the content of a file that stores variables, as `written` returns it.
+
+        Raises OrgrestError if the content is malformed.
+        """
         try:
-            found = json.loads(data)
-            values, secret = dict(found["variables"]), set(found["secret"])
+            content = json.loads(data)
+            values, secret = dict(content["variables"]), set(content["secret"])
         except (ValueError, TypeError, KeyError, RecursionError):
-            reason = 'no global variables: {"variables": {...}, "secret": [...]} is expected'
+            reason = 'expected global variables: {"variables": {...}, "secret": [...]}'
             raise OrgrestError(reason, file=file) from None
         return cls(values, secret & set(values))
 
     def kept(self) -> Self:
-        """Return the variables that outlast the run."""
-        values = {name: one for name, one in self.values.items() if name not in self._unkept}
+        """Return the variables that are kept after the run."""
+        values = {name: value for name, value in self.values.items() if name not in self._unkept}
         return type(self)(values, self.secret - self._unkept)
 
     def written(self) -> bytes:
-        """Return the content of the file that keeps the variables."""
+        """Return the content of the file that stores the variables."""
         kept = self.kept()
         content = {"variables": kept.values, "secret": sorted(kept.secret)}
         return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
@@ -50,33 +52,33 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace the values by a script's, and note which of them hold one of the `secrets`.
+        """Replace all values by those that a script left, and note which contain one of `secrets`.
 
-        Without `keep`, the values that it changed are for this run only.
+        If `keep` is False, the values that the script changed are only kept for this run.
         """
-        hidden = [one for one in secrets if one.strip()]
+        hidden = [secret for secret in secrets if secret.strip()]
         for name, value in values.items():
             if name not in self.values or self.values[name] != value:
                 self.secret.discard(name)
                 (self._unkept.discard if keep else self._unkept.add)(name)
-                if any(one in text_of(value) for one in hidden):
+                if any(secret in text_of(value) for secret in hidden):
                     self.secret.add(name)
         self.values = dict(values)
         self.secret &= set(values)
 
     def secrets(self) -> set[str]:
-        """Return the texts of the variables that hold a secret."""
+        """Return the values, as strings, of the variables that contain a secret."""
         return {text_of(self.values[name]) for name in self.secret}
 
     def variable(self, name: str) -> ScriptValue | None:
-        """Return a variable as if a script had set it, or None."""
+        """Return a variable in the form of one that a script has set, or None."""
         if name not in self.values:
             return None
         return ScriptValue(text_of(self.values[name]), self.values[name])
 
 
 def text_of(value: Any) -> str:
-    """Return the text to send for a JSON value; a string is unchanged."""
+    """Return the string that is sent for a JSON value: a string unchanged, other values as JSON."""
     if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return whole(value)
+    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -1,8 +1,8 @@
-"""Evaluates httpyac's JavaScript in double braces: `{{1 + 1}}`, `{{token.slice(1)}}`.
+"""Evaluates JavaScript expressions in double braces, as httpyac does: `{{token.slice(1)}}`.
 
-Variables are texts here; in httpyac a variable from an environment, a response or a script may be
-a number. If the type is not known, an expression is evaluated with both, and the results must be
-equal.
+Variables are strings in orgrest. In httpyac, a variable from an environment, a response or a script
+may be a number. If the type of a variable is not known, the expression is evaluated with both
+types, and the results must be equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Variables(Protocol):
-    """The interface through which an expression gets the values of a request's variables."""
+    """The interface through which an expression looks up the variables of a request."""
 
     context: Context
     parsed: ParsedRequest
@@ -37,37 +37,40 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
+        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source of a name's value, or None."""
+        """Return the source that provides a variable's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether the definition of a name is at `view`, so that its value uses itself."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
-        """Return the value of a variable."""
+        """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Compute a value that differs at each use, or return it from an earlier attempt."""
+        """Compute a value that differs at each use, or return its value from an earlier attempt."""
 
     def blank(self, name: str) -> str:
-        """Return the placeholder for a value that another request has yet to provide."""
+        """Return the placeholder for a value that another request provides later."""
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for an offset in the source."""
+        """Return an error at an offset in the source."""
 
 
 class Expressions:
-    """Evaluates the expressions of one request; short-lived, to avoid a reference cycle with it."""
+    """Evaluates the expressions of one request. It is created at each use to avoid cycles."""
 
     def __init__(self, values: Variables, made: dict[str, Any]) -> None:
-        """Use the values of the request's variables, and cached results by expression."""
+        """Use the variables of a request. `made` maps the strings of earlier results to values."""
         self._values = values
         self._made = made
 
     def value(self, code: str, offset: int, view: int | None) -> str:
-        """Return the text of the value of an expression at `offset`. Raises `ExpansionError`."""
+        """Return the value of an expression at `offset` as a string. Raises `ExpansionError`.
+
+        `view` is the offset of the definition that contains the expression, or None.
+        """
         values = self._values
         if values.checks:
             return UNKNOWN
@@ -87,14 +90,14 @@ class Expressions:
         secrets = context.secrets
         read = set(secrets.within_all(map(json_text, context.globals.values.values())))
         for name in dict.fromkeys(name for name, _ in names_of(code)):
-            found = values.find(name, view)
-            if isinstance(found, Scripted):
-                texts[name] = others[name] = found.made
-                read |= secrets.within(found.text or "")
-            elif found is not None or values.is_itself(name, view):
+            source = values.find(name, view)
+            if isinstance(source, Scripted):
+                texts[name] = others[name] = source.made
+                read |= secrets.within(source.text or "")
+            elif source is not None or values.is_itself(name, view):
                 text = values.value(name, offset, view)
                 read |= secrets.within(text)
-                if values.context.placeholders and text == f"<{name}>":  # of @loop
+                if values.context.placeholders and text == f"<{name}>":  # a variable of @loop
                     return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
             elif sources.is_response(name, parsed, context):
@@ -112,12 +115,12 @@ class Expressions:
         if values.blanks > blanks:
             return values.blank(code)
         try:
-            made = values.logged(lambda: self._either(code, texts, others, got)) or ""
+            result = values.logged(lambda: self._either(code, texts, others, got)) or ""
         except OrgrestError:
             if values.context.placeholders and "$global" in code:  # set by scripts that did not run
                 return values.blank(code)
             raise
-        return secrets.computed(made, held)
+        return secrets.computed(result, held)
 
     def _either(
         self,
@@ -126,27 +129,29 @@ class Expressions:
         others: dict[str, Any],
         got: dict[str, Response],
     ) -> str:
-        """Evaluate with variables as texts and as parsed values; both results must be equal."""
-        found: dict[str, Any] = {}
+        """Evaluate with variables as strings and as JSON values. Both results must be equal."""
+        results: dict[str, Any] = {}
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:
             try:
                 text, value = self._compute(code, variables, got)
-                found[text] = value
+                results[text] = value
             except OrgrestError as error:
                 failure = failure or error
-        if len(found) > 1:
+        if len(results) > 1:
             names = [name for name in texts if texts[name] != others[name]]
             raise OrgrestError(
-                f"{code} depends on whether {' and '.join(names)} is a text or a number: "
-                f"write String({names[0]}) or Number({names[0]})",
+                f"the result of {code} depends on whether {' and '.join(names)} is text or a "
+                f"number: write String({names[0]}) or Number({names[0]})",
                 code="bad-expression",
             )
-        if not found:
-            raise failure or OrgrestError(f"{code} gives nothing")
-        ((text, value),) = found.items()
+        if not results:
+            raise failure or OrgrestError(f"{code} returns nothing")
+        ((text, value),) = results.items()
         if "{{" in text:
-            raise OrgrestError(f"{code} gives a text with {{{{, which is not looked at again")
+            raise OrgrestError(
+                f"the result of {code} contains {{{{, but results are not expanded again"
+            )
         self._made[text] = value
         return text
 
@@ -161,21 +166,26 @@ class Expressions:
         return context.engine.evaluate(code, given)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
-        """Return a variable's value as text, and as the other type that its source may give it."""
-        found = self._values.find(name, view)
-        if isinstance(found, Definition):
-            whole = found.value.text
-            every = list(references(whole, 0, len(whole), (), bool, restclient=False))
-            alone = len(every) == 1 and (every[0].start, every[0].end) == (0, len(whole))
-            if not alone or every[0].literal is not None:
+        """Return a variable's value as a string, and in the other type that httpyac may give it."""
+        source = self._values.find(name, view)
+        if isinstance(source, Definition):
+            whole = source.value.text
+            all_references = list(references(whole, 0, len(whole), (), bool, restclient=False))
+            alone = len(all_references) == 1 and (
+                all_references[0].start,
+                all_references[0].end,
+            ) == (0, len(whole))
+            if not alone or all_references[0].literal is not None:
                 return text, text
-            return self._as_javascript(every[0].name, text, found.span.start)
-        if isinstance(found, JavaScript):
-            made = self._made.get(text, text)
-            return made, made
+            return self._as_javascript(all_references[0].name, text, source.span.start)
+        if isinstance(source, JavaScript):
+            result = self._made.get(text, text)
+            return result, result
         # A literal :var may be an item of @loop.
-        known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
-        if known or (isinstance(found, Given) and (found.origin == ":var" or found.kind == "text")):
+        is_text = isinstance(source, Literal) and source.origin not in (CAPTURED, ":var")
+        if is_text or (
+            isinstance(source, Given) and (source.origin == ":var" or source.kind == "text")
+        ):
             return text, text
         return text, parsed_or(text)
 
@@ -183,9 +193,9 @@ class Expressions:
 def for_script(
     code: str, values: Variables, offset: int
 ) -> tuple[dict[str, Any], dict[str, Response], frozenset[Secret]]:
-    """Return the variables that a script names, the responses so far, and the secrets.
+    """Return the variables that a script names, the responses so far, and the secrets in both.
 
-    Variables without a value are left out: the script may set them itself.
+    Variables without a value are left out, because the script may set them itself.
     """
     variables: dict[str, Any] = {}
     got: dict[str, Response] = {}
@@ -195,13 +205,13 @@ def for_script(
         kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
         for name in (word, kebab) if kebab != word else (word,):  # as in httpyac: apiKey is api-key
             try:
-                found = values.find(name)
-                if isinstance(found, Scripted):
-                    variables[word] = found.made
-                    texts.append(found.text or "")
-                elif found is not None and not isinstance(found, JavaScript):
+                source = values.find(name)
+                if isinstance(source, Scripted):
+                    variables[word] = source.made
+                    texts.append(source.text or "")
+                elif source is not None and not isinstance(source, JavaScript):
                     texts.append(values.value(name, offset))
-                    variables[word] = _for_script(found, texts[-1])
+                    variables[word] = _for_script(source, texts[-1])
                 else:
                     response = sources.answered(name, parsed, context)
                     if response is None:
@@ -218,13 +228,14 @@ def for_script(
 
 
 def _for_script(found: Found, text: str) -> Any:
-    """Return a variable as a script sees it: as JSON, unless it is defined as a text.
+    """Return a variable's value as a script gets it, which is JSON unless it is defined as text.
 
-    A text becomes a number only if JavaScript would write it the same way, so no digit is lost.
+    A string becomes a number only if JavaScript would format that number as the same string, so
+    that no digit is lost.
     """
-    known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+    is_text = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
     if (
-        known
+        is_text
         or isinstance(found, Definition)
         or (isinstance(found, Given) and found.kind == "text")
     ):
@@ -237,11 +248,14 @@ def _for_script(found: Found, text: str) -> Any:
 
 
 def parsed_or(text: str) -> Any:
-    """Return the JSON value of a text, unless that is a string; else the text."""
+    """Return the JSON value of a string, or the string itself.
+
+    The string itself is returned if it is not JSON, or if it is a JSON string.
+    """
     if text[:1] not in set("{[-0123456789tfn"):
         return text
     try:
-        found = json.loads(text, parse_constant=lambda _: text)
+        value = json.loads(text, parse_constant=lambda _: text)
     except (ValueError, RecursionError):
         return text
-    return found
+    return value

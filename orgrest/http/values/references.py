@@ -1,8 +1,9 @@
-"""Finds the references to variables in a text, and the expressions of JavaScript among them.
+"""Finds references to variables in a string, and recognizes JavaScript expressions among them.
 
-An expression is recognized by its text: it calls, computes, compares, or is a literal. `a.b` and
-`a[0]` are expressions if `a` has a value. Possible names of variables (`api-key`, `my name`), texts
-that begin with `$`, and VS Code REST Client's references to responses are not.
+An expression is recognized by its syntax: it is a call, a computation, a comparison or a literal.
+`a.b` and `a[0]` are expressions if `a` has a value. Strings that may be variable names (`api-key`,
+`my name`), strings that begin with `$`, and VS Code REST Client's references to responses are not
+expressions.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import HeaderLine
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,34 +25,38 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def unquote(literal: str) -> str:
-    r"""Decode a literal in double quotes: `\n`, `\t`, `\r`, else the character after `\`."""
+    r"""Return the content of a string in double quotes, with its escape sequences decoded.
+
+    `\n`, `\t` and `\r` are control characters. A backslash before any other character is dropped.
+    """
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
 
 
 def short(text: str) -> str:
-    """Return a text shortened for a message."""
+    """Return a string for a message, shortened to at most 60 characters."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
+REFERENCE = compiled(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
-# at the first }} of its line, which `references` searches once per line. After a backslash the
-# braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two backslashes are an escaped
+# at the first }} in the same line, which `references` searches for once per line. After a backslash
+# the braces are literal (`\{{name}}`, or httpyac's `\{\{name\}\}`); two backslashes are an escaped
 # backslash in JSON.
-_COMMON = re.compile(
+_COMMON = compiled(
     r"(?P<escape>(?<!\\)\\)?\{\{(?!\{)|\\\{\\\{(?P<literal>[^{}\n]+?)\\\}\\\}|:(?=[^\s:=])"
 )
-_NAME_CHARACTER = re.compile(r"[\w-]")
+_NAME_CHARACTER = compiled(r"[\w-]")
 
 UNKNOWN = "\ue000"
-"""The placeholder in a check for a value that only a run provides: a private-use character."""
+"""In checks, this private-use character replaces each value that only a run provides."""
 
 
-@attrs.frozen
-class Reference:
-    """A reference to a variable: `start` to `end` are replaced, the name starts at index `at`.
+@classes.frozen
+class VariableReference:
+    """A reference to a variable.
 
-    A reference with `literal` is an escape instead, which is replaced by that text.
+    The text from `start` to `end` is replaced by the variable's value. The name starts at the index
+    `at`. If `literal` is set, this is an escape sequence instead, which is replaced by that text.
     """
 
     name: str
@@ -69,21 +74,21 @@ def references(
     defined: Callable[[str], bool],
     *,
     restclient: bool = True,
-) -> Iterator[Reference]:
-    """Yield the references to variables between two indexes of `text`.
+) -> Iterator[VariableReference]:
+    """Yield the references to variables in `text` between the indexes `start` and `stop`.
 
-    `defined` returns whether a variable exists, which decides the meaning of `:name`; `lengths` are
-    the lengths of all names, in descending order. If the language is not restclient's, everything
-    in double braces is a reference.
+    `defined` returns whether a variable exists. `:name` is only a reference if the variable exists.
+    `lengths` are the lengths of all variable names, in descending order. If the language is not
+    restclient's, everything in double braces is a reference.
     """
     at = start
     unclosed = start  # there is no }} before this index
-    line_end = start - 1  # of the last reference: a line may have many
+    line_end = start - 1  # the end of the last reference's line, which may have many references
     pattern = REFERENCE if restclient else _COMMON
     while match := pattern.search(text, at, stop):
         at = match.end()
         if match.lastgroup == "literal":
-            yield Reference("", match.start(), at, at, f"{{{{{match['literal']}}}}}")
+            yield VariableReference("", match.start(), at, at, f"{{{{{match['literal']}}}}}")
         elif match[0].endswith("{{"):
             if at < unclosed:
                 continue
@@ -95,16 +100,16 @@ def references(
                 unclosed = line_end
                 continue
             if match[0] != "{{":
-                yield Reference("", match.start(), at, at, "{{")
+                yield VariableReference("", match.start(), at, at, "{{")
                 continue
             written = text[at:close]
             named = written.strip(" \t") or written
-            yield Reference(named, match.start(), close + 2, at + written.index(named))
+            yield VariableReference(named, match.start(), close + 2, at + written.index(named))
             at = close + 2
         elif match[0] != ":":
-            yield Reference(match[1], match.start(), at, match.start(1))
+            yield VariableReference(match[1], match.start(), at, match.start(1))
         elif (name := defined_at(text, at, stop, lengths, defined)) is not None:
-            yield Reference(name, match.start(), at + len(name), at)
+            yield VariableReference(name, match.start(), at + len(name), at)
             at += len(name)
 
 
@@ -125,7 +130,7 @@ def defined_at(
 
 
 def names_in(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield the names that a request refers to, in order: in double braces, or as `:name`."""
+    """Yield the names that a request refers to, in order, as `{{name}}` or `:name`."""
     templates = [parsed.target]
     for item in parsed.headers:
         if isinstance(item, HeaderLine):
@@ -134,23 +139,23 @@ def names_in(parsed: ParsedRequest) -> Iterator[str]:
         templates.append(parsed.body.template)
 
     def defined(name: str) -> bool:
-        found = parsed.definition(name)
-        return found is not None and (parsed.restclient or found.mark == ":")
+        definition = parsed.definition(name)
+        return definition is not None and (parsed.restclient or definition.mark == ":")
 
     lengths = sorted(parsed.known.lengths, reverse=True)
     for template in templates:
         text, restclient = template.text, parsed.restclient
-        for one in references(text, 0, len(text), lengths, defined, restclient=restclient):
-            if one.literal is None:
-                yield one.name
+        for reference in references(text, 0, len(text), lengths, defined, restclient=restclient):
+            if reference.literal is None:
+                yield reference.name
 
 
 # --------------------------------------------------------------------------------------- JavaScript
 
-_COMPUTES = re.compile(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
-_MEMBER = re.compile(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
-_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
+_COMPUTES = compiled(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
+_MEMBER = compiled(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
+_STRINGS = compiled(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NAMES = compiled(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
 """The built-in objects whose members may be used without a call or operator: `Math.PI`."""
 
@@ -159,7 +164,7 @@ OBJECTS = frozenset({"$global", "$random"})
 
 
 def is_computed(text: str) -> bool:
-    """Return whether a text in double braces is an expression, judged by its syntax alone."""
+    """Return whether the text in double braces is an expression, judging by its syntax only."""
     if text.startswith("$") or "[?" in text:
         return False
     from orgrest.http import responses
@@ -170,7 +175,7 @@ def is_computed(text: str) -> bool:
 
 
 def root_of(text: str) -> str | None:
-    """Return the `a` of a plain `a.b` or `a[0]`; else None."""
+    """Return the name `a` in `a.b` or `a[0]`, or None for other strings."""
     match = _MEMBER.match(text)
     if match is None or text.startswith("$"):
         return None
@@ -180,7 +185,7 @@ def root_of(text: str) -> str | None:
 
 
 def is_expression(text: str, known: Collection[str]) -> bool:
-    """Return whether a text is an expression, if the variables `known` are defined."""
+    """Return whether a string is an expression, given that the variables in `known` are defined."""
     if text in known:
         return False
     first = None if is_computed(text) else root_of(text)
@@ -188,7 +193,7 @@ def is_expression(text: str, known: Collection[str]) -> bool:
 
 
 def names_of(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the possible variables in an expression with their indexes, outside of strings."""
+    """Yield (name, index) for each possible variable name outside of an expression's strings."""
     blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
     for match in _NAMES.finditer(blank):
         yield match[0], match.start()

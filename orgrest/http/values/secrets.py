@@ -1,107 +1,123 @@
-"""The secrets of a document: texts to mask, and the secrets of the user that it names.
+"""The secrets of a document: strings to mask, and the user's secrets that the document names.
 
-A value knows the secrets that went into it (`model.Text`), and passes them on to what is computed
-with it. So each part of a request knows its secrets (`Request.held`), in any encoding. A script can
-put a secret that it has read into everything that it returns.
+A value has a set of the secrets that went into it (`model.Text`). Values computed from it contain
+the same secrets. Therefore the secrets in each part of a request are known in any encoding
+(`Request.held`). Everything that a script returns may contain the secrets that it has read.
 
-A document names them: `{{$secret github}}`, `secret("github")`.
+A document refers to a secret of the user by its name: `{{$secret github}}`, `secret("github")`.
 
-A file of the user's lists them, each with the hosts that it may be sent to and where it is kept. A
-document can neither change that nor request a secret that is not listed:
+The user lists these secrets in a file, each with the hosts that it may be sent to and the place
+where it is stored. A document can neither change the list nor use a secret that is not listed:
 
-    provider = "pass"                 # of those that name none
+    provider = "pass"                 # the default for secrets that name no provider
 
     [github]
     hosts = ["api.github.com", "*.githubusercontent.com", "http://localhost:3000"]
-    key = "work/github"               # what the provider calls it; without it, the secret's name
+    key = "work/github"               # its name in the provider; default: the secret's name
 
 The file is `$XDG_CONFIG_HOME/orgrest/secrets.toml` (`~/.config/orgrest/secrets.toml`), or the file
-that `ORGREST_SECRETS` names. A row of `PROVIDERS` is a program that is run without a shell, once
-per secret and run.
+that `ORGREST_SECRETS` names. Each row of `PROVIDERS` is a program that stores secrets. It is run
+without a shell, once per secret and run.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.installing import install_command
 from orgrest.model import Bound, OrgrestError, Secret, Text, possible, secrets_in
+from orgrest.occurrences import Index
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-_SHORTEST = 6  # minimum characters of a computed text to search for in other texts
+_SHORTEST = 6  # minimum length of a computed text that is searched for in other texts
 
-_ORIGIN = re.compile(r"(?:https?|wss?)://[\w.-]+(?::\d+)?/?")
+_ORIGIN = compiled(r"(?:https?|wss?)://[\w.-]+(?::\d+)?/?")
 
 
 class Secrets:
-    """The secrets of a document, including those of the user."""
+    """The secrets of a document, including the user's secrets that it names."""
 
     def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
-        """Start with `texts`, the secrets of earlier runs; `known` are the user's secrets."""
-        self._texts = texts
+        """Start with `texts`, the secrets of earlier runs. `known` are the user's secrets."""
         self._known = known
-        self._computed: dict[str, frozenset[Secret]] = {}  # computed texts, with their secrets
+        self._texts: set[str] = set()
+        self._shown: frozenset[str] = frozenset()
+        self._held: Index[str, frozenset[Secret]] = Index()  # texts with the secrets in them
         self.bound: set[Secret] = set()
-        """The secrets that may be sent to some hosts only."""
+        """The secrets that may only be sent to certain hosts."""
         self.read_by_scripts: frozenset[Secret] = frozenset()
-        """The secrets that a script could read, and so may keep."""
+        """The secrets that a script could read, and may therefore have stored."""
+        for text in filter(None, texts):
+            self._texts.add(text)
+            self._hold(text, {Secret(text)})
 
     @property
     def texts(self) -> frozenset[str]:
-        """The texts to mask so far: from the environment, an env file, netrc or a provider."""
-        return frozenset(self._texts)
+        """The strings to mask so far, from the environment, env files, netrc and providers."""
+        if len(self._shown) < len(self._texts):
+            self._shown = frozenset(self._texts)
+        return self._shown
 
     def within(self, text: str) -> frozenset[Secret]:
-        """Return the secrets that went into a text, and those found in it.
+        """Return the secrets that went into a string, and the secrets that occur in it.
 
-        The search is a second line of defence, for secrets that a server sent back.
+        The search for occurrences is a second line of defence, for secrets that a server sent back.
         """
-        found = {Secret(one) for one in self._texts if one in text}
-        found.update(one for one in self.bound if one.text and one.text in text)
-        computed = (held for one, held in self._computed.items() if one in text)
-        return secrets_in(text).union(found, *computed)
+        occurring = (held for _, _, held in self._held.occurrences(text))
+        return secrets_in(text).union(*occurring)
 
     def within_all(self, texts: Iterable[str]) -> frozenset[Secret]:
-        """Return the secrets within any of several texts."""
+        """Return the secrets in any of several strings."""
         return frozenset().union(*map(self.within, texts))
 
     def add(self, text: str, bound: Bound | None = None) -> str:
-        """Return a text, registered as a secret; without `bound`, blanks and origins are not."""
+        """Return a string after registering it as a secret.
+
+        If `bound` is given, the secret may only be sent to its hosts. Otherwise, blank strings and
+        origins of URLs are not registered.
+        """
         secret = Secret(text, bound)
         if bound is not None:
             self.bound.add(secret)
+            self._hold(text, {secret})
         elif not text.strip() or _ORIGIN.fullmatch(text):
             return text
-        if text.strip():
+        if text.strip() and text not in self._texts:
             self._texts.add(text)
+            self._hold(text, {Secret(text)})
         return Text(text, (secret,))
 
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
-        """Return a result computed with `secrets`: it holds them, and is a secret itself."""
+        """Return a result computed with `secrets`, marked as secret and as containing them."""
         if not secrets:
             return result
         itself = secrets_in("" if _only_possible(secrets) else self.add(result))
         held = possible(secrets) | itself
         if len(result) >= _SHORTEST:
-            self._computed[result] = held
+            self._hold(result, held)
         return Text(result, held)
 
-    def take(self, name: str, *, ask: bool) -> str:
-        """Return one of the user's secrets; an empty text if its provider is not asked.
+    def _hold(self, text: str, secrets: Iterable[Secret]) -> None:
+        """Record that a string, which may occur in other strings, contains secrets."""
+        known_secrets = self._held.get(text) or frozenset()
+        if text and not known_secrets.issuperset(secrets):
+            self._held.put(text, known_secrets.union(secrets))
 
-        Raises OrgrestError.
+    def take(self, name: str, *, ask: bool) -> str:
+        """Return one of the user's secrets, or an empty string in its place if `ask` is False.
+
+        Raises OrgrestError if the secret is not listed, or if its provider does not return it.
         """
         if self._known is None:
-            raise OrgrestError("there is no list of secrets here", code="no-secret")
+            raise OrgrestError("no list of secrets is available here", code="no-secret")
         bound = self._known.bound(name)
         if ask:
             return self.add(self._known.value(name), bound)
@@ -110,20 +126,23 @@ class Secrets:
         return Text("", (unknown,))
 
     def show_to_scripts(self, secrets: Iterable[Secret]) -> frozenset[Secret]:
-        """Note that a script can read these; return the secrets in everything that it returns."""
+        """Record that scripts can read `secrets`.
+
+        Returns all secrets that the results of scripts may contain from then on.
+        """
         secrets = frozenset(secrets)
         self.read_by_scripts |= possible(secrets)
         return self.read_by_scripts | secrets
 
 
 def _only_possible(secrets: Iterable[Secret]) -> bool:
-    return all(one.possible for one in secrets)
+    return all(secret.possible for secret in secrets)
 
 
 def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
     """Return the secrets in a part of a request that a script created after reading `secrets`.
 
-    The whole part is secret if the script certainly read a secret.
+    If the script is known to have read a secret, the whole part is a secret.
     """
     secrets = frozenset(secrets)
     return possible(secrets) | ({Secret("")} if not _only_possible(secrets) else frozenset())
@@ -131,10 +150,10 @@ def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
 
 VARIABLE = "ORGREST_SECRETS"
 PATIENCE = 120.0
-"""The timeout of a provider in seconds, which includes its questions to the user."""
+"""The timeout for a provider in seconds, including the time the user takes to answer it."""
 _LARGEST = 2**20
-_MOST_SAID = 200  # maximum characters of a program's message
-_TOKEN = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"|(\S+)")
+_MOST_SAID = 200  # maximum length of a provider's message in characters
+_TOKEN = compiled(r"'([^'\n]*)'|\"([^\"\n]*)\"|(\S+)")
 _FIELDS = {
     "machine": "machine", "host": "machine", "login": "login", "user": "login",
     "account": "login", "port": "port", "protocol": "port", "password": "password",
@@ -142,17 +161,17 @@ _FIELDS = {
 }  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Entry:
-    """A secret as its file lists it: its hosts, its provider, and its name there.
+    """A secret in the user's list: its hosts, its provider, and its name in the provider.
 
-    `others` are settings that only its provider has.
+    `others` are settings that only this provider has.
     """
 
     bound: Bound
     provider: str
     key: str
-    others: Mapping[str, str] = attrs.field(factory=dict)
+    others: Mapping[str, str] = classes.field(factory=dict)
 
 
 def _first_line(out: str, _: Entry) -> str:
@@ -168,14 +187,16 @@ def _keyring(entry: Entry) -> list[str]:
     import sys
     from importlib.util import find_spec
 
-    # Without -P, Python would take modules out of the folder in which it is started.
+    # Without -P, Python would also import modules from the folder in which it is started.
     own = [sys.executable, "-P", "-m", "keyring"] if find_spec("keyring") else ["keyring"]
     return [*own, "get", entry.others.get("service", "orgrest"), entry.key]
 
 
 def _op(entry: Entry) -> list[str]:
     if not entry.key.startswith("op://"):
-        raise OrgrestError(f"key is a reference such as op://vault/item/field, not {entry.key}")
+        raise OrgrestError(
+            f"key must be a reference such as op://vault/item/field, found {entry.key}"
+        )
     return ["op", "read", "--no-newline", entry.key]
 
 
@@ -185,34 +206,37 @@ def _authinfo(entry: Entry) -> list[str]:
 
 
 def _of_authinfo(out: str, entry: Entry) -> str:
-    """Return the password of the first entry for a machine, login and port, as Emacs does."""
+    """Return the password of the first entry with the machine, login and port, as Emacs does."""
     wanted = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
-    for found in _entries(out):
-        if found.get("machine") == entry.key and wanted.items() <= found.items():
-            return found.get("password", "")
-    what = " ".join(["machine", entry.key, *(f"{name} {one}" for name, one in wanted.items())])
-    raise OrgrestError(f"there is no entry: {what}")
+    for fields in _entries(out):
+        if fields.get("machine") == entry.key and wanted.items() <= fields.items():
+            return fields.get("password", "")
+    what = " ".join(
+        ["machine", entry.key, *(f"{name} {setting}" for name, setting in wanted.items())]
+    )
+    raise OrgrestError(f"no such entry: {what}")
 
 
 def _entries(text: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
+    entries: list[dict[str, str]] = []
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     words = [one or two or three for line in lines for one, two, three in _TOKEN.findall(line)]
     pairs = zip(words[::2], words[1::2], strict=False)
     for name, value in pairs:
         field = _FIELDS.get(name, name)
         if field == "machine":
-            found.append({})
-        if found:
-            found[-1].setdefault(field, value)
-    return found
+            entries.append({})
+        if entries:
+            entries[-1].setdefault(field, value)
+    return entries
 
 
-@attrs.frozen
+@classes.frozen
 class Provider:
-    """A program that keeps secrets: its command, how to read its output, and help for the user.
+    """A program that stores secrets: its command, how to read its output, and help for the user.
 
-    `settings` are those of an entry in addition to `hosts`, `provider` and `key`.
+    `settings` are the names of settings that an entry may have in addition to `hosts`, `provider`
+    and `key`.
     """
 
     command: Callable[[Entry], Sequence[str]]
@@ -225,32 +249,38 @@ PROVIDERS: Mapping[str, Provider] = {
     "keyring": Provider(
         _keyring,
         _whole,
-        "`keyring set {service} {key}` puts it there ({install})",
+        "to store it, run `keyring set {service} {key}` ({install})",
         frozenset({"service"}),
     ),
     "pass": Provider(
-        lambda entry: ["pass", "show", entry.key], _first_line, "`pass insert {key}` puts it there"
+        lambda entry: ["pass", "show", entry.key],
+        _first_line,
+        "to store it, run `pass insert {key}`",
     ),
-    "op": Provider(_op, _whole, "`op signin` unlocks 1Password, `op read {key}` tries it"),
+    "op": Provider(
+        _op,
+        _whole,
+        "to unlock 1Password, run `op signin`; to test the reference, run `op read {key}`",
+    ),
     "bw": Provider(
         lambda entry: ["bw", "--nointeraction", "get", "password", entry.key],
         _whole,
-        "`bw unlock` prints the BW_SESSION that unlocks Bitwarden",
+        "to unlock Bitwarden, set BW_SESSION to the value that `bw unlock` prints",
     ),
     "authinfo": Provider(
         _authinfo,
         _of_authinfo,
-        "the file is Emacs's: machine {key} login NAME password SECRET",
+        "expected Emacs's format: machine {key} login NAME password SECRET",
         frozenset({"file", "login", "port"}),
     ),
 }
 
 
 class UserSecrets:
-    """The secrets of a user for one run, which any of its threads may ask for."""
+    """The secrets of a user for one run. Any thread of the run may request them."""
 
     def __init__(self, path: Path | None) -> None:
-        """Use the list in a file, which need not exist; None means that no secrets are listed."""
+        """Use the list in the file `path`, if it exists. If `path` is None, the list is empty."""
         self._path = path
         self._lock = threading.RLock()
         self._listed: dict[str, Entry] | None = None
@@ -258,33 +288,39 @@ class UserSecrets:
 
     @classmethod
     def of_user(cls) -> UserSecrets:
-        """Return the secrets of this process's user."""
+        """Return the secrets of the current user."""
         given = os.environ.get(VARIABLE, "")
         if given:
             return cls(Path(given))
         config = os.environ.get("XDG_CONFIG_HOME", "")
         try:
             base = Path(config) if Path(config).is_absolute() else Path.home() / ".config"
-        except RuntimeError:  # no home
+        except RuntimeError:  # the user has no home folder
             return cls(None)
         return cls(base / "orgrest" / "secrets.toml")
 
     def bound(self, name: str) -> Bound:
-        """Return where a secret may be sent. Raises OrgrestError if it is not listed."""
+        """Return the hosts that a secret may be sent to.
+
+        Raises OrgrestError if the secret is not listed.
+        """
         return self._entry(name).bound
 
     def value(self, name: str) -> str:
-        """Return a secret; its provider is asked once. Raises OrgrestError if that fails."""
+        """Return a secret, for which its provider is run at most once.
+
+        Raises OrgrestError if the secret is not listed, or if its provider does not return it.
+        """
         with self._lock:
             if name not in self._known:
                 try:
                     self._known[name] = _ask(name, self._entry(name))
                 except OrgrestError as error:
                     self._known[name] = error
-            found = self._known[name]
-        if isinstance(found, OrgrestError):
-            raise OrgrestError(found.reason, code=found.code)
-        return found
+            secret = self._known[name]
+        if isinstance(secret, OrgrestError):
+            raise OrgrestError(secret.reason, code=secret.code)
+        return secret
 
     def _entry(self, name: str) -> Entry:
         with self._lock:
@@ -292,58 +328,66 @@ class UserSecrets:
                 self._listed = {} if self._path is None else _read(self._path)
             entry = self._listed.get(name)
         if entry is None:
-            where = self._path or f"the file of {VARIABLE}"
+            where = self._path or f"the file named by {VARIABLE}"
             raise OrgrestError(
-                f'{where} lists no secret {name[:60]}: [{name[:60]}] with hosts = ["..."] there '
-                "says where it may be sent, and provider, who keeps it",
+                f"the secret {name[:60]} is not listed in {where}: add [{name[:60]}] with "
+                'hosts = ["..."], the hosts that it may be sent to, and provider, the '
+                "program that stores it",
                 code="no-secret",
             )
         return entry
 
 
 def _read(path: Path) -> dict[str, Entry]:
-    """Return the secrets that a file lists. Raises OrgrestError."""
+    """Return the secrets that a file lists, by name, or {} if the file does not exist.
+
+    Raises OrgrestError if the file cannot be read or is malformed.
+    """
     import tomllib
 
     try:
         with path.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            raise OrgrestError(f"{path} is too large: a list of secrets has 1 MiB at most")
+            raise OrgrestError(f"{path} is too large: the maximum is 1 MiB")
         given = tomllib.loads(data.decode())
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise OrgrestError(f"{path} cannot be read: {error.strerror}") from None
+        raise OrgrestError(f"could not read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError, TOMLDecodeError
-        raise OrgrestError(f"{path} is not TOML: {error}") from None
+        raise OrgrestError(f"{path} is not valid TOML: {error}") from None
     usual = given.pop("provider", "keyring")
     try:
-        return {name: _entry(name, one, usual, str(path)) for name, one in given.items()}
+        return {name: _entry(name, table, usual, str(path)) for name, table in given.items()}
     except OrgrestError as error:
         raise OrgrestError(f"{path}: {error.reason}", code="no-secret") from None
 
 
 def _entry(name: str, given: Any, usual: Any, file: str) -> Entry:
     if not isinstance(given, dict):
-        raise OrgrestError(f"{name} is no table: [{name}] is one")
+        raise OrgrestError(f"{name} must be a table, as in [{name}]")
     provider = given.pop("provider", usual)
     row = PROVIDERS.get(provider) if isinstance(provider, str) else None
     if row is None:
-        raise OrgrestError(f"{name}: there is no provider {provider}, but {', '.join(PROVIDERS)}")
+        raise OrgrestError(
+            f"{name}: unknown provider {provider}; available: {', '.join(PROVIDERS)}"
+        )
     hosts, key = given.pop("hosts", None), given.pop("key", name)
-    if not isinstance(hosts, list) or not hosts or not all(isinstance(one, str) for one in hosts):
-        raise OrgrestError(f'{name}: hosts are where it may be sent: hosts = ["api.example.com"]')
+    if not isinstance(hosts, list) or not hosts or not all(isinstance(host, str) for host in hosts):
+        raise OrgrestError(
+            f'{name}: missing hosts that it may be sent to, as in hosts = ["api.example.com"]'
+        )
     for setting, value in (("key", key), *given.items()):
         if setting not in {"key", *row.settings}:
             raise OrgrestError(f"{name}: {provider} has no setting {setting}")
         if not isinstance(value, str) or not value or "\0" in value or value.startswith("-"):
-            raise OrgrestError(f"{name}: {setting} is a text that does not begin with -")
+            raise OrgrestError(f"{name}: {setting} must be a text that does not start with -")
     return Entry(Bound(name, tuple(hosts), file), provider, key, given)
 
 
 def _ask(name: str, entry: Entry) -> str:
-    """Ask a provider for a secret. Raises OrgrestError."""
+    """Return a secret from its provider. Raises OrgrestError if the provider does not return it."""
     provider = PROVIDERS[entry.provider]
     help_ = provider.get.format(
         key=entry.key,
@@ -353,15 +397,15 @@ def _ask(name: str, entry: Entry) -> str:
     try:
         value = provider.value(_run(provider.command(entry)), entry)
         if not value:
-            raise OrgrestError("it is empty")
+            raise OrgrestError("the value is empty")
     except OrgrestError as error:
-        reason = f"{entry.provider} does not give the secret {name}: {error.reason}; {help_}"
+        reason = f"could not get the secret {name} from {entry.provider}: {error.reason}; {help_}"
         raise OrgrestError(reason, code="no-secret") from None
     return value
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a program without a shell; return its output. Raises OrgrestError."""
+    """Return the output of a program that is run without a shell. Raises OrgrestError."""
     import shutil
     import subprocess
     import sys
@@ -369,7 +413,7 @@ def _run(command: Sequence[str]) -> str:
     from orgrest.http.sandbox.child import Child
 
     program = shutil.which(command[0])
-    if program is None or not os.path.isabs(program):  # noqa: PTH117 - one beside a document
+    if program is None or not os.path.isabs(program):  # noqa: PTH117 - else beside a document
         raise OrgrestError(f"{command[0]} is not installed, or not on PATH")
     # Only a terminal can answer questions; standard input may be the document, or an editor.
     asks = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
@@ -382,22 +426,22 @@ def _run(command: Sequence[str]) -> str:
             stderr=subprocess.PIPE,
         )
     except OSError as error:
-        raise OrgrestError(f"{program} cannot be started: {error.strerror}") from None
+        raise OrgrestError(f"could not start {program}: {error.strerror}") from None
     with child:
         try:
             printed, errors = child.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             child.kill()
-            raise OrgrestError(f"no answer within {PATIENCE:g} seconds") from None
+            raise OrgrestError(f"no response within {PATIENCE:g} seconds") from None
         except BaseException:  # Ctrl-C
             child.kill()
             raise
     if child.broken_off:
-        raise OrgrestError("it was broken off: the run is over")
+        raise OrgrestError("interrupted: the run is over")
     if child.returncode:
-        said = errors.decode("utf-8", "replace").strip().split("\n")[-1]
-        raise OrgrestError(said[:_MOST_SAID] or f"it ended with status {child.returncode}")
+        message = errors.decode("utf-8", "replace").strip().split("\n")[-1]
+        raise OrgrestError(message[:_MOST_SAID] or f"exit status {child.returncode}")
     try:
         return printed.decode()
     except UnicodeDecodeError:
-        raise OrgrestError("it is not UTF-8") from None
+        raise OrgrestError("the output is not UTF-8") from None

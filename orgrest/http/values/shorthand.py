@@ -1,8 +1,8 @@
-"""The shorthand of request files, and its expansion.
+"""Expands the shorthand of request files.
 
-Hosts without a scheme, paths with the host elsewhere, forms over several lines, GraphQL queries: as
-VS Code REST Client, JetBrains' HTTP Client and httpyac send them. Pure functions on text; nothing
-is read or sent here.
+Shorthand is a URL without a scheme or host, a form over several lines, a GraphQL query, and the
+like. It is sent in the same way as VS Code REST Client, JetBrains' HTTP Client and httpyac send it.
+These are pure functions on text: nothing is read or sent here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import re
 from urllib.parse import quote
 
 from orgrest.model import Headers, OrgrestError, Text, secrets_in
+from orgrest.regular import compiled
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_OPERATION = re.compile(r"\s*(?:query|mutation|subscription)\s+(\w+)")
-_GRAPHQL = re.compile(r"\s*(?:query|mutation|subscription|fragment)\b|\s*\{")
-# The characters that encodeurl, which both tools use, encodes.
-_NOT_IN_FORM = re.compile(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-9A-Fa-f]{2})")
-_NOT_IN_PLACEHOLDER = re.compile(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
+_SCHEME = compiled(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_OPERATION = compiled(r"\s*(?:query|mutation|subscription)\s+(\w+)")
+_GRAPHQL = compiled(r"\s*(?:query|mutation|subscription|fragment)\b|\s*\{")
+# The characters that VS Code REST Client and httpyac encode (both use the package encodeurl).
+_NOT_IN_FORM = compiled(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-9A-Fa-f]{2})")
+_NOT_IN_PLACEHOLDER = compiled(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
 _WEBSOCKET = ("WEBSOCKET", "WS", "WSS")
 EVENTS = ("SSE", "EVENTSOURCE")
 """The methods that request server-sent events only."""
@@ -26,11 +27,12 @@ _TLS_PORTS = ("443", "8443")
 
 
 def absolute_url(url: str, host: str | None, base: str | None) -> str:
-    """Return the URL with scheme and host.
+    """Return a URL with scheme and host.
 
-    A path takes the host of the header `Host`, with https for the ports 443 and 8443, else the
-    value of the variable `host` (`base`), and so does `*`, which refers to the whole server
-    (RFC 9112, section 3.2.4). The default scheme is http, as in all three tools.
+    If `url` is only a path, the host is that of the `Host` header (`host`). The scheme is then
+    https for the ports 443 and 8443. Without that header, the path is appended to the value of the
+    variable `host` (`base`). The same holds for `*`, which refers to the whole server (RFC 9112,
+    section 3.2.4). The default scheme is http, as in all three tools.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:
@@ -45,12 +47,12 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
 
 
 def websocket_url(method: str, url: str) -> str:
-    """Return the URL of a WebSocket with the scheme ws or wss; others unchanged."""
+    """Return the URL with the scheme ws or wss if the method is a WebSocket's, or unchanged."""
     return f"ws{url[4:]}" if method in _WEBSOCKET and url.lower().startswith("http") else url
 
 
 def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
-    """Return method and headers as they are sent for `SSE url`, `WEBSOCKET url` and `ws://...`."""
+    """Return the method and headers to send for `SSE url`, `WEBSOCKET url` and `ws://...`."""
     if method in _WEBSOCKET or (method == "GET" and url.lower().startswith(("ws:", "wss:"))):
         return "WEBSOCKET", headers
     if method not in EVENTS:
@@ -60,10 +62,11 @@ def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
 
 
 def form(text: str, *, placeholders: bool = False) -> str:
-    """Join the lines of a form (application/x-www-form-urlencoded).
+    """Return a form (application/x-www-form-urlencoded) with its lines joined.
 
-    Characters not allowed in a form are %-encoded, as in VS Code REST Client and httpyac; encoded
-    characters are kept, and so are, with `placeholders`, names in angle brackets.
+    Characters that are not allowed in a form are percent-encoded, as in VS Code REST Client and
+    httpyac. Encoded characters are not encoded again. If `placeholders` is set, names in angle
+    brackets are not encoded either.
     """
     joined = "".join(
         "&".join("=".join(part.strip() for part in field.split("=")) for field in line.split("&"))
@@ -79,9 +82,9 @@ def form(text: str, *, placeholders: bool = False) -> str:
 
 
 def header_lines(text: str) -> str:
-    """Return an object of headers, as JSON, as header lines; none for a placeholder.
+    """Return the headers in a JSON object as header lines, or "" for a placeholder.
 
-    Raises OrgrestError for another value.
+    Raises OrgrestError for any other value.
     """
     if text[:1] == "<" and text[-1:] == ">":  # in a dry run
         return ""
@@ -90,9 +93,9 @@ def header_lines(text: str) -> str:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise OrgrestError("... is followed by an object of headers", code="bad-header")
+        raise OrgrestError("expected an object of headers after ...", code="bad-header")
     if any(c in f"{name}{value}" for name, value in given.items() for c in "\r\n"):
-        raise OrgrestError("a header after ... holds a line break", code="bad-header")
+        raise OrgrestError("a header after ... contains a line break", code="bad-header")
     lines = (
         f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
         for name, value in given.items()
@@ -101,14 +104,15 @@ def header_lines(text: str) -> str:
 
 
 def is_graphql(text: str) -> bool:
-    """Return whether a text begins like a GraphQL document."""
+    """Return whether a string begins like a GraphQL document."""
     return _GRAPHQL.match(text) is not None
 
 
 def graphql(text: str, operation: str = "") -> str:
-    """Return the JSON that is sent for a GraphQL document and, below an empty line, its variables.
+    """Return the JSON to send for a GraphQL document, optionally followed by its variables.
 
-    `operation` is the document's operation to request; its first if empty.
+    An empty line separates the variables from the document. `operation` is the name of the
+    operation to request, by default the first operation in the document.
 
     Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
     object.
@@ -125,7 +129,10 @@ def graphql(text: str, operation: str = "") -> str:
 
 
 def _split(text: str) -> tuple[str, dict[str, object] | None]:
-    """Split query and variables at an empty line outside of braces."""
+    """Split GraphQL text into the query and its variables, at an empty line outside of braces.
+
+    The variables are None if there is no such line.
+    """
     for match in re.finditer(r"\n[ \t]*\n(?=\s*\{)", text):
         query, rest = text[: match.start()], text[match.end() :]
         if query.count("{") != query.count("}") or not query.strip():
@@ -134,7 +141,7 @@ def _split(text: str) -> tuple[str, dict[str, object] | None]:
             variables = json.loads(rest)
         except (ValueError, RecursionError) as error:
             raise OrgrestError(
-                f"the variables below the GraphQL query are no JSON: {error}", code="graphql"
+                f"the variables after the GraphQL query are not valid JSON: {error}", code="graphql"
             ) from None
         return query.rstrip(), variables
     return text.rstrip(), None

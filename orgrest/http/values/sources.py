@@ -1,53 +1,53 @@
-"""The sources of variables' values: a function for each, in the order of precedence.
+"""The sources of variable values: one function for each, in order of precedence.
 
-A source gets the use of a name and returns a `Literal`, a `Given`, a `Computed` or the request's
-own `Definition`, or None if it does not know the name. `RESTCLIENT` are the sources of restclient's
-language, `COMMON` those of request files.
+A source gets a name that a request uses. It returns a description of the name's value, such as a
+`Literal` or the request's own `Definition`, or None if the source does not define the name.
+`RESTCLIENT` are the sources for restclient's language, `COMMON` the sources for request files.
 """
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.values.context import RequestNeededError
 from orgrest.http.values.references import GLOBALS, OBJECTS, is_computed, root_of
 from orgrest.model import OrgrestError, Request, Response, Text, possible
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from orgrest.http.responses import Reference
+    from orgrest.http.responses import ResponseReference
     from orgrest.http.script_value import ScriptValue
     from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.values.context import Context
 
     Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript | Scripted"
 
-_ASKED = re.compile(
+_ASKED = compiled(
     r"\$(?P<kind>input|prompt|password)(?:-askonce)?(?:\s+(?P<what>.*?))?"
     r"(?:\s*\$value:\s*(?P<default>.*))?"
 )
-_SETTING = re.compile(
+_SETTING = compiled(
     r"""(?:client\.global|client\.variables\.\w+|request\.variables"""
     r"""|pm\.(?:environment|globals|collectionVariables|variables))\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
     r"""|postman\.set(?:Environment|Global)Variable\(\s*["'`]([^"'`]+)["'`]"""
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
-_INDIRECT = re.compile(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
+_INDIRECT = compiled(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
 CAPTURED = "a response or a script"
 # The names for which VS Code REST Client hides the input.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
 
 
-@attrs.frozen
+@classes.frozen
 class Use:
     """A name that a request uses.
 
-    `offset` is that of the definition whose value uses it, None for the request itself.
+    If the value of a definition uses the name, `offset` is the offset of that definition. If the
+    request itself uses the name, `offset` is None.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Use:
     offset: int | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Literal:
     """A value from outside the document, which is not expanded. `origin` describes its source."""
 
@@ -64,20 +64,20 @@ class Literal:
     origin: str
 
 
-@attrs.frozen
+@classes.frozen
 class Scripted:
-    """A value that a script of this run made, which may have no text."""
+    """A value that a script of this run set. `text` is None if the value has no text."""
 
     text: str | None
     made: ScriptValue
     origin: str = CAPTURED
 
 
-@attrs.frozen
+@classes.frozen
 class Given:
-    """A value that may refer to variables, and is not in the request's text.
+    """A value from outside the request's text, which may refer to variables.
 
-    `kind` is known for values of environments: a text, an object, or another value in JSON.
+    `kind` is the JSON type of a value from an environment: "text", "object" or "other".
     """
 
     text: str
@@ -85,31 +85,31 @@ class Given:
     kind: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Computed:
-    """A value computed when it is used: `once` per request, else at each use.
+    """A value that is computed when it is used.
 
-    With `in_run` only a run provides it; None then means that another request has yet to provide
-    it.
+    It is computed at each use, or once per request if `once` is set. If `in_run` is set, only a run
+    can compute it. `compute` returns None for a value that another request provides later.
     """
 
-    compute: Callable[[], str | None] = attrs.field(eq=False)
+    compute: Callable[[], str | None] = classes.field(eq=False)
     origin: str
     once: bool = False
     in_run: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class JavaScript:
-    """An expression, which is evaluated at each use with the variables that it names."""
+    """A JavaScript expression, which is evaluated at each use with the variables that it names."""
 
     code: str
     origin: str = "JavaScript"
 
 
-@attrs.frozen
+@classes.frozen
 class AuthToken:
-    """A token of OAuth 2.0, of the `kind` token or idToken, for a grant of the environment."""
+    """An OAuth 2.0 token for a grant of the environment. `kind` is `token` or `idToken`."""
 
     kind: str
     grant: str
@@ -122,7 +122,7 @@ def _command_line(use: Use) -> Found | None:
 
 
 def _capture_in_block(use: Use) -> Found | None:
-    """A capture of the same block, unless the block defines the variable further down."""
+    """Return a capture in the same block, unless the block defines the name further down."""
     captured = use.context.captures.get(use.name)
     if captured is None or captured.source is not use.parsed.source:
         return None
@@ -133,11 +133,14 @@ def _capture_in_block(use: Use) -> Found | None:
 
 
 def _definition(use: Use) -> Found | None:
-    """The document's definition; in its value, its name means what it would without it."""
-    found = use.parsed.definition(use.name)
-    if found is not None and found.span.start == use.offset:
+    """Return the document's definition of a name.
+
+    In the value of that definition, the name refers to the previous definition.
+    """
+    definition = use.parsed.definition(use.name)
+    if definition is not None and definition.span.start == use.offset:
         return use.parsed.known.before(use.name, use.offset)
-    return found
+    return definition
 
 
 def _header_argument(use: Use) -> Found | None:
@@ -158,24 +161,24 @@ def _capture(use: Use) -> Found | None:
 
 
 def _run_line(use: Use) -> Found | None:
-    """`run other.http (@name = value)`."""
+    """Return the value in a line `run other.http (@name = value)`."""
     value = use.context.replaced.get(use.name)
     return None if value is None else Literal(value, "run")
 
 
 def _prompt(use: Use) -> Found | None:
-    """`# @prompt name description`: asked for once per request."""
+    """Return the prompt of `# @prompt name description`, which is shown once per request."""
     for directive in use.parsed.directives:
         name, _, what = directive.value.text.partition(" ")
         if directive.name == "prompt" and name == use.name:
             hidden = name.lower() in _HIDDEN
             ask = partial(use.context.ask, name, what.strip() or name, hidden=hidden)
-            return Computed(ask, "asked for", once=True, in_run=True)
+            return Computed(ask, "a prompt", once=True, in_run=True)
     return None
 
 
 def _file(use: Use) -> Found | None:
-    """`# @file-to-variable name file`, Kulala's: the text of a file."""
+    """Return the text of the file in Kulala's `# @file-to-variable name file`."""
     for directive in use.parsed.directives:
         name, _, path = directive.value.text.partition(" ")
         if directive.name == "file-to-variable" and name == use.name:
@@ -187,22 +190,22 @@ def _text_in(path: str, context: Context) -> str:
     try:
         return context.read(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise OrgrestError(f"{path} is not text in UTF-8 (byte {error.start})") from None
+        raise OrgrestError(f"{path} is not valid UTF-8 (byte {error.start})") from None
 
 
 def _question(use: Use) -> Found | None:
-    """`{{$input What?}}` and `{{$password What?}}`, httpyac's."""
+    """Return the prompt of httpyac's `{{$input What?}}` or `{{$password What?}}`."""
     match = _ASKED.fullmatch(use.name)
     if match is None:
         return None
     what = match["what"] or match["kind"]
     hidden = match["kind"] == "password"
     ask = partial(use.context.ask, what, what, hidden=hidden)
-    return Computed(ask, "asked for", once=True, in_run=True)
+    return Computed(ask, "a prompt", once=True, in_run=True)
 
 
 def _auth_token(use: Use) -> Found | None:
-    """`{{$auth.token("id")}}`, JetBrains'."""
+    """Return the token for JetBrains' `{{$auth.token("id")}}`."""
     if not use.name.startswith("$auth"):
         return None
     from orgrest.http.auth import oauth2
@@ -212,24 +215,27 @@ def _auth_token(use: Use) -> Found | None:
 
 
 def _global(use: Use) -> Found | None:
-    """`{{$global.name}}`, httpyac's."""
+    """Return the expression for httpyac's `{{$global.name}}`."""
     return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
 
 
 def _element(use: Use) -> Found | None:
-    """`{{$.list..name}}`, JetBrains': gets its value in each turn before completion."""
+    """Return a source without a value for JetBrains' `{{$.list..name}}`.
+
+    In iterations over a list, an element replaces the placeholder before the request is completed.
+    """
     if not use.name.startswith("$."):
         return None
-    return Computed(partial(_undone, use), "an element", in_run=True)
+    return Computed(partial(_undone, use), "an element of a list", in_run=True)
 
 
 def _undone(use: Use) -> str | None:
-    """Return None in a dry run, which runs no script; otherwise raise `OrgrestError`."""
+    """Return None in a dry run, which does not run scripts. Otherwise, raise `OrgrestError`."""
     if use.context.placeholders:
         return None
     reason = (
-        f"the variable {use.name} is not defined yet: a script sets it, which did not run, or gave "
-        "it a function, which no variable holds"
+        f"the variable {use.name} has no value yet: the script that sets it did not run, or "
+        "set it to a function"
     )
     raise OrgrestError(reason, code="undefined-variable")
 
@@ -239,7 +245,7 @@ def _dynamic(use: Use) -> Found | None:
         return None
     in_run = use.name.startswith("$secret")  # an editor's checks request no secrets
     name = use.name
-    if match := _INDIRECT.fullmatch(name):  # of the document's own variables, too
+    if match := _INDIRECT.fullmatch(name):  # %NAME may also be a variable of the document
         definition = use.parsed.definition(match["name"])
         if definition is not None and "{{" not in definition.value.text:
             name = match["what"] + definition.value.text
@@ -247,50 +253,53 @@ def _dynamic(use: Use) -> Found | None:
 
 
 def _exchange(use: Use) -> Found | None:
-    """A part of a named request's exchange."""
+    """Return the part of a named request's exchange that a name refers to."""
     if is_computed(use.name):
         return None
     name = use.name
     if any(
-        one.name in ("ref", "force-ref") and one.value.text == name for one in use.parsed.directives
+        directive.name in ("ref", "force-ref") and directive.value.text == name
+        for directive in use.parsed.directives
     ):
-        name += ".response.body"  # httpyac's variable of that request
-    found = _reference(name, use.parsed, use.context)
-    if found is None:
+        name += ".response.body"  # httpyac's variable for the response of that request
+    match = _reference(name, use.parsed, use.context)
+    if match is None:
         return None
-    origin = f"the {found[0].what} of {found[0].name}"
-    return Computed(lambda: part(*found, use.context), origin, once=True, in_run=True)
+    origin = f"the {match[0].what} of {match[0].name}"
+    return Computed(lambda: part(*match, use.context), origin, once=True, in_run=True)
 
 
 def _script(use: Use) -> Found | None:
-    """A variable that a script of the document sets, which is known only in a run."""
+    """Return a variable that the document's scripts set, as a value that only a run provides."""
     if use.name in use.context.globals.values:
         return None  # an earlier run set it
-    known = use.parsed.known
-    if known.set_by_scripts is None:  # once: there may be many scripts, and many names
-        scripts = (*use.parsed.shared_scripts, *known.scripts)
-        found = (set_by(script.text.text) for script in scripts if script.text is not None)
-        known.set_by_scripts = frozenset().union(*found)
-    if use.name not in known.set_by_scripts:
+    definitions = use.parsed.known
+    if definitions.set_by_scripts is None:  # once: there may be many scripts, and many names
+        scripts = (*use.parsed.shared_scripts, *definitions.scripts)
+        names_set = (set_by(script.text.text) for script in scripts if script.text is not None)
+        definitions.set_by_scripts = frozenset().union(*names_set)
+    if use.name not in definitions.set_by_scripts:
         return None
     return Computed(partial(_undone, use), "a script", in_run=True)
 
 
 @lru_cache(256)
 def set_by(code: str) -> frozenset[str]:
-    """Return the names of the variables that a script sets, as far as its text shows."""
-    return frozenset(name for found in _SETTING.findall(code) for name in found if name)
+    """Return the names of the variables that a script sets, as far as its text shows them."""
+    return frozenset(name for groups in _SETTING.findall(code) for name in groups if name)
 
 
 def _imported(use: Use) -> Found | None:
+    if use.parsed.definition(use.name) is not None:  # the value of its own definition uses it
+        return None
     value = use.context.names.imported_value(use.name)
     return None if value is None else Given(value, "an imported file")
 
 
 def _global_variable(use: Use) -> Found | None:
-    """A global variable of scripts from an earlier run; those of this run are captures."""
-    made = use.context.globals.variable(use.name)
-    return None if made is None else Scripted(made.text, made, "an earlier run")
+    """Return a script's global variable from an earlier run. Those of this run are captures."""
+    variable = use.context.globals.variable(use.name)
+    return None if variable is None else Scripted(variable.text, variable, "an earlier run")
 
 
 def _environment(use: Use) -> Found | None:
@@ -306,15 +315,15 @@ def _environment(use: Use) -> Found | None:
 
 
 def _javascript(use: Use) -> Found | None:
-    """An expression, httpyac's."""
+    """Return an httpyac expression."""
     if not is_computed(use.name):
         root = root_of(use.name)
-        known = root is not None and (
+        is_known = root is not None and (
             root in GLOBALS
             or is_response(root, use.parsed, use.context)
-            or find(attrs.evolve(use, name=root)) is not None
+            or find(classes.evolve(use, name=root)) is not None
         )
-        if not known:
+        if not is_known:
             return None
     return JavaScript(use.name)
 
@@ -351,19 +360,22 @@ COMMON: tuple[Source, ...] = (
 
 
 def find(use: Use) -> Found | None:
-    """Return the source of a name's value in a request, or None."""
+    """Return the source that provides the value of a name in a request, or None."""
     for source in RESTCLIENT if use.parsed.restclient else COMMON:
-        found = source(use)
-        if found is not None:
-            return found
+        result = source(use)
+        if result is not None:
+            return result
     return None
 
 
-# the exchanges of a run so far, for requests that refer to them by name
+# exchanges of this run, for requests that refer to them by name
 
 
 def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None:
-    """Return the request that a name in a request refers to, preferring an answered request."""
+    """Return the key of the request that a name refers to, preferring one with a response.
+
+    `using` is the request that contains the name. Returns None if there is no such request.
+    """
     keys = list(context.names.requests_named(name, using))
     answered = (key for key in keys if key in context.answers.exchanges)
     return next(answered, keys[-1] if keys else None)
@@ -371,20 +383,23 @@ def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None
 
 def _reference(
     text: str, using: ParsedRequest, context: Context
-) -> tuple[Reference, Hashable] | None:
-    """Return the part of another request's exchange that `{{text}}` names, and that request."""
+) -> tuple[ResponseReference, Hashable] | None:
+    """Return the part of another request's exchange that `{{text}}` names, and that request's key.
+
+    Returns None if there is no such request.
+    """
     from orgrest.http import responses
 
-    found = responses.read(text) or responses.read_short(text)
-    key = None if found is None else key_of(found.name, using, context)
-    return None if found is None or key is None else (found, key)
+    reference = responses.read(text) or responses.read_short(text)
+    key = None if reference is None else key_of(reference.name, using, context)
+    return None if reference is None or key is None else (reference, key)
 
 
-def part(reference: Reference, key: Hashable, context: Context) -> str | None:
-    """Return the value of a reference to a request, or None in a dry run.
+def part(reference: ResponseReference, key: Hashable, context: Context) -> str | None:
+    """Return the value of a reference to a part of an exchange, or None in a dry run.
 
-    Raises RequestNeededError if it was not sent yet, and OrgrestError if the path matches nothing,
-    or the request failed.
+    Raises RequestNeededError if the request was not sent yet, and OrgrestError if the path matches
+    nothing or the request failed.
     """
     exchange = _answer(key, context)
     if exchange is None:
@@ -393,7 +408,7 @@ def part(reference: Reference, key: Hashable, context: Context) -> str | None:
 
     value = responses.value(reference, *exchange)
     if reference.what == "request":
-        return Text(value, possible(one for _, one in exchange[0].held))
+        return Text(value, possible(secret for _, secret in exchange[0].held))
     return value
 
 
@@ -404,18 +419,18 @@ def _answer(key: Hashable, context: Context) -> tuple[Request, Response] | None:
     failure = answers.failures.get(key)
     if failure is None and key not in answers.exchanges:
         failure = answers.unmet.get(key)
-    if failure is not None:  # also after its response
+    if failure is not None:  # even if it has a response
         raise failure.with_traceback(None)
     if key not in answers.exchanges:
         raise RequestNeededError(key)
     return answers.exchanges[key]
 
 
-# as httpyac's scripts and expressions name them
+# the same exchanges, with the names that httpyac's scripts and expressions use
 
 
 def is_response(name: str, using: ParsedRequest, context: Context) -> bool:
-    """Return whether a name refers to a response: the latest, or that of a named request."""
+    """Return whether a name refers to the latest response, or to that of a named request."""
     return name == "response" or _named_by(name, using, context) is not None
 
 
@@ -436,10 +451,11 @@ def answered(name: str, using: ParsedRequest, context: Context) -> Response | No
 def response(name: str, using: ParsedRequest, context: Context) -> Response | None:
     """Return the response that a name refers to, or None in a dry run.
 
-    Raises RequestNeededError if its request was not sent yet, OrgrestError without a response.
+    Raises RequestNeededError if its request was not sent yet, and OrgrestError if there is no
+    response.
     """
     key = _named_by(name, using, context)
     exchange = context.answers.last if key is None else _answer(key, context)
     if exchange is None and not context.placeholders:
-        raise OrgrestError("no response came yet in this run", code="no-response")
+        raise OrgrestError("there is no response in this run yet", code="no-response")
     return None if exchange is None else exchange[1]

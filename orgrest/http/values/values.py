@@ -1,11 +1,10 @@
-"""The values of one request's variables, each computed once."""
+"""Computes the values of a request's variables, each of them only once."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import Definition, ParsedRequest, Template
 from orgrest.http.values.references import UNKNOWN, defined_at, references
 from orgrest.http.values.sources import (
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
     from orgrest.http.values.sources import Found
 
 MAX_SIZE = 64 * 2**20
-"""The maximum total length of the values of variables in a request."""
+"""The maximum total length of the values inserted into a request, in characters."""
 MAX_DEPTH = 100
-"""The maximum nesting of variables in each other's values."""
+"""The maximum depth to which the values of variables may use other variables."""
 
 
-@attrs.frozen
+@classes.frozen
 class Origin:
-    """A variable that a request uses: its (first) value, and its source."""
+    """A variable that a request uses: its first value, and the source of that value."""
 
     name: str
     value: str
@@ -45,9 +44,9 @@ class Origin:
 class Values:
     """The variables of a request that is being completed.
 
-    Without `problems`, an error in a variable is raised. With `problems`, it is added to them, and
-    the value becomes `UNKNOWN`. `defined` are the values of the document's definitions that
-    scripts of this request already saw: random parts of them must not change.
+    If `problems` is None, an error in a variable is raised. Otherwise it is added to `problems`,
+    and the value is `UNKNOWN`. `defined` are values of the document's definitions that scripts of
+    this request have already read, so that their random parts do not change.
     """
 
     def __init__(
@@ -68,10 +67,10 @@ class Values:
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
         self.url: str | None = None
-        """The request's URL, once that is completed."""
+        """The request's URL, once it is completed."""
         self.blanks = 0
-        """The number of placeholders used for values."""
-        self._blank: set[object] = set()  # the values that hold a placeholder
+        """The number of placeholders used in place of values."""
+        self._blank: set[object] = set()  # the keys of values that contain a placeholder
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
         self._log: list[str | None] = []  # values that differ at each use, in order
@@ -82,11 +81,11 @@ class Values:
         self._lengths = sorted(lengths, reverse=True)
 
     def again(self) -> None:
-        """Restart the completion, keeping the values computed so far."""
+        """Restart the completion of the request, but keep the values computed so far."""
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Compute a value that differs at each use, or return it from an earlier attempt."""
+        """Compute a value that differs at each use, or return its value from an earlier attempt."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -94,12 +93,12 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
+        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
         return self._problems is not None
 
     @property
     def defined(self) -> dict[object, str]:
-        """The values so far of the document's definitions, for others with the same request."""
+        """The values of the document's definitions so far, for reuse with the same request."""
         return {
             key: value
             for key, value in self._values.items()
@@ -124,42 +123,45 @@ class Values:
         end: int | None = None,
         view: int | None = None,
     ) -> Iterator[tuple[str, int]]:
-        """Yield the pieces of the expanded `text`, each with its index in the template.
+        """Yield (piece, index in the template) for each piece of the expanded template.
 
-        `view` is the offset of the definition whose value the template is, in a request file.
+        If the template is the value of a definition in a request file, `view` is that definition's
+        offset.
         """
         source = template.text
         stop = len(source) if end is None else end
         restclient = self.parsed.restclient
         defined = self.is_defined if restclient else self._has_colon
         at = start
-        for found in references(source, start, stop, self._lengths, defined, restclient=restclient):
-            yield source[at : found.start], at
-            at = found.end
-            if found.literal is not None:
-                yield found.literal, found.start
+        for reference in references(
+            source, start, stop, self._lengths, defined, restclient=restclient
+        ):
+            yield source[at : reference.start], at
+            at = reference.end
+            if reference.literal is not None:
+                yield reference.literal, reference.start
                 continue
-            offset = template.offset(found.start)
-            value = self.used(found.name, offset, view)
+            offset = template.offset(reference.start)
+            value = self.used(reference.name, offset, view)
             self._size += len(value)
             if self._size > self._most:
-                if self._problems is not None:  # only a run can be sure of that
+                if self._problems is not None:  # only a run knows the actual sizes
                     yield UNKNOWN, start
                     return
-                reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
+                reason = f"the values of the variables are larger than {self._most // 2**20} MiB"
                 raise self.error(offset, reason, "too-large")
-            yield value, found.start
+            yield value, reference.start
         yield source[at:stop], at
 
     def is_defined(self, name: str) -> bool:
-        """Return whether a variable is defined; one whose lookup fails counts as defined."""
+        """Return whether a variable is defined. It counts as defined if its lookup fails."""
         try:
             return self.find(name) is not None
         except OrgrestError:
             return True
 
     def _has_colon(self, name: str) -> bool:
-        """Return whether a request file defines a variable as restclient does: `:name = value`."""
+        """Return whether a request file defines a variable in restclient's form `:name = value`."""
         definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
 
@@ -169,16 +171,20 @@ class Values:
         return definition is not None and definition.span.start == view
 
     def is_reference(self, text: str, at: int) -> bool:
-        """Return whether the `:` before `at` refers to a variable that is defined."""
+        """Return whether the `:` before the index `at` refers to a defined variable."""
         return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
 
     def used(self, name: str, offset: int, view: int | None = None) -> str:
-        """Return the text that replaces a variable used at `offset`."""
+        """Return the text that replaces a variable used at `offset`. Raises `ExpansionError`.
+
+        If problems are collected, an error is added to them instead of being raised, and the text
+        is `UNKNOWN`.
+        """
         try:
             value = self.value(name, offset, view)
-            found = self.find(name, view)
-            if isinstance(found, Given) and found.kind == "object":
-                reason = f"{name} is an object in {found.origin}: {{{{{name}.MEMBER}}}} is a text"
+            source = self.find(name, view)
+            if isinstance(source, Given) and source.kind == "object":
+                reason = f"{name} is an object in {source.origin}: use {{{{{name}.MEMBER}}}}"
                 raise self.error(offset, reason, "no-value")
             return value
         except ExpansionError as error:
@@ -190,20 +196,23 @@ class Values:
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
         try:
-            found = self.find(name, view)
-        except OrgrestError as error:  # of a file with environments
-            reason = f"{name} is not defined here, and may be in an environment: {error}"
+            source = self.find(name, view)
+        except OrgrestError as error:  # an environment file is broken
+            reason = (
+                f"{name} is not defined in the document, and the environments could not "
+                f"be read: {error}"
+            )
             if error.code in ("null", "no-secret"):
                 reason = str(error)
             raise self.error(offset, reason, "bad-environment") from error
-        if found is None and self.is_itself(name, view):
+        if source is None and self.is_itself(name, view):
             raise self.error(offset, _loop(self._open, name, view), "self-reference")
-        if found is None:
+        if source is None:
             reason = _why_undefined(name, self.parsed, self.context)
             raise self.error(offset, reason, "undefined-variable")
         # The value of a definition does not depend on where it is used.
-        key: object = found.span.start if isinstance(found, Definition) else name
-        if isinstance(found, JavaScript):
+        key: object = source.span.start if isinstance(source, Definition) else name
+        if isinstance(source, JavaScript):
             key = (name, view)
         if key in self._values:
             self.blanks += key in self._blank
@@ -211,28 +220,30 @@ class Values:
         if (name, key) in self._open:
             raise self.error(offset, _loop(self._open, name, key), "self-reference")
         if len(self._open) >= MAX_DEPTH:
-            reason = f"more than {MAX_DEPTH} variables inside each other"
+            reason = f"variables are nested more than {MAX_DEPTH} deep"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
         blanks = self.blanks
         try:
-            value = self._compute(found, name, offset, view)
+            value = self._compute(source, name, offset, view)
         finally:
             self._open.pop()
         if self.blanks > blanks:
             self._blank.add(key)
-        if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
+        if not (
+            isinstance(source, JavaScript) or (isinstance(source, Computed) and not source.once)
+        ):
             self._values[key] = value
-        self._used.setdefault(name, (value, found))
+        self._used.setdefault(name, (value, source))
         return value
 
     def blank(self, name: str) -> str:
-        """Return the placeholder for a value that another request has yet to provide."""
+        """Return the placeholder for a value that another request provides later."""
         self.blanks += 1
         return f"<{name}>"
 
     def origins(self) -> Iterator[Origin]:
-        """Yield the names used so far, in order, with the sources of their values."""
+        """Yield the variables used so far, in order, each with the source of its value."""
         for name, (value, found) in self._used.items():
             if isinstance(found, Definition):
                 source = self.parsed.source
@@ -242,17 +253,17 @@ class Values:
                 yield Origin(name, value, found.origin)
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for an offset in the request's source."""
+        """Return an error at an offset in the request's source."""
         return ExpansionError.at(self.parsed.source, offset, reason, code)
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source of a name's value, None if undefined. Raises `OrgrestError`."""
-        found = self._found.get((name, view))
-        if found is None:
-            found = find(Use(name, self.parsed, self.context, view))
-            if found is not None:
-                self._found[name, view] = found
-        return found
+        """Return the source that provides a variable's value, or None. Raises `OrgrestError`."""
+        source = self._found.get((name, view))
+        if source is None:
+            source = find(Use(name, self.parsed, self.context, view))
+            if source is not None:
+                self._found[name, view] = source
+        return source
 
     def _compute(self, found: Found, name: str, offset: int, view: int | None) -> str:
         if isinstance(found, Literal):
@@ -260,7 +271,8 @@ class Values:
         if isinstance(found, Scripted):
             if found.text is None:
                 reason = (
-                    f"{name} is what a script made, and has no text: {{{{{name}(...)}}}} calls it"
+                    f"{name} was set by a script to a function or object, which has no text: "
+                    f"to call a function, write {{{{{name}(...)}}}}"
                 )
                 raise self.error(offset, reason, "no-value")
             return found.text
@@ -290,12 +302,12 @@ class Values:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         if value is None:
             return self.blank(name)
-        unknown = not value and secrets_in(value)  # the user's, whose provider is not asked
+        unknown = not value and secrets_in(value)  # a user's secret in a dry run
         return Text(self.blank(name), unknown) if unknown else value
 
 
 def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
-    """Return a token of OAuth 2.0 as a value. Raises `ExpansionError`, `TokenNeededError`."""
+    """Return an OAuth 2.0 token as a value. Raises `ExpansionError` or `TokenNeededError`."""
     from orgrest.http.auth import oauth2
 
     used: list[str] = []
@@ -318,18 +330,23 @@ def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
 def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
     reason = f"the variable {name} is not defined"
     if key_of(name, parsed, context) is not None:
-        reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
+        reason = (
+            f"{name} is the name of a request: use {{{{{name}.response.body}}}} for its response"
+        )
     if parsed.restclient:
         return reason
     if names := context.environment.others_with(name):
-        return f"{reason}; the environment {' or '.join(names)} has it: --env {names[0]}"
+        return (
+            f"{reason}; it is defined in the environment {' or '.join(names)}: select it "
+            f"with --env {names[0]}"
+        )
     if context.env(name) is not None:
-        return f"{reason}; the environment variable is {{{{$processEnv {name}}}}}"
+        return f"{reason}; for the environment variable, write {{{{$processEnv {name}}}}}"
     return reason
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:
-    """Return why a variable whose value is being computed cannot be in it."""
+    """Return an error message with the chain of variables by which a variable refers to itself."""
     at = opened.index((name, key)) if (name, key) in opened else 0
     loop = " -> ".join([*(inside for inside, _ in opened[at:]), name])
     return f"the variable {name} refers to itself: {loop}"
