@@ -1,4 +1,4 @@
-"""The client: sends a request, follows its redirects, and returns the response."""
+"""The HTTP client: sends a request, follows its redirects, and returns the response."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
-import attrs
 import urllib3
 
+from orgrest import classes
 from orgrest.http.transport.connections import CANCELLED, Sockets
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.limits import (
@@ -25,7 +25,7 @@ from orgrest.http.transport.limits import (
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
-from orgrest.http.transport.reading import Exchange, read
+from orgrest.http.transport.reading import ConnectionExchange, header_lines, read
 from orgrest.http.transport.wire import (
     EVENTS,
     Url,
@@ -57,11 +57,12 @@ _MAX_REDIRECTS = 10
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Hop:
-    """A request with the header lines that were sent, at `started` (Unix time), and its response.
+    """A request with the header lines that were sent, the time it was sent, and its response.
 
-    `number` is its position among the requests of the run; `response` is None if it did not arrive.
+    `started` is a Unix time. `number` is its position among the requests of the run. `response` is
+    None if no response arrived.
     """
 
     request: Request
@@ -70,12 +71,12 @@ class Hop:
     response: Response | None = None
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class _Sending:
-    """What all exchanges that answer one request have in common.
+    """The state that all exchanges for one request share.
 
-    `hops` are these exchanges so far, numbered by `numbers`. A `listener` gets the messages of a
-    stream.
+    `hops` are the exchanges so far, and `numbers` provides their numbers. `listener` receives the
+    messages of a stream.
     """
 
     cookies: Cookies
@@ -87,21 +88,21 @@ class _Sending:
     listener: Listener | None = None
 
     def begin(self, request: Request, lines: Headers) -> Hop:
-        """Record that a request is being sent, with these header lines."""
-        wired = attrs.evolve(request, headers=lines, credentials=None)
+        """Record that a request is about to be sent with these header lines."""
+        wired = classes.evolve(request, headers=lines, credentials=None)
         self.hops.append(Hop(wired, next(self.numbers), time.time()))
         return self.hops[-1]
 
 
 class Client:
-    """A pooled HTTP client for one run; use it as a context manager. Safe to share by threads.
+    """A pooled HTTP client for one run, used as a context manager. Threads may share it.
 
-    `ca` is a file or folder of PEM certificates that replaces the system's (certifi's if the system
-    has none); `insecure` disables verification. `limit` is the number of bytes of a decoded body
-    that are kept, `budget` limits all requests together. Raises `OrgrestError` if `ca` cannot be
-    read. With `allow_private`, redirects of public servers to private addresses are followed.
-    `proxy` is the URL of the proxy to use, by default the environment's. `warnings` must be shown
-    to the user.
+    `ca` is a file or folder of PEM certificates to use instead of the system's (or certifi's, if
+    the system has none). `insecure` disables the verification of certificates. `limit` is the
+    number of bytes of a decoded body that are kept. `budget` limits all requests together. If
+    `allow_private` is set, redirects from public servers to private addresses are followed. `proxy`
+    is the URL of the proxy to use, by default that of the environment. `warnings` must be shown to
+    the user. Raises `OrgrestError` if `ca` cannot be read.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Client:
         self._tls = partial(tls_context, ca, insecure=insecure)
         self._pools = Pools(self._sockets, self._tls)
         self._public = Pools(self._sockets, self._tls)
-        unsafe = "TLS certificates are not verified (--insecure): anyone may answer"
+        unsafe = "TLS certificates are not verified (--insecure): responses may come from anyone"
         self.warnings = (unsafe,) if insecure else ()
         if ca is not None:
             self._tls()
@@ -144,8 +145,8 @@ class Client:
     def abort(self) -> None:
         """Abort all requests from another thread, and refuse new requests.
 
-        Callers that wait for a response or a connection get a `TransportError` immediately;
-        callers that wait for a DNS lookup or a SOCKS proxy get it when that attempt has ended.
+        Callers that wait for a response or a connection get a `TransportError` immediately. Callers
+        that wait for a DNS lookup or a SOCKS proxy get the error once that attempt has ended.
         """
         self._sockets.abort()
 
@@ -163,14 +164,15 @@ class Client:
         numbers: Iterator[int] | None = None,
         proxy: str | None = None,
     ) -> Response:
-        """Send a request, follow its redirects, and read the response.
+        """Send a request, follow its redirects, and return the response.
 
-        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
-        exceeds the time that the budget has left. A stream (a WebSocket, server-sent events) is
-        read for that time or for a number of `messages`, each of which is passed to `on_message` as
-        it arrives. Each exchange is added to `hops` (redirects, challenges and the last request, in
-        order), numbered by `numbers`, which the requests of a run share. `proxy` is used for this
-        request only. Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
+        `timeout` limits the whole exchange, and `connect_timeout` limits connecting, both in
+        seconds and at most the time that the budget has left. A stream (a WebSocket or server-sent
+        events) is read until the timeout, or until the given number of `messages` has arrived. Each
+        message is passed to `on_message` as it arrives. Each exchange (redirects, challenges and
+        the last request) is added to `hops`, in order. `numbers` provides the numbers of the
+        exchanges and is shared by the requests of a run. `proxy` is only used for this request.
+        Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
         """
         try:
             limits = self._limits.within(timeout, connect_timeout, self.budget.left())
@@ -190,7 +192,7 @@ class Client:
                 sending.listener = Listener(messages, limits.body, on_message)
                 if timeout is None:
                     silence = min(limits.silence, SILENCE)
-                    sending.limits = limits = attrs.evolve(limits, silence=silence)
+                    sending.limits = limits = classes.evolve(limits, silence=silence)
             try:
                 if url.is_websocket:
                     return self._websocket(request, url, sending)
@@ -228,7 +230,7 @@ class Client:
         redirects: list[Redirect] = []
         warnings: list[str] = []
         while True:
-            # A connection in `_pools` may lead to a private address.
+            # Reusing a connection in `_pools` is not safe: it may lead to a private address.
             pools = self._public if sending.limits.public else self._pools
             if request.credentials is None:
                 response = self._exchange(request, url, sending, pools)
@@ -239,13 +241,13 @@ class Client:
                 break
             if len(redirects) == _MAX_REDIRECTS:
                 reason = f"still redirected after {_MAX_REDIRECTS} redirects, to {show(location)}"
-                raise TransportError(f"{reason}: given up (:follow no shows the first)")
+                raise TransportError(f"{reason}: stopped (:follow no shows the first)")
             from orgrest.http.transport.redirects import check_public, redirected, was_public
 
             if not self._allow_private and not sending.limits.public:
-                # Once a public server has redirected, no later hop may lead to a private address.
+                # After a redirect by a public server, no later hop may lead to a private address.
                 public = was_public(url.host, self._sockets.thread.exchange.peer)
-                sending.limits = attrs.evolve(sending.limits, public=public)
+                sending.limits = classes.evolve(sending.limits, public=public)
             request, left_out = redirected(request, response, location)
             url = parse_url(request.url)
             if sending.limits.public:
@@ -253,7 +255,7 @@ class Client:
             redirects.append(Redirect(response.status, response.reason, request.url))
             if left_out:
                 names = ", ".join(left_out)
-                warnings.append(f"not sent on to another origin, {show(request.url)}: {names}")
+                warnings.append(f"not sent to another origin, {show(request.url)}: {names}")
         if request.streamed:
             from orgrest.http.transport.events import check_events
 
@@ -261,7 +263,7 @@ class Client:
         if len(sending.hops) == 1:
             return response
         timings = (hop.response.timing for hop in sending.hops if hop.response is not None)
-        return attrs.evolve(
+        return classes.evolve(
             response,
             duration=time.monotonic() - start,
             redirects=tuple(redirects),
@@ -277,7 +279,7 @@ class Client:
         sending: _Sending,
         pools: Pools,
     ) -> Response:
-        """Send a request as often as its credentials require; return the last response."""
+        """Send a request as often as its credentials require, and return the last response."""
         alone = Pools(self._sockets, self._tls) if credentials.one_connection else None
         try:
             flow = credentials.flow(request, url.netloc, url.target)
@@ -288,7 +290,7 @@ class Client:
                     sent = flow.send(response)
                 except StopIteration as done:
                     warnings = () if done.value is None else (done.value,)
-                    return attrs.evolve(response, warnings=(*response.warnings, *warnings))
+                    return classes.evolve(response, warnings=(*response.warnings, *warnings))
         finally:
             if alone is not None:
                 alone.close()
@@ -305,13 +307,13 @@ class Client:
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
         announced = length is None or length == str(len(request.body or b""))
         while True:
-            self.budget.send()
+            self.budget.send(begun=bool(sending.hops))
             hop = sending.begin(request, lines)
-            exchange = self._sockets.thread.exchange = Exchange(
+            exchange = self._sockets.thread.exchange = ConnectionExchange(
                 lines,
                 target,
                 sending.deadline,
-                8 * limits.body + 2**20,  # a body within its limit never takes more
+                8 * limits.body + 2**20,  # enough for any body within its limit
                 public=limits.public,
                 last=not announced or (coding is not None and length is not None),
             )
@@ -331,13 +333,13 @@ class Client:
             except urllib3.exceptions.ProtocolError as error:
                 from orgrest.http.transport.errors import is_closed
 
-                # The server closed a kept-alive connection without a response (RFC 9110, 9.2.2).
+                # Retry if the server closed a reused connection instead of responding
+                # (RFC 9110, 9.2.2).
                 if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise
-            original = cast("Any", raw)._original_response
-            if original.headers.get("Set-Cookie") is not None:
-                sending.cookies.store(url, original)
+            headers = header_lines(cast("Any", raw)._original_response)
+            sending.cookies.store(url, find_headers(headers, "Set-Cookie"))
             hop.response = read(raw, exchange, url, sending.listener, limits)
             self.budget.receive(len(hop.response.body))
             return hop.response

@@ -1,13 +1,12 @@
 """Connections that send the given bytes exactly and read within limits.
 
-urllib3's connections go over http.client, which would normalize targets and merge header lines;
-`exact` creates classes of pools whose connections do neither.
+urllib3's connections use http.client, which would normalize targets and merge header lines. `exact`
+creates classes of pools whose connections do neither.
 """
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import socket
 import ssl
 import threading
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 CANCELLED = "cancelled"
 
-# The short names of RFC 4514.
+# The short names of attributes in RFC 4514.
 _SHORT = {
     "commonName": "CN",
     "countryName": "C",
@@ -37,11 +36,25 @@ _SHORT = {
 }
 
 
-class _Exact:
-    """Overrides of connections: the exchange's target and lines, and our response class.
+class _Lines:
+    """Header lines in the form that urllib3's connections read. Names may be repeated."""
 
-    urllib3 passes a request to a connection of its choice; the client's sockets know which exchange
-    it belongs to.
+    def __init__(self, every: Iterable[tuple[str, str]]) -> None:
+        self.every = list(every)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.every)
+
+    def items(self) -> list[tuple[str, str]]:
+        """Return the (name, value) pairs, in order."""
+        return self.every
+
+
+class _Exact:
+    """A mixin for connections that sends the exact target and header lines of an exchange.
+
+    urllib3 passes a request to a connection of its choice. The client's `Sockets` have the exchange
+    that the current thread is performing.
     """
 
     _used = False
@@ -77,24 +90,22 @@ class _Exact:
         self.response_class = partial(HttpResponse, exchange=exchange)
         self._used = True
         # Keeps each line and its spelling; http.client encodes a `str` as Latin-1.
-        lines = http.client.HTTPMessage()
-        for name, value in exchange.lines:
-            lines[name] = to_bytes(value).decode("latin-1")
-        for name, value in headers.items():  # for a proxy
-            if name not in lines:
-                lines[name] = value
+        lines = _Lines((name, to_bytes(value).decode("latin-1")) for name, value in exchange.lines)
+        given = {name.lower() for name in lines}
+        # Any other header is for a proxy.
+        lines.every += [header for header in headers.items() if header[0].lower() not in given]
         exchange.sent = exchange.answered = time.monotonic()
         super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
         exchange.certificate, exchange.peer = self._certificate, self._peer
         exchange.opened, self._opened = self._opened, Opening()
         opened = exchange.opened
         if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
-            # It was connected just now; for TLS, urllib3's pool connected it earlier.
+            # The connection was just opened; with TLS, urllib3's pool opens it earlier.
             exchange.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
 
 def _certificate(given: Any) -> Certificate | None:
-    """Return the peer's certificate as `ssl` describes it, None if it was not verified."""
+    """Return a `Certificate` for the one that `ssl` returned, or None if it is not verified."""
     if not given:
         return None
     expires = float(ssl.cert_time_to_seconds(given["notAfter"]))
@@ -102,7 +113,7 @@ def _certificate(given: Any) -> Certificate | None:
 
 
 def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
-    """Return a distinguished name on one line, the most specific part first."""
+    """Return a distinguished name on one line, starting with the most specific part."""
     pairs = [pair for part in reversed(parts) for pair in part]
     return ", ".join(f"{_SHORT.get(key, key)}={value}" for key, value in pairs)
 
@@ -110,8 +121,8 @@ def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 class _Interruptible(_Exact):
     """A connection whose socket another thread can shut down while it is connecting.
 
-    urllib3 creates and connects the socket in one step, which this replaces. PySocks does so, too,
-    but offers no way to change that.
+    urllib3 creates and connects the socket in a single step, which this class replaces. PySocks
+    also uses a single step, but does not allow replacing it.
     """
 
     host: str
@@ -139,7 +150,7 @@ class _Interruptible(_Exact):
 
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
-    """Return a subclass of `pool` whose connections are exact and registered with `sockets`."""
+    """Return a subclass of `pool` with exact connections, whose sockets are added to `sockets`."""
     given = pool.ConnectionCls
     direct = given._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact
@@ -154,11 +165,11 @@ class Sockets:
         self._open: WeakSet[Any] = WeakSet()
         self._lock = threading.Lock()
         self.thread: Any = threading.local()
-        """Per thread: its `exchange`; while it connects, handles and the time that took."""
+        """Per-thread data: `exchange`, and while the thread connects, `handles` and `opening`."""
         self.aborted = False
 
     def add(self, sock: Any) -> None:
-        """Register a connection. Raises `TransportError` after `abort`."""
+        """Register a socket. Raises `TransportError` after `abort`."""
         with self._lock:
             self._open.add(sock)
         if self.aborted:
@@ -167,10 +178,11 @@ class Sockets:
 
     @contextlib.contextmanager
     def connecting(self) -> Iterator[Opening]:
-        """Keep handles to the sockets that this thread connects until it is done.
+        """Return a context in which `abort` also shuts down sockets that this thread connects.
 
-        A handle shares the connection, and stays valid when TLS replaces the socket. The yielded
-        object records how long connecting took.
+        Within the context, the thread keeps handles to these sockets. A handle shares the
+        connection, and stays valid when TLS replaces the socket. The context's value records how
+        long connecting took.
         """
         with contextlib.ExitStack() as stack:
             self.thread.handles = stack
@@ -185,25 +197,25 @@ class Sockets:
         *,
         public: bool = False,
     ) -> socket.socket:
-        """Return a socket connected to the first address of a host that accepts.
+        """Return a socket connected to the first address of a host that accepts a connection.
 
-        With `public`, raises PrivateAddressError if an address is not public. Raises the errors of
-        `socket.create_connection`, and `TransportError` after `abort`.
+        If `public` is set, raises PrivateAddressError if any address of the host is not public.
+        Raises the errors of `socket.create_connection`, and `TransportError` after `abort`.
         """
         host, port = address
         family = urllib3.util.connection.allowed_gai_family()
         failed: OSError = OSError("the host has no address")
         opening, start = self.thread.opening, time.monotonic()
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
         resolved = time.monotonic()
         opening.resolve = resolved - start
         if public:
             from orgrest.http.transport.redirects import PrivateAddressError, is_public
 
-            for *_, place in found:
+            for *_, place in addresses:
                 if not is_public(str(place[0])):
                     raise PrivateAddressError(host, str(place[0]))
-        for kind, stream, protocol, _, place in found:
+        for kind, stream, protocol, _, place in addresses:
             sock = socket.socket(kind, stream, protocol)
             try:
                 for option in options:
@@ -223,7 +235,7 @@ class Sockets:
         try:
             raise failed
         finally:
-            del failed  # it holds this frame
+            del failed  # avoids a reference cycle with this frame
 
     def abort(self) -> None:
         """Wake threads that connect, read or write, and refuse new connections."""
@@ -235,6 +247,6 @@ class Sockets:
 
 
 def _shut_down(sock: Any) -> None:
-    """Shut a connection down in both directions; TLS inside TLS wraps its socket."""
+    """Shut a connection down in both directions, whether or not it uses TLS."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)

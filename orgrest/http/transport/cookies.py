@@ -1,167 +1,229 @@
 """The cookies that one document's requests share, and the file that stores them between runs.
 
-The file is in Netscape's format, as curl's and wget's: a line for each cookie, with seven fields
-separated by tabs: domain, whether subdomains are included, path, whether TLS is needed, expiry in
-seconds since 1970 (0: the end of a session), name, value. `#HttpOnly_` precedes the domain of a
-cookie that scripts of pages must not see; other lines that begin with `#` are comments.
+The file has Netscape's format, like the files of curl and wget. It has one line per cookie, with
+seven fields separated by tabs: domain; whether subdomains are included; path; whether TLS is
+required; expiry in seconds since 1970 (0 for the end of a session); name; value. `#HttpOnly_`
+before the domain marks a cookie that is hidden from scripts of pages. Other lines that begin with
+`#` are comments.
 """
 
 from __future__ import annotations
 
 import re
 import threading
+import time
 from typing import TYPE_CHECKING
 
-from orgrest.model import OrgrestError
+from orgrest import classes
+from orgrest.model import OrgrestError, to_bytes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    import http.client
-    from collections.abc import Iterator
-    from http.cookiejar import Cookie, CookieJar
+    from collections.abc import Iterable, Iterator
 
     from orgrest.http.transport.wire import Url
 
 _HTTP_ONLY = "#HttpOnly_"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_NUMBER = re.compile(r"\d{1,18}(?:\.\d*)?", re.ASCII)
+_CONTROL = compiled(r"[\x00-\x1f\x7f]")
+_NUMBER = compiled(r"\d{1,18}(?:\.\d*)?", re.ASCII)
+_SECONDS = compiled(r"-?\d+", re.ASCII)
+_ADDRESS = compiled(r"\[.*\]|[\d.]+", re.ASCII)
+_LATEST = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970. Later times cannot be shown as a date."""
+_PUBLIC = compiled(r"[^.]*|(?:ac|biz|co|com|edu|go|gov|info|mil|ne|net|nom|or|org)\.[a-z]{2}")
+"""Matches domains in which anybody can register a name (RFC 6265, section 5.3, step 5)."""
 _LEAST_SECRET = 8
-"""The minimum length of a masked value; shorter values occur in texts by chance."""
+"""The minimum length of a value that is masked. Shorter values occur in text by chance."""
+
+
+@classes.frozen
+class Cookie:
+    """A cookie. If `wide` is set, it is also sent to subdomains.
+
+    `domain` has no leading dot. `port` is None if the cookie is sent to any port. `expires` is in
+    seconds since 1970, or 0 for a session cookie.
+    """
+
+    name: str
+    value: str
+    domain: str
+    wide: bool
+    path: str
+    secure: bool
+    expires: int = 0
+    http_only: bool = False
+    port: int | None = None
+
+    @property
+    def scope(self) -> str:
+        """The domain in the form of cookie files: with a leading dot if it includes subdomains."""
+        return f".{self.domain}" if self.wide else self.domain
+
+    @property
+    def expired(self) -> bool:
+        """Whether the cookie has expired and is therefore no longer sent."""
+        return 0 < self.expires <= time.time()
+
+    def goes_to(self, url: Url) -> bool:
+        """Return whether the cookie is sent with a request for `url` (RFC 6265, section 5.4)."""
+        path = url.target.partition("?")[0]
+        below = path.startswith(self.path) and (
+            self.path.endswith("/") or path[len(self.path) :][:1] in ("", "/")
+        )
+        return (
+            below
+            and (url.host == self.domain or (self.wide and _is_below(url.host, self.domain)))
+            and (self.port is None or self.port == url.port)
+            and (not self.secure or url.scheme in ("https", "wss"))
+            and not self.expired
+        )
+
+
+def _is_below(host: str, domain: str) -> bool:
+    return host.endswith(f".{domain}") and not _ADDRESS.fullmatch(host)
+
+
+def _parse(line: str, url: Url) -> Cookie | None:
+    """Return the cookie in a Set-Cookie header of the response to a request for `url`.
+
+    Returns None if the cookie is invalid, or if the server does not belong to its domain (RFC 6265,
+    sections 5.2 and 5.3).
+    """
+    pair, *rest = line.split(";")
+    name, equals, value = (part.strip(" \t") for part in pair.partition("="))
+    if not name or not equals or _CONTROL.search(line.replace("\t", "")):
+        return None
+    split = (attribute.partition("=") for attribute in rest)
+    attributes = {key.strip(" \t").lower(): text.strip(" \t") for key, _, text in split}
+    domain = attributes.get("domain", "").removeprefix(".").lower()
+    if domain not in ("", url.host) and (
+        _PUBLIC.fullmatch(domain) or not _is_below(url.host, domain)
+    ):
+        return None
+    wide = domain != "" and not _PUBLIC.fullmatch(domain)
+    request_path = url.target.partition("?")[0]
+    path = attributes.get("path", "")
+    return Cookie(
+        name,
+        value,
+        domain if wide else url.host,
+        wide,
+        path if path.startswith("/") else request_path[: request_path.rindex("/")] or "/",
+        "secure" in attributes,
+        _expiry(attributes),
+        "httponly" in attributes,
+        url.port,
+    )
+
+
+def _expiry(attributes: dict[str, str]) -> int:
+    """Return when a cookie expires, in seconds since 1970, or 0 for the end of the session."""
+    seconds = attributes.get("max-age", "")
+    if _SECONDS.fullmatch(seconds):
+        return min(max(1, int(time.time()) + int(seconds[:18])), _LATEST)
+    if "expires" not in attributes:
+        return 0
+    from email.utils import mktime_tz, parsedate_tz
+
+    try:
+        date = parsedate_tz(attributes["expires"])
+        return 0 if date is None else min(max(1, int(mktime_tz(date))), _LATEST)
+    except (ValueError, OverflowError):
+        return 0
 
 
 class Cookies:
-    """The cookies of one document: RFC 6265's rules as http.cookiejar keeps them.
+    """The cookies of one document, which are sent according to RFC 6265.
 
-    Each cookie goes back only to the port that set it, so that no other origin on a host sees it;
-    a file of cookies has no ports.
+    Unlike in the RFC, each cookie is only sent to the port that set it, so that other origins on
+    the same host do not receive it. Cookies from a file have no port and are sent to any port.
     """
 
     def __init__(self) -> None:
-        self._jar: CookieJar | None = None
+        self._kept: dict[tuple[object, ...], Cookie] = {}
         self._lock = threading.Lock()
 
-    def store(self, url: Url, response: http.client.HTTPResponse) -> None:
-        """Store the cookies that a response to a request for `url` sets."""
-        from urllib.request import Request as CookieRequest
+    def store(self, url: Url, lines: Iterable[str]) -> None:
+        """Store the cookies in the Set-Cookie headers of a response to a request for `url`."""
+        self.add(cookie for line in lines if (cookie := _parse(line, url)) is not None)
 
-        with self._lock:
-            if self._jar is None:
-                self._jar = _new_jar()
-            for cookie in self._jar.make_cookies(response, CookieRequest(url.text)):  # noqa: S310  (never opened)
-                cookie.port = str(url.port)
-                cookie.port_specified = True
-                self._jar.set_cookie(cookie)
+    def add(self, cookies: Iterable[Cookie]) -> None:
+        """Add cookies. Each replaces the cookie with the same name, scope, path and port."""
+        for cookie in cookies:
+            identity = (cookie.name, cookie.scope, cookie.path, cookie.port)
+            with self._lock:
+                self._kept[identity] = cookie
+                if cookie.expired:
+                    del self._kept[identity]
 
     def header(self, url: Url) -> str | None:
-        """Return the Cookie header's value for a request for `url`, or None."""
-        jar = self._jar  # which another thread may remove meanwhile
-        if jar is None:
-            return None
-        from urllib.request import Request as CookieRequest
-
-        request = CookieRequest(url.text.replace("ws", "http", 1) if url.is_websocket else url.text)  # noqa: S310  (never opened)
-        jar.add_cookie_header(request)
-        return request.get_header("Cookie")
+        """Return the value of the Cookie header for a request for `url`, or None."""
+        matching = sorted((one for one in self if one.goes_to(url)), key=lambda one: -len(one.path))
+        return "; ".join(f"{one.name}={one.value}" for one in matching) or None
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Cookies:
-        """Parse the content of a cookie file, without expired cookies.
+        """Return the cookies in the content of a cookie file, without expired ones.
 
-        Raises OrgrestError with the number of a malformed line.
+        Raises OrgrestError if a line is malformed, with the number of that line.
         """
         cookies = cls()
-        cookies._jar = _new_jar()
-        for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
-            text = line.removesuffix("\r").removeprefix(_HTTP_ONLY)
-            if not text.strip() or text.startswith("#"):
+        text = data.decode("utf-8", "surrogateescape")
+        for number, line in enumerate(text.split("\n"), 1):
+            fields = line.removesuffix("\r").removeprefix(_HTTP_ONLY).split("\t")
+            if not "".join(fields).strip() or fields[0].startswith("#"):
                 continue
-            fields = text.split("\t")
             if len(fields) != 7 or not _NUMBER.fullmatch(fields[4]):
-                reason = "no cookie: there are seven fields between tabs, the fifth a time"
+                reason = "not a cookie: expected seven fields separated by tabs, the fifth a time"
                 raise OrgrestError(reason, file=file, line=number)
-            cookies._jar.set_cookie(_cookie(fields, http_only=line.startswith(_HTTP_ONLY)))
-        cookies._jar.clear_expired_cookies()
+            domain, subdomains, path, secure, expires, name, value = fields
+            cookie = Cookie(
+                name,
+                value,
+                domain.removeprefix(".").lower(),
+                subdomains.upper() == "TRUE",
+                path,
+                secure.upper() == "TRUE",
+                min(int(float(expires)), _LATEST),
+                line.startswith(_HTTP_ONLY),
+            )
+            cookies.add([cookie])
         return cookies
 
     def __iter__(self) -> Iterator[Cookie]:
         """Yield the cookies that have not expired."""
         with self._lock:
-            known = list(self._jar or ())
-        return (cookie for cookie in known if not cookie.is_expired())
+            cookies = list(self._kept.values())
+        return (cookie for cookie in cookies if not cookie.expired)
 
     def clear(self) -> None:
         """Remove all cookies."""
         with self._lock:
-            self._jar = None
+            self._kept.clear()
 
     def written(self) -> bytes:
-        """Return the content of a file with these cookies."""
+        """Return the content of a file that stores these cookies."""
         lines = ["# Netscape HTTP Cookie File", "# Written by orgrest --cookies: keep it private."]
         for cookie in self:
             fields = _fields(cookie)
-            # A control character in a value could start another cookie.
+            # A line break or tab in a value could forge another cookie.
             if not any(map(_CONTROL.search, fields)):
                 lines.append("\t".join(fields))
-        return "".join(f"{line}\n" for line in lines).encode("latin-1", "replace")
+        return b"".join(to_bytes(f"{line}\n") for line in lines)
 
     @property
     def secrets(self) -> Iterator[str]:
-        """The values that results must not show."""
-        values = [cookie.value or "" for cookie in self._jar or ()]
-        return (value for value in values if len(value) >= _LEAST_SECRET)
-
-
-def _new_jar() -> CookieJar:
-    """Return a jar whose cookies without a Domain go back to their host alone (RFC 6265, 5.4)."""
-    from http.cookiejar import CookieJar, DefaultCookiePolicy
-
-    return CookieJar(
-        DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain)
-    )
-
-
-def _cookie(fields: list[str], *, http_only: bool) -> Cookie:
-    from http.cookiejar import Cookie
-
-    domain, subdomains, path, secure, expires, name, value = fields
-    wide = subdomains.upper() == "TRUE"
-    if wide and not domain.startswith("."):
-        domain = f".{domain}"
-    if "." not in domain:  # http.cookiejar's name for a host without a dot
-        domain = f"{domain}.local"
-    end = int(float(expires))
-    return Cookie(
-        version=0,
-        name=name,
-        value=value,
-        port=None,
-        port_specified=False,
-        domain=domain.lower(),
-        domain_specified=wide,
-        domain_initial_dot=wide,
-        path=path,
-        path_specified=True,
-        secure=secure.upper() == "TRUE",
-        expires=end or None,
-        discard=not end,
-        comment=None,
-        comment_url=None,
-        rest={"HttpOnly": ""} if http_only else {},
-    )
-
-
-def domain_of(cookie: Cookie) -> str:
-    """Return the host or domain of a cookie as its server wrote it."""
-    return "localhost" if cookie.domain == "localhost.local" else cookie.domain
+        """The cookie values that results must not show."""
+        return (cookie.value for cookie in self if len(cookie.value) >= _LEAST_SECRET)
 
 
 def _fields(cookie: Cookie) -> tuple[str, ...]:
-    http_only = _HTTP_ONLY if cookie.has_nonstandard_attr("HttpOnly") else ""
     return (
-        f"{http_only}{domain_of(cookie)}",
-        "TRUE" if cookie.domain.startswith(".") else "FALSE",
+        f"{_HTTP_ONLY if cookie.http_only else ''}{cookie.scope}",
+        "TRUE" if cookie.wide else "FALSE",
         cookie.path,
         "TRUE" if cookie.secure else "FALSE",
-        str(0 if cookie.expires is None else int(cookie.expires)),
+        str(cookie.expires),
         cookie.name,
-        cookie.value or "",
+        cookie.value,
     )

@@ -1,4 +1,4 @@
-"""Network errors in plain words: a table of exceptions and their messages."""
+"""Explains network errors in plain words, using a table of exceptions and their messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import urllib3
 
 from orgrest.http.transport.reading import DAMAGED_CHUNKS, FloodError, OverdueError
 from orgrest.http.transport.wire import show
-from orgrest.model import UNREACHED
+from orgrest.model import INTERRUPTED, UNREACHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,28 +22,29 @@ if TYPE_CHECKING:
 
 
 def explain(error: BaseException, limits: Limits) -> str:
-    """Return an error of urllib3, http.client or the system in plain words.
+    """Return an explanation in plain words of an error of urllib3, http.client or the system.
 
-    `limits` are those of the failed exchange.
+    `limits` are the limits of the failed exchange.
     """
     causes = list(_causes(error))
     reasons = (_explain_one(cause, limits) for cause in causes)
-    found = next(filter(None, reasons), None)
-    reason = found or show(str(causes[0]) or type(causes[0]).__name__)
+    explanation = next(filter(None, reasons), None)
+    reason = explanation or show(str(causes[0]) or type(causes[0]).__name__)
     by_proxy = any(isinstance(cause, urllib3.exceptions.ProxyError) for cause in causes)
     return f"through the proxy: {reason}" if by_proxy else reason
 
 
 def is_closed(error: BaseException) -> bool:
-    """Return whether an error says that the other side closed the connection."""
+    """Return whether an error means that the other side closed the connection."""
     closed = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
     return any(isinstance(cause, closed) for cause in _causes(error))
 
 
 def code_of(error: BaseException) -> str:
-    """Return UNREACHED if no connection was established, else the empty text."""
+    """Return UNREACHED if no connection was established, otherwise INTERRUPTED."""
     unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)
-    return UNREACHED if any(isinstance(cause, unmade) for cause in _causes(error)) else ""
+    reached = not any(isinstance(cause, unmade) for cause in _causes(error))
+    return INTERRUPTED if reached else UNREACHED
 
 
 def _explain_one(error: BaseException, limits: Limits) -> str | None:
@@ -59,18 +60,18 @@ def _incomplete(error: http.client.IncompleteRead, _: Limits) -> str:
     got = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
         return DAMAGED_CHUNKS
-    return f"the connection was closed after {got} of {got + error.expected} announced bytes"
+    return f"the connection was closed after {got} of {got + error.expected} bytes"
 
 
 def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:
-    return f"the answer is not HTTP: it begins with {show(str(error.args[0])[:80])}"
+    return f"the response is not HTTP: it starts with {show(str(error.args[0])[:80])}"
 
 
 def _unmade(error: urllib3.exceptions.NewConnectionError, _: Limits) -> str | None:
     if not isinstance(error.__cause__, ConnectionRefusedError):
         return None
     host = show(error.conn.host)
-    return f"the connection to {host}:{error.conn.port} was refused"
+    return f"connection to {host}:{error.conn.port} refused"
 
 
 def _system(error: OSError, _: Limits) -> str | None:
@@ -81,46 +82,59 @@ def _system(error: OSError, _: Limits) -> str | None:
 
 _ERRORS = urllib3.exceptions
 
-# These classes have subclasses that mean something else.
+# Classes whose subclasses have other meanings: they match only exactly.
 _EXACT: dict[type[BaseException], Phrase] = {
-    _ERRORS.ConnectTimeoutError: lambda _, limits: f"no connection within {limits.connect:g} s",
-    # whose message is "got more than 100 headers"
-    http.client.HTTPException: lambda e, _: f"the response's header is too long: {show(str(e))}",
+    _ERRORS.ConnectTimeoutError: lambda _, limits: f"could not connect within {limits.connect:g} s",
+    # its message is "got more than 100 headers"
+    http.client.HTTPException: lambda e, _: f"the response headers are too large: {show(str(e))}",
 }
-# The first match is used: a subclass must precede its base.
+# The first match is used, so a subclass must precede its base class.
 _PHRASES: dict[type[BaseException], Phrase] = {
     OverdueError: lambda _, limits: f"the response was not complete after {limits.total:g} s",
-    FloodError: lambda *_: "the server sends without end: given up",
-    _ERRORS.NameResolutionError: lambda e, _: f"the host name {show(e.conn.host)} is not known",
+    FloodError: lambda *_: "the server does not stop sending: gave up",
+    _ERRORS.NameResolutionError: lambda e, _: (
+        f"could not resolve the host name {show(e.conn.host)}"
+    ),
     _ERRORS.NewConnectionError: _unmade,
-    _ERRORS.ReadTimeoutError: lambda _, limits: f"no answer for {limits.silence:g} s",
+    _ERRORS.ReadTimeoutError: lambda _, limits: f"no response within {limits.silence:g} s",
     ssl.SSLCertVerificationError: lambda e, _: (
-        f"the server's TLS certificate is not valid: {e.verify_message}"
+        f"invalid TLS certificate of the server: {e.verify_message}"
     ),
     ssl.SSLError: lambda e, _: f"TLS failed: {(e.reason or str(e)).replace('_', ' ').lower()}",
-    http.client.RemoteDisconnected: lambda *_: "the server closed the connection without an answer",
+    http.client.RemoteDisconnected: lambda *_: (
+        "the server closed the connection without a response"
+    ),
     http.client.LineTooLong: lambda *_: (
-        "a line of the response's header or framing is longer than 65536 bytes"
+        "a line of the response's headers or chunks is longer than 65536 bytes"
     ),
     http.client.BadStatusLine: _not_http,
-    http.client.UnknownProtocol: lambda e, _: f"the answer is not HTTP/1.x: {show(str(e.args[0]))}",
+    http.client.UnknownProtocol: lambda e, _: (
+        f"the response is not HTTP/1.x: {show(str(e.args[0]))}"
+    ),
     http.client.IncompleteRead: _incomplete,
     ConnectionResetError: lambda *_: "the server reset the connection",
-    _ERRORS.InvalidHeader: lambda e, _: f"the response's header contradicts itself: {show(str(e))}",
-    _ERRORS.DecodeError: lambda *_: "the body is not what its Content-Encoding says",
+    _ERRORS.InvalidHeader: lambda e, _: (
+        f"the response headers contradict each other: {show(str(e))}"
+    ),
+    _ERRORS.DecodeError: lambda *_: (
+        "could not decode the body: it does not match its Content-Encoding"
+    ),
     OSError: _system,
 }
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Return the errors nested in an error, innermost first; urllib3 also nests by argument."""
-    found: list[BaseException] = []
+    """Return the errors nested in an error, innermost first.
+
+    urllib3 nests errors as causes and as arguments.
+    """
+    errors: list[BaseException] = []
     queue = [error]
     while queue:
-        one = queue.pop(0)
-        if one in found:
+        current = queue.pop(0)
+        if current in errors:
             continue
-        found.append(one)
-        inner = [a for a in (*one.args, one.__cause__) if isinstance(a, BaseException)]
+        errors.append(current)
+        inner = [a for a in (*current.args, current.__cause__) if isinstance(a, BaseException)]
         queue += inner
-    return reversed(found)
+    return reversed(errors)

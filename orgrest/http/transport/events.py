@@ -1,61 +1,65 @@
-"""Server-sent events (the HTML standard, section 9.2), and the listener of a message stream.
+"""Reads server-sent events (HTML standard, section 9.2), and collects the messages of a stream.
 
-A stream is read until the server ends it, a limit of time or number is reached, or the body has its
-maximum size; the messages received are the response's body. A server answers with events if the
-request accepts `text/event-stream`.
+A stream is read until the server ends it, until a limit on the time or the number of messages is
+reached, or until the body has its maximum size. The messages received are the body of the response.
+A server may send events if the request accepts `text/event-stream`.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-import attrs
 import urllib3
 
+from orgrest import classes
 from orgrest.http.transport.wire import EVENTS, show
 from orgrest.model import Response, TransportError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
-_DATA = re.compile(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
+_EVENT_END = compiled(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
 
 
-@attrs.define
+@classes.define
 class Listener:
-    """Receives the messages of a stream: counts them, keeps them up to a size, passes them on."""
+    """Receives the messages of a stream, counts them, and calls `on_message` for each.
+
+    `most` is the maximum number of messages, and `limit` is the maximum size of the `body` in
+    bytes.
+    """
 
     most: int
     limit: int
     on_message: Callable[[str], None] | None = None
-    body: bytearray = attrs.field(factory=bytearray)
+    body: bytearray = classes.field(factory=bytearray)
     count: int = 0
 
     def receive(self, text: bytes) -> None:
-        """Count, keep and pass on a message."""
+        """Count a message, and call `on_message` with its text (up to 10,000 bytes)."""
         self.count += 1
         if self.on_message is not None:
             self.on_message(text[:10_000].decode("utf-8", "backslashreplace"))
 
     @property
     def is_full(self) -> bool:
-        """Whether enough messages were received."""
+        """Whether the number of messages or the size of the body has reached its limit."""
         return self.count >= self.most or len(self.body) > self.limit
 
     def why(self) -> str | None:
-        """Return a note if a stream was closed early because of the number of messages."""
+        """Return a note if reading stopped because of the number of messages, or else None."""
         if self.count < self.most:
             return None
-        return f"not listened to any longer after {self.most} messages (# @messages N)"
+        return f"stopped reading after {self.most} messages (# @messages N)"
 
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
-        """Read server-sent events; return why reading stopped, None at their end.
+        """Read server-sent events, and return why reading stopped early, or None if it did not.
 
-        Raises urllib3's errors, except for a server that is silent for too long.
+        Raises urllib3's errors, except if the server is silent for too long.
         """
-        parsed = at = 0  # the ends of the text parsed, and of the text searched for event ends
+        parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:
             while not self.is_full:
                 chunk = raw.read1(65_536)
@@ -72,16 +76,21 @@ class Listener:
                 at = max(parsed, len(self.body) - 3)
         except urllib3.exceptions.ReadTimeoutError:
             raw.close()
-            return "not listened to any longer: no event came in time (# @timeout TIME)"
+            return "stopped reading: no event arrived in time (# @timeout TIME)"
         raw.close()
         return self.why()
 
 
 def check_events(response: Response) -> None:
-    """Raise `TransportError` for a success that is not a stream (HTML standard, section 9.2.3)."""
+    """Raise `TransportError` if a successful response is not an event stream.
+
+    Source: HTML standard, section 9.2.3.
+    """
     kind = response.header("Content-Type") or ""
     streams = response.status == 200 and kind.lower().lstrip().startswith(EVENTS)
     if response.status < 400 and not streams:
-        answered = show(f"{response.status} {response.reason}".strip())
-        told = f" with {show(kind)}" if kind else ""
-        raise TransportError(f"no server-sent events came: the server answered {answered}{told}")
+        status_line = show(f"{response.status} {response.reason}".strip())
+        with_type = f" with {show(kind)}" if kind else ""
+        raise TransportError(
+            f"expected server-sent events, but the server answered {status_line}{with_type}"
+        )

@@ -1,4 +1,4 @@
-"""The limits of an exchange and of a run: time, size, number of requests."""
+"""The limits of an exchange and of a run: time, size and number of requests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import threading
 import time
 from typing import Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import BROKEN_OFF, TransportError
 
 CONNECT_TIMEOUT = 10.0
@@ -16,23 +15,23 @@ TOTAL_TIMEOUT = 300.0
 MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
 SILENCE = 10.0
-"""The seconds without a message that end a stream, unless the request has its own limit."""
+"""A stream ends after this many seconds without a message, unless the request sets a limit."""
 MOST_MESSAGES = 1000
-"""The number of messages that ends a stream, unless the request has its own limit."""
+"""A stream ends after this many messages, unless the request sets a limit."""
 MOST_REQUESTS: Final = 100_000
 """The default maximum number of requests of a run."""
 MOST_BYTES: Final = 2**36
-"""The maximum size of all bodies of a run, in bytes."""
-_TIME_OVER = "the time for the whole run is over (--max-time)"
+"""The default maximum total size of all bodies that a run receives, in bytes."""
+_TIME_OVER = "the time limit of the run was reached (--max-time)"
 
 
-@attrs.frozen
+@classes.frozen
 class Limits:
-    """The limits of one exchange, redirects included; times in seconds.
+    """The limits of one exchange, including its redirects. Times are in seconds.
 
-    `connect` applies to each connection, TLS included, `silence` to pauses between bytes, `total`
-    to the whole. `body` is the number of bytes of the decoded body that are kept. With `public`,
-    only public addresses are connected to.
+    `connect` applies to each connection including TLS, `silence` to pauses between bytes, and
+    `total` to the whole exchange. `body` is the number of bytes of the decoded body that are kept.
+    If `public` is set, only connections to public addresses are allowed.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -44,15 +43,16 @@ class Limits:
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None
     ) -> Limits:
-        """Return these limits, or those of an exchange that may take `timeout` seconds in all.
+        """Return these limits, changed for an exchange that may take `timeout` seconds in all.
 
-        `connect` limits connecting; no time exceeds the seconds `left`. Raises `TransportError` for
-        an invalid time.
+        `timeout` replaces `total` and `silence`, and `connect` replaces the limit for connecting,
+        unless they are None. All times are at most `left`, the seconds that the run has left.
+        Raises `TransportError` for an invalid time.
         """
         total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
         connect = self.connect if connect is None else connect
         if not all(0 < seconds <= MAX_TIMEOUT for seconds in (connect, silence, total)):
-            raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
+            raise TransportError(f"a timeout must be from 0 to {MAX_TIMEOUT:g} seconds")
         if left is not None:
             total = min(total, left)
             silence = min(silence, total)
@@ -60,25 +60,25 @@ class Limits:
 
 
 class BrokenOffError(TransportError):
-    """The run ended before the response to a request arrived."""
+    """Raised if the run ended before the response to a request arrived."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, code=BROKEN_OFF)
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class _Left:
-    """The requests and bytes that remain; `most` is the initial number of requests."""
+    """The requests and bytes that a run has left. `most` is the initial number of requests."""
 
     most: int
     bytes: int
     requests: int
     spent: str = ""
-    lock: threading.Lock = attrs.field(factory=threading.Lock)
+    lock: threading.Lock = classes.field(factory=threading.Lock)
 
 
 class Budget:
-    """The requests, bytes and time that a run has left; safe to share by threads."""
+    """The requests, bytes and time that a run has left. Threads may share a budget."""
 
     def __init__(
         self,
@@ -88,23 +88,25 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Start with a number of requests, of bytes to receive, and of seconds (None: no limit).
+        """Start with a number of requests, a `size` in bytes, and a time in `seconds`.
 
-        A budget `after` another, for teardowns, shares its remaining requests and bytes; its
-        seconds begin when the time of the earlier budget is over, or when that is stopped.
+        `size` is the number of bytes to receive. `seconds` is None if there is no time limit. A
+        budget for teardowns, which continues `after` an earlier one, shares its remaining requests
+        and bytes. Its time starts when the time of the earlier budget is over, or when the earlier
+        budget is stopped.
         """
         self._after = after
         self._seconds = seconds
         self._ends = None if seconds is None or after else time.monotonic() + seconds
         self._left: _Left = _Left(requests, size, requests) if after is None else after._left
         self.ended: float | None = None
-        """When it was stopped, by `time.monotonic`."""
+        """The time when the budget was stopped (`time.monotonic`), or None if it was not."""
         self._stopped = threading.Event()
         self._why = ""
 
     @property
     def deadline(self) -> float | None:
-        """When the time ends, by `time.monotonic`; None for no limit, or if not known yet."""
+        """The `time.monotonic` time when the run must end, or None if unlimited or unknown."""
         if self._after is None or self._seconds is None:
             return self._ends
         ended = self._after.deadline if self._after.ended is None else self._after.ended
@@ -112,7 +114,7 @@ class Budget:
 
     @property
     def spent(self) -> str:
-        """Why nothing new may be started, for the user; empty while the run continues."""
+        """Why nothing new may be started, as a message, or "" while the run continues."""
         if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
             self.stop(_TIME_OVER)
         return self._why or self._left.spent
@@ -123,26 +125,32 @@ class Budget:
             self._why, self.ended = why, time.monotonic()
             self._stopped.set()
 
-    def send(self) -> None:
-        """Count a request. Raises BrokenOffError if the run may send no more."""
+    def send(self, *, begun: bool = False) -> None:
+        """Count a request. Raises BrokenOffError if the run may not send more requests.
+
+        `begun` says that the request is a repetition, or follows the response to an earlier
+        request.
+        """
         left = self._left
         with left.lock:
             if not left.requests:
-                left.spent = f"the run has made {left.most:,} requests (--max-requests)"
+                left.spent = (
+                    f"the run has reached its limit of {left.most:,} requests (--max-requests)"
+                )
             if left.spent:
-                raise BrokenOffError(f"not sent: {left.spent}")
+                raise BrokenOffError(f"{'not sent again' if begun else 'not sent'}: {left.spent}")
             left.requests -= 1
 
     def receive(self, size: int) -> None:
-        """Count received bytes; when the limit is exceeded, new requests are refused."""
+        """Count received bytes. Once their limit is exceeded, new requests are refused."""
         left = self._left
         with left.lock:
             left.bytes -= size
             if left.bytes < 0:
-                left.spent = "the run has received more bytes than it may"
+                left.spent = "the run has reached its limit of received bytes"
 
     def left(self) -> float | None:
-        """Return the seconds left, None for no limit. Raises BrokenOffError if time is up."""
+        """Return the seconds left, or None if unlimited. Raises BrokenOffError if time is up."""
         if (deadline := self.deadline) is None:
             return None
         left = deadline - time.monotonic()
@@ -151,10 +159,14 @@ class Budget:
         return left
 
     def wait(self, seconds: float) -> None:
-        """Wait. Raises BrokenOffError if the run ends meanwhile."""
+        """Wait for some seconds.
+
+        Raises BrokenOffError if the run ends in the meantime, or if its time is too short for the
+        wait.
+        """
         left = self.left()
         if left is not None and seconds > left:
-            reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
+            reason = f"waiting {seconds:g} s would exceed the time limit of the run (--max-time)"
             raise BrokenOffError(reason)
         if self._stopped.wait(seconds):
-            raise BrokenOffError("the run was broken off while this waited")
+            raise BrokenOffError("the run was interrupted while waiting")

@@ -1,8 +1,9 @@
-"""Waits on a loopback address for the browser to come back from a login (RFC 8252, section 7.3).
+"""Waits on a loopback address for the redirect at the end of a login (RFC 8252, section 7.3).
 
-Any page that the user has open can call such an address: only a GET of the redirect's own path, to
-its own host, with the parameters of an answer counts, and of those the first. Others are refused
-and change nothing. The page that is shown reveals nothing about the parameters.
+Any page that the user has open can send requests to such an address. Therefore, only one request
+counts: the first GET of the redirect's own path and host with the parameters of an answer. All
+other requests are refused and have no effect. The page that is shown reveals nothing about the
+parameters.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import TransportError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DEFAULT = "http://127.0.0.1/callback"
 _PAUSE = 0.1
 _SILENCE = 10.0
-"""The number of seconds that a connection may be silent."""
+"""The maximum time without data on a connection, in seconds."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -51,10 +51,10 @@ _HEADERS = {
 
 
 class Loopback:
-    """Listens for the answer to a login, from its creation until it is closed.
+    """Listens for the redirect at the end of a login, from its creation until it is closed.
 
-    `uri` is the address that the browser has to come back to. `read` parses a query, and `accepts`
-    returns whether its parameters are the answer: others may call this address, too.
+    `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
+    whether the parameters answer the login, since other programs may also call this address.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Loopback:
         read: Callable[[str], Mapping[str, str] | None],
         accepts: Callable[[Mapping[str, str]], bool],
     ) -> None:
-        """Listen for a redirect, by default on a free port.
+        """Listen for a redirect to a URI, by default on a free port.
 
-        A redirect without a port uses a free port, too. Raises TransportError if the port is in
-        use or nothing can listen on it.
+        A URI without a port also uses a free port. Raises TransportError if it is impossible to
+        listen on the port, for example because it is in use.
         """
         given = urlsplit(redirect or DEFAULT)
         host, port = given.hostname or "127.0.0.1", given.port or 0
@@ -75,40 +75,41 @@ class Loopback:
         self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
         self._answered = threading.Lock()
         self.refused = 0
-        """The number of calls that were not an answer to the login."""
+        """The number of requests that did not answer the login."""
         self._servers: list[ThreadingHTTPServer] = []
         try:
             first = _Server("::1" if host == "::1" else "127.0.0.1", port, self)
             self._servers.append(first)
             port = first.server_address[1]
-            if host == "localhost" and _has_ipv6():  # a browser may take either address
+            if host == "localhost" and _has_ipv6():  # a browser may use either address
                 self._servers.append(_Server("::1", port, self))
         except OSError as error:
             self.close()
-            reason = f"nothing can listen on port {port} for the login: {error.strerror or error}"
+            reason = f"could not listen on port {port} for the login: {error.strerror or error}"
             raise TransportError(reason) from None
         self._host = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self.uri = f"http://{self._host}{given.path}"
-        for one in self._servers:
-            threading.Thread(target=one.serve_forever, args=(_PAUSE,), daemon=True).start()
+        for server in self._servers:
+            threading.Thread(target=server.serve_forever, args=(_PAUSE,), daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._servers:
-            one.shutdown()
+        for server in self._servers:
+            server.shutdown()
         self.close()
 
     def close(self) -> None:
         """Stop listening."""
-        for one in self._servers:
-            one.server_close()
+        for server in self._servers:
+            server.server_close()
 
     def wait(self, seconds: float, pause: Callable[[float], None]) -> Mapping[str, str] | None:
-        """Return the parameters of the answer, or None if it does not arrive within `seconds`.
+        """Return the parameters of the answer, or None if none arrives within `seconds`.
 
-        `pause` waits; it raises an exception to end the wait early.
+        `pause` waits for the given number of seconds, and may raise an exception to end the wait
+        early.
         """
         waited = 0.0
         while waited < seconds:
@@ -120,30 +121,33 @@ class Loopback:
         return None
 
     def called(self, target: str, host: str | None) -> _Reply:
-        """Return the page to show for a call, and whether the call is the first answer."""
+        """Return the page to show for a request to this address.
+
+        If the request is the first answer to the login, the reply contains its parameters.
+        """
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:
             return _Reply(404, "Not found", "There is nothing here.")
         parameters = self._read(called.query)
         if parameters is None or not self._accepts(parameters):
             self.refused += 1
-            text = "This is not the answer to the login that orgrest began."
-            return _Reply(400, "Not the login", text)
+            text = "This is not the response to the login that orgrest started."
+            return _Reply(400, "Unexpected response", text)
         if not self._answered.acquire(blocking=False):
-            text = "The login has come back before: nothing is done again."
+            text = "This login was already completed; nothing has changed."
             return _Reply(410, "Already used", text)
         if "error" in parameters:
-            text = "The login was refused. orgrest says why."
+            text = "The login was refused. See orgrest for the reason."
             return _Reply(200, "Not signed in", text, parameters)
-        text = "orgrest has the answer and goes on. You can close this page."
+        text = "orgrest has received the response and continues. You can close this page."
         return _Reply(200, "Back to orgrest", text, parameters)
 
     def keep(self, answer: Mapping[str, str]) -> None:
-        """Accept the answer, after the browser shows success."""
+        """Make the answer available to `wait`, once the browser shows success."""
         self._answers.put(answer)
 
 
-@attrs.frozen
+@classes.frozen
 class _Reply:
     status: int
     title: str
@@ -154,7 +158,7 @@ class _Reply:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    # On Windows, it would let another program listen on the same port.
+    # On Windows, this would let another program listen on the same port.
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, host: str, port: int, loopback: Loopback) -> None:
@@ -163,12 +167,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without HTTPServer's DNS lookup."""
+        """Bind the socket without the DNS lookup of HTTPServer."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]  # str, int
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Do not report broken connections."""
+        """Ignore errors, such as broken connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -192,15 +196,15 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.loopback.keep(reply.answer)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Write no log."""
+        """Do not write a log."""
 
 
 def _has_ipv6() -> bool:
     if not socket.has_ipv6:
         return False
     try:
-        with socket.socket(socket.AF_INET6) as one:
-            one.bind(("::1", 0))
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
     except OSError:
         return False
     return True

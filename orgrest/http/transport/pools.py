@@ -1,8 +1,9 @@
-"""Pools of connections: one for each origin, through proxies, with TLS.
+"""Pools of connections, one for each origin, with proxies and TLS.
 
-A request goes through the run's proxy, else the environment's, else directly. The variables are
-curl's: `http_proxy` and `https_proxy` for a scheme, `all_proxy` for both, in upper case, too;
-`no_proxy` lists hosts that are reached directly. A proxy's user and password are never shown.
+A request uses the run's proxy if there is one, or else the environment's proxy if there is one. The
+environment variables are the same as curl's: `http_proxy` and `https_proxy` for one scheme,
+`all_proxy` for both, in lower or upper case. `no_proxy` lists hosts that are reached directly. A
+proxy's user and password are never shown.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
 import urllib3
 from urllib3.util import make_headers
 
+from orgrest import classes
 from orgrest.http.transport.connections import Sockets, exact
 from orgrest.http.transport.wire import show
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError, TransportError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 _Kind: TypeAlias = "tuple[str, str | None, ClientCertificate | None]"
 _Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None, str | None]"
 
-_PROXY = re.compile(
+_PROXY_VARIABLES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+_PROXY = compiled(
     r"(?P<scheme>https?|socks(?:4a?|5h?)?)://(?:(?P<user>[^\s/]*)@)?"
     r"(?P<place>(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?)/?",
     re.IGNORECASE | re.ASCII,
@@ -42,10 +45,10 @@ _PROXY = re.compile(
 
 
 class Pools:
-    """The pools of one client. Safe to share by threads.
+    """The connection pools of one client. Threads may share them.
 
-    `sockets` tracks each connection; `tls` creates the context when a pool first needs one, for
-    each client certificate.
+    `sockets` tracks each connection. `tls` creates the TLS context for a client certificate when a
+    pool first needs it.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class Pools:
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
         """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        The connections use `certificate`, and the proxy `given`, else the environment's. Raises
+        Connections use `certificate`, and the proxy `given` or else the environment's proxy. Raises
         `TransportError` for an invalid proxy, and for a certificate that cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
@@ -87,13 +90,13 @@ class Pools:
             return self._pools[origin]
 
     def refuse_proxy(self, url: Url, given: str | None) -> None:
-        """Raise `TransportError` if there is a proxy for a WebSocket."""
+        """Raise `TransportError` if a proxy would be used for the URL of a WebSocket."""
         scheme = {"ws": "http", "wss": "https"}[url.scheme]
-        proxy = proxy_for(attrs.evolve(url, scheme=scheme), given)
+        proxy = proxy_for(classes.evolve(url, scheme=scheme), given)
         if proxy is not None:
             raise TransportError(
-                f"WebSockets do not go through the proxy {without_userinfo(proxy)}: "
-                f"name the host in NO_PROXY, {url.host}"
+                f"WebSockets cannot use the proxy {without_userinfo(proxy)}: add the host to "
+                f"NO_PROXY, {url.host}"
             )
 
     def _new_manager(
@@ -105,7 +108,7 @@ class Pools:
         try:
             manager = _through(proxy, options) if proxy else urllib3.PoolManager(**options)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise TransportError(f"not a proxy: {without_userinfo(proxy or '')}") from error
+            raise TransportError(f"invalid proxy URL: {without_userinfo(proxy or '')}") from error
         pools = manager.pool_classes_by_scheme
         manager.pool_classes_by_scheme = {
             name: exact(pool, self._sockets) for name, pool in pools.items()
@@ -116,20 +119,21 @@ class Pools:
 def tls_context(
     ca: Path | None, certificate: ClientCertificate | None = None, *, insecure: bool
 ) -> ssl.SSLContext:
-    """Return the context that verifies servers with `ca`, else with the system's certificates.
+    """Return a TLS context that verifies servers with `ca`, or else the system's certificates.
 
-    It uses the client `certificate`. Raises `OrgrestError` if `ca` is not a file or folder of
-    certificates, `TransportError` if the system has none or a certificate cannot be loaded.
+    It uses the client `certificate`, if any. If `insecure` is set, servers are not verified. Raises
+    `OrgrestError` if `ca` is not a file or folder of certificates. Raises `TransportError` if the
+    system has no certificates, or if the client certificate cannot be loaded.
     """
     context = _verifying(ca, insecure=insecure)
     if certificate is not None:
-        passphrase = certificate.passphrase or ""  # with None, OpenSSL would ask on the terminal
+        passphrase = certificate.passphrase or ""  # with None, OpenSSL would prompt on the terminal
         try:
             context.load_cert_chain(certificate.file, certificate.key, lambda: passphrase)
         except (OSError, ValueError) as error:  # SSLError is an OSError
             raise TransportError(
-                f"the client certificate {certificate.file} cannot be used: no certificate and "
-                "private key in PEM, or another passphrase"
+                f"could not use the client certificate {certificate.file}: not a certificate "
+                "and private key in PEM, or the passphrase is wrong"
             ) from error
     return context
 
@@ -150,7 +154,7 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
             raise OrgrestError("not a file of PEM certificates", file=str(ca)) from error
         except OSError as error:
             raise OrgrestError(
-                f"cannot read the certificates: {error.strerror}", file=str(ca)
+                f"could not read the certificates: {error.strerror}", file=str(ca)
             ) from error
     paths = ssl.get_default_verify_paths()
     if paths.cafile is None and paths.capath is None:
@@ -158,7 +162,7 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
             certifi = import_module("certifi")
         except ImportError as error:
             command = install_command("certifi")
-            reason = f"this system has no TLS root certificates: {command}, or give --ca"
+            reason = f"this system has no TLS root certificates: {command}, or use --ca"
             raise TransportError(reason) from error
         return ssl.create_default_context(cafile=certifi.where())
     return ssl.create_default_context()
@@ -168,7 +172,7 @@ def _through(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
     if is_socks(proxy):
         if find_spec("socks") is None:
             command = install_command("pysocks")
-            raise TransportError(f"the proxy {without_userinfo(proxy)} needs PySocks: {command}")
+            raise TransportError(f"the proxy {without_userinfo(proxy)} requires PySocks: {command}")
         from urllib3.contrib.socks import SOCKSProxyManager
 
         return SOCKSProxyManager(proxy, **options)
@@ -178,10 +182,10 @@ def _through(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
 
 
 def read_proxy(text: str) -> str:
-    """Return the URL of a proxy, by default with the scheme `http`. Raises OrgrestError."""
+    """Return a proxy's URL, with `http` as the default scheme. Raises OrgrestError if invalid."""
     url = text if "://" in text else f"http://{text}"
     if _PROXY.fullmatch(url) is None:
-        raise OrgrestError(f"not a proxy: {without_userinfo(url)}")
+        raise OrgrestError(f"invalid proxy URL: {without_userinfo(url)}")
     return re.sub(r"^socks(?=:)", "socks5", url, flags=re.IGNORECASE)
 
 
@@ -199,16 +203,16 @@ def is_socks(proxy: str) -> bool:
 def chosen(wanted: str, allowed: Iterable[str]) -> str:
     """Return the proxy that a document names, if it is one of the `allowed` proxies.
 
-    Its user and password are the document's, else those of the allowed proxy. Raises
-    OrgrestError.
+    The user and password are those in the document, or else those of the allowed proxy. Raises
+    OrgrestError if the proxy is not allowed or invalid.
     """
     proxy = read_proxy(wanted)
-    for one in allowed:
-        if _place(one) == _place(proxy):
-            return proxy if "@" in proxy else one
+    for candidate in allowed:
+        if _place(candidate) == _place(proxy):
+            return proxy if "@" in proxy else candidate
     shown = without_userinfo(proxy)
     raise OrgrestError(
-        f"@proxy {shown}: a document chooses no proxy unless the run is started with "
+        f"@proxy {shown}: documents can only choose a proxy if the run was started with "
         f"--allow-proxy {shown}"
     )
 
@@ -218,12 +222,13 @@ def _place(proxy: str) -> str:
 
 
 def proxy_for(url: Url, given: str | None) -> str | None:
-    """Return the proxy for a URL: `given`, or else the one of the environment.
+    """Return the proxy for a URL: `given`, or else the environment's proxy.
 
-    Returns None if neither has a proxy, or if `no_proxy` lists the host. Raises TransportError.
+    Returns None if there is no proxy, or if `no_proxy` lists the host. Raises TransportError if the
+    proxy is invalid.
     """
     proxy = given
-    if not proxy and any(name.lower().endswith("_proxy") for name in os.environ):
+    if not proxy and any(name.lower() in _PROXY_VARIABLES for name in os.environ):
         from urllib.request import getproxies_environment
 
         proxies = getproxies_environment()
@@ -237,7 +242,7 @@ def proxy_for(url: Url, given: str | None) -> str | None:
 
 
 def _is_listed(url: Url, listed: str) -> bool:
-    """Return whether a list names a host: itself, a domain above it, its network, or all (`*`)."""
+    """Return whether a list contains a host, its parent domain or its network, or is just `*`."""
     names = re.split(r"[\s,]+", listed.strip().lower())
     if names == ["*"]:
         return True

@@ -1,4 +1,4 @@
-"""Reads a response within limits: the socket's input, the body, and whether it is complete."""
+"""Reads a response from a socket within limits, and checks that its body is complete."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Any, cast
 
-import attrs
 from urllib3.response import GzipDecoderState
 
+from orgrest import classes
 from orgrest.http.transport.wire import EVENTS, accept_encoding, show
 from orgrest.installing import install_command
-from orgrest.model import Response, Timing, TransportError
+from orgrest.model import INTERRUPTED, Response, Timing, TransportError, find_headers
 
 if TYPE_CHECKING:
     import socket
@@ -26,29 +26,30 @@ if TYPE_CHECKING:
     from orgrest.http.transport.wire import Url
     from orgrest.model import Certificate, Headers
 
-DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
+DAMAGED_CHUNKS = "the chunked response is incomplete or damaged"
 PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", "deflate": ""}
-"""The codings that urllib3 supports, each with the package that it needs, "" for none."""
+"""The content codings that urllib3 supports, each with the package that it requires, or ""."""
 WITHOUT_BODY = frozenset({204, 304})
-"""The statuses of responses that end with their header (RFC 9112, section 6.3)."""
+"""The status codes of responses without a body (RFC 9112, section 6.3)."""
 
 
-@attrs.define
+@classes.define
 class Opening:
-    """The seconds that the phases of connecting took; None for a reused connection."""
+    """The time that each phase of connecting took, in seconds, or None for a reused connection."""
 
     resolve: float | None = None
     connect: float | None = None
     tls: float | None = None
 
 
-@attrs.define(eq=False)
-class Exchange:
-    """One request on a connection: its inputs, and the connection's records about it.
+@classes.define(eq=False)
+class ConnectionExchange:
+    """One request on a connection: its inputs, and the data that the connection records about it.
 
     `target` and `lines` are sent. Reading the response fails at the `deadline`, and after `budget`
-    bytes; with `last` the connection is closed after it. With `public`, only public addresses are
-    connected to. `peer` is the address connected to, "" through a proxy.
+    bytes. If `last` is set, the connection is closed after the response. If `public` is set, only
+    connections to public addresses are allowed. `peer` is the server's address, or "" if a proxy is
+    used.
     """
 
     lines: Headers
@@ -57,30 +58,32 @@ class Exchange:
     budget: int
     last: bool = False
     public: bool = False
-    peer: str = attrs.field(default="", init=False)
-    reused: bool = attrs.field(default=False, init=False)
-    opened: Opening = attrs.field(init=False)
-    began: float = attrs.field(factory=time.monotonic, init=False)
-    sent: float = attrs.field(default=0.0, init=False)
-    answered: float = attrs.field(default=0.0, init=False)
-    certificate: Certificate | None = attrs.field(default=None, init=False)
+    peer: str = classes.field(default="", init=False)
+    reused: bool = classes.field(default=False, init=False)
+    opened: Opening = classes.field(init=False)
+    began: float = classes.field(factory=time.monotonic, init=False)
+    sent: float = classes.field(default=0.0, init=False)
+    answered: float = classes.field(default=0.0, init=False)
+    certificate: Certificate | None = classes.field(default=None, init=False)
 
 
 class OverdueError(TimeoutError):
-    """The whole exchange took too long."""
+    """Raised if the whole exchange takes too long."""
 
 
 class FloodError(OSError):
-    """The server keeps sending bytes that never form a body."""
+    """Raised if the server keeps sending bytes beyond the limit."""
 
 
 class _LimitedReader(io.RawIOBase):
-    """A socket's input until a deadline and up to a number of bytes."""
+    """Reads from a socket until a deadline and up to a number of bytes."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(
+        self, raw: io.RawIOBase, sock: socket.socket, exchange: ConnectionExchange
+    ) -> None:
         self._raw = raw
         self._sock = sock
-        self._silence = sock.gettimeout()
+        self._silence = self._set = sock.gettimeout()
         self._exchange = exchange
         self._received = 0
 
@@ -92,7 +95,9 @@ class _LimitedReader(io.RawIOBase):
         if left <= 0:
             raise OverdueError
         silence = left if self._silence is None else min(left, self._silence)
-        self._sock.settimeout(silence)
+        if silence != self._set:
+            self._sock.settimeout(silence)
+            self._set = silence
         try:
             count = self._raw.readinto(buffer)
         except TimeoutError as error:
@@ -112,87 +117,109 @@ class _LimitedReader(io.RawIOBase):
 
 
 class HttpResponse(http.client.HTTPResponse):
-    """http.client's response, read within limits; interim responses (1xx) are skipped."""
+    """An http.client response that is read within limits. Interim responses (1xx) are skipped."""
 
-    def __init__(self, sock: socket.socket, *args: Any, exchange: Exchange, **options: Any) -> None:
+    def __init__(
+        self, sock: socket.socket, *args: Any, exchange: ConnectionExchange, **options: Any
+    ) -> None:
         super().__init__(sock, *args, **options)
         raw = self.fp.detach()
         self.fp = io.BufferedReader(_LimitedReader(raw, sock, exchange))
         self._last = exchange.last
 
     def begin(self) -> None:
-        """Read the response's header."""
+        """Read the header of the response."""
         super().begin()
         while 100 <= self.status < 200 and self.status != 101:
             self.headers = cast("http.client.HTTPMessage", None)  # the initial value for begin()
             super().begin()
-        for length in self.headers.get_all("Content-Length", []):
+        for length in self.headers.get_all("Content-Length", ()):
             if not all(
                 part.strip().isascii() and part.strip().isdigit() for part in length.split(",")
             ):
-                raise TransportError(f"the response's Content-Length is no length: {show(length)}")
+                reason = f"invalid Content-Length in the response: {show(length)}"
+                raise TransportError(reason, code=INTERRUPTED)
         if self._last or self.status == 101:
             self.will_close = True
 
 
 def read(
     raw: urllib3.BaseHTTPResponse,
-    exchange: Exchange,
+    exchange: ConnectionExchange,
     url: Url,
     listener: Listener | None,
     limits: Limits,
 ) -> Response:
-    """Read a response, with a limit on its decoded body; a `listener` gets its events."""
+    """Read a response, with a limit on its decoded body.
+
+    A `listener` receives the events in the response. Raises TransportError if the body is damaged
+    or incomplete.
+    """
     original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
     if raw.status in WITHOUT_BODY:
-        original.chunked = False  # else http.client waits for chunks
+        original.chunked = False  # otherwise, http.client would wait for chunks
     limit, why = limits.body, None
+    headers = header_lines(original)
     try:
-        kind = str(original.headers.get("Content-Type", ""))
+        kind = next(find_headers(headers, "Content-Type"), "")
         if listener is not None and kind.lower().lstrip().startswith(EVENTS):
             why = listener.read_events(raw)
             body = bytes(listener.body)
         else:
             body = raw.read(limit + 1)
-    except ValueError as error:  # http.client's word for a chunk of negative size
+    except ValueError as error:  # http.client raises it for a chunk of negative size
         raw.close()
-        raise TransportError(DAMAGED_CHUNKS) from error
+        raise TransportError(DAMAGED_CHUNKS, code=INTERRUPTED) from error
     truncated, decoder = len(body) > limit, cast("Any", raw)._decoder
     if truncated:
         raw.close()
     elif why is None and decoder is not None and raw.tell() and _is_cut_short(decoder):
         coding = show(raw.headers["Content-Encoding"])
-        raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
+        reason = f"the body is truncated: its {coding} data is incomplete"
+        raise TransportError(reason, code=INTERRUPTED)
     opened, end = exchange.opened, time.monotonic()
     wait = max(0.0, exchange.answered - exchange.sent)
     return Response(
         status=raw.status,
-        reason=_text(original.reason),
+        reason=header_text(original.reason),
         version="1.0" if original.version == 10 else "1.1",
-        headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
+        headers=headers,
         body=body[:limit],
         duration=end - exchange.began,
         url=url.text,
         truncated=truncated,
-        warnings=(*_oddities(original), *(() if why is None else (why,))),
+        warnings=(*_oddities(original, headers), *(() if why is None else (why,))),
         timing=Timing(opened.resolve, opened.connect, opened.tls, wait, end - exchange.answered),
         certificate=exchange.certificate,
     )
 
 
-def _text(latin: str) -> str:
-    """Convert text that http.client decoded as Latin-1 to UTF-8, with other bytes escaped."""
+def header_lines(response: http.client.HTTPResponse) -> Headers:
+    """Return the header lines of a response as (name, value) pairs.
+
+    `headers.items` would be slower: it looks for a charset in each line.
+    """
+    return tuple((header_text(n), header_text(v)) for n, v in response.headers.raw_items())
+
+
+def header_text(latin: str) -> str:
+    """Return header text that http.client decoded as Latin-1, decoded as UTF-8.
+
+    Bytes that are not UTF-8 become lone surrogates.
+    """
+    if latin.isascii():
+        return latin
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
 def _is_cut_short(decoder: Any) -> bool:
-    """Return whether one of urllib3's decoders expects more data, which they do not report."""
+    """Return whether a urllib3 decoder still expects data. urllib3 itself does not report this."""
     if hasattr(decoder, "_decoders"):  # for several codings
-        return any(_is_cut_short(one) for one in decoder._decoders)
+        return any(_is_cut_short(inner_decoder) for inner_decoder in decoder._decoders)
     inner = getattr(decoder, "_obj", None)
-    if inner is None:  # an unknown version of urllib3: assume completeness
+    if inner is None:  # an unknown version of urllib3: assume that the data is complete
         return False
-    if hasattr(inner, "is_finished"):  # brotli's
+    if hasattr(inner, "is_finished"):  # a decoder of brotli
         return not inner.is_finished()
     if inner.eof:
         return False
@@ -206,17 +233,20 @@ def _is_cut_short(decoder: Any) -> bool:
     return bool(state != GzipDecoderState.SWALLOW_DATA)
 
 
-def _oddities(response: http.client.HTTPResponse) -> Iterator[str]:
-    """Return warnings about a response's header."""
+def _oddities(response: http.client.HTTPResponse, headers: Headers) -> Iterator[str]:
+    """Yield warnings about the header of a response."""
     if response.headers.defects:
-        yield "the response's header holds a line that is none; the lines below it are lost"
-    announced = response.headers.get("Content-Length", "0").strip("0")
-    if response.status == 204 and (announced or "Transfer-Encoding" in response.headers):
-        yield "the response announces a body, which one with status 204 never has: it is not read"
-    codings = response.headers.get("Content-Encoding", "")
+        yield "the response headers contain an invalid line; the lines below it are lost"
+    names = {name.lower() for name, _ in headers}
+    announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
+    if response.status == 204 and (announced or "transfer-encoding" in names):
+        yield (
+            "the response announces a body, which is not allowed with status 204: it was not read"
+        )
+    codings = next(find_headers(headers, "Content-Encoding"), "")
     for coding in filter(None, (part.strip().lower() for part in codings.split(","))):
         package = PACKAGES.get(coding)
         if coding == "identity" or package == "" or (package and coding in accept_encoding()):
             continue
         hint = f": {install_command(package)}" if package else ""
-        yield f"the body is still encoded as {show(coding)}, which is not understood{hint}"
+        yield f"the body is still encoded: unknown encoding {show(coding)}{hint}"

@@ -1,28 +1,34 @@
-"""The request that follows a redirect.
+"""Computes the request that follows a redirect.
 
-Within an origin (scheme, host and port) everything is sent again. Another origin gets no
-credentials, no client certificate, and only the headers of an allow-list: any other header may
-carry a credential (`X-Api-Key`). The parts of a request that hold a secret are recorded when it is
-completed (`Request.held`); its bytes are searched as well. An origin that one of the user's secrets
-may not be sent to gets no part of a request that holds it.
+Within an origin (scheme, host and port), everything is sent again. Another origin does not get
+credentials or a client certificate. It gets only the headers in an allow-list, since any other
+header may contain a credential (`X-Api-Key`). The parts of a request that contain a secret are
+recorded when the request is completed (`Request.held`), and its bytes are searched as well. If one
+of the user's secrets may not be sent to an origin, no part of a request that contains the secret is
+sent there.
 
 A public server that redirects to a private address (`http://169.254.169.254/`, a router, a service
-on loopback) would make the client send requests that the server cannot send itself (SSRF). So an
-address is private unless it is known to be public. Sources: IANA's special-purpose address
-registries for IPv4 and IPv6, as of RFC 9637; RFC 6052 (NAT64), RFC 3056 (6to4), RFC 5214 (ISATAP).
+on loopback) would make the client send requests that this server cannot send itself (SSRF).
+Therefore an address counts as private unless it is known to be public. Sources: IANA's
+special-purpose address registries for IPv4 and IPv6, as of RFC 9637; RFC 6052 (NAT64), RFC 3056
+(6to4), RFC 5214 (ISATAP).
 """
 
 from __future__ import annotations
 
 import ipaddress
-import re
 import socket
+from base64 import b64encode
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import attrs
-
-from orgrest.http.transport.wire import Url, check_destination, parse_url, show
+from orgrest import classes
+from orgrest.http.transport.wire import Url, check_destination, parse_url, parts_of, show
 from orgrest.model import Request, Response, Secret, TransportError, possible, to_bytes
+from orgrest.regular import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _ABOUT_BODY = frozenset({"content-length", "transfer-encoding", "content-encoding", "expect"})
 _TO_ANY_ORIGIN = _ABOUT_BODY | {
@@ -43,9 +49,9 @@ _TO_ANY_ORIGIN = _ABOUT_BODY | {
     "range",
     "user-agent",
 }
-_SHORTEST = 6  # characters of a part of a URL that is looked for in others
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_OF_ORIGIN = frozenset({"host"})  # replaced, not left out
+_SHORTEST = 6  # minimum length of a secret that is also searched for in encoded form
+_SCHEME = compiled(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_OF_ORIGIN = frozenset({"host"})  # replaced for another origin, not left out
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 """The only IPv6 block from which IANA assigns public addresses."""
 _SPECIAL_6 = tuple(
@@ -70,14 +76,14 @@ _ISATAP = 0x5EFE
 
 
 def _becomes_get(status: int, method: str) -> bool:
-    """Return whether a redirect turns a method into GET (Fetch standard, HTTP-redirect fetch)."""
+    """Return whether a redirect changes the method to GET (Fetch standard, HTTP-redirect fetch)."""
     if status == 303:
         return method not in ("GET", "HEAD")
     return status in (301, 302) and method == "POST"
 
 
 def _may_go(request: Request, url: Url) -> bool:
-    """Return whether the user's secrets in a request, in any form, may be sent to a URL."""
+    """Return whether the user's secrets in a request, in any encoding, may be sent to a URL."""
     try:
         check_destination(request, url)
     except TransportError:
@@ -85,29 +91,45 @@ def _may_go(request: Request, url: Url) -> bool:
     return True
 
 
-def _parts(url: str) -> set[str]:
-    """Return the segments and query values of a URL that may be a secret in another form."""
-    _, _, rest = url.partition("://")
-    _, _, rest = rest.partition("/")
-    found = {part for one in re.split(r"[/?#&=;,]", rest) for part in (one, unquote(one))}
-    return {part for part in found if len(part) >= _SHORTEST}
+def _is_in(url: str, secrets: Iterable[str]) -> bool:
+    """Return whether a URL contains a secret, even percent-encoded, in hexadecimal or Base64."""
+    plain = unquote(url)
+    low, words = plain.lower(), plain.replace("-", "+").replace("_", "/")
+    for secret in secrets:
+        data = to_bytes(secret)
+        if secret in url or secret in plain:
+            return True
+        if (
+            len(secret) >= _SHORTEST
+            and (
+                data.hex() in low
+                # The encoded data may begin before the secret and continue after it, which changes
+                # the first and the last characters.
+                or any(
+                    b64encode(bytes(skipped) + data)[-(-skipped * 4 // 3) : -4].decode() in words
+                    for skipped in range(3)
+                )
+            )
+        ):
+            return True
+    return False
 
 
 def redirected(
     request: Request, response: Response, location: str
 ) -> tuple[Request, tuple[str, ...]]:
-    """Return the request that follows a redirect, and the names of the headers removed.
+    """Return the request that follows a redirect, and the names of the headers left out.
 
-    Raises `TransportError` for an invalid location, and for another origin with a secret in the
-    body or the URL.
+    Raises `TransportError` for an invalid location, and for another origin if the body, the method
+    or the URL contains a secret.
     """
     old = parse_url(request.url)
     try:
         new = resolve(old, location)
     except TransportError as error:
-        raise TransportError(f"not a URL to redirect to: {show(location)}") from error
+        raise TransportError(f"invalid redirect URL: {show(location)}") from error
     if new.scheme not in ("http", "https"):
-        raise TransportError(f"not a URL to redirect to: {show(location)}")
+        raise TransportError(f"invalid redirect URL: {show(location)}")
     headers = request.headers
     method, body = request.method, request.body
     left_out: tuple[str, ...] = ()
@@ -118,7 +140,7 @@ def redirected(
         bare = not _may_go(request, new)
         if request.credentials is not None:
             left_out = ("Authorization",)
-        request = attrs.evolve(request, credentials=None, certificate=None)
+        request = classes.evolve(request, credentials=None, certificate=None)
         crossing = tuple(
             (name, value)
             for name, value in headers
@@ -141,37 +163,41 @@ def redirected(
             or any(to_bytes(secret) in body for secret in request.secrets)
         ):
             raise TransportError(
-                f"the server redirects to another origin, {show(new.text)}; "
-                "the body holds a secret and is not sent on"
+                f"the server redirects to another origin, {show(new.text)}; not followed, "
+                "because the body contains a secret"
             )
         if request.holds("method"):
             raise TransportError(
-                f"the server redirects to another origin, {show(new.text)}; "
-                "the method holds a secret and is not sent on"
+                f"the server redirects to another origin, {show(new.text)}; not followed, "
+                "because the method contains a secret"
             )
-        looked_for = {*request.secrets, *(_parts(request.url) if request.holds("url") else ())}
-        if any(one in text for one in looked_for for text in (new.text, unquote(new.text))):
+        if _is_in(new.text, request.secrets) or (
+            request.holds("url") and _is_in(new.text, parts_of(request.url))
+        ):
             raise TransportError(
-                f"the server redirects to another origin, {new.scheme}://{new.netloc}; "
-                "the URL holds a secret and is not asked for"
+                f"the server redirects to another origin, {new.scheme}://{new.netloc}; not "
+                "followed, because the URL contains a secret"
             )
     userinfo = old.userinfo if new.origin == old.origin else None
     url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text
     held: frozenset[tuple[str, Secret]] = frozenset()
-    if new.origin == old.origin:  # the server may have echoed the URL
-        of_url = possible(one for part, one in request.held if part == "url")
+    if new.origin == old.origin:  # the new URL may contain parts of the old URL
+        of_url = possible(held_secret for part, held_secret in request.held if part == "url")
         held = frozenset(pair for pair in request.held if pair[0] not in ("url", "body"))
-        held |= {("url", one) for one in of_url}
+        held |= {("url", held_secret) for held_secret in of_url}
         held |= {pair for pair in request.held if pair[0] == "body" and body is not None}
-    following = attrs.evolve(request, method=method, url=url, headers=headers, body=body, held=held)
+    following = classes.evolve(
+        request, method=method, url=url, headers=headers, body=body, held=held
+    )
     return following, left_out
 
 
 def resolve(base: Url, reference: str) -> Url:
-    """Resolve a reference, such as that of a `Location` header, against `base`.
+    """Return the URL of a reference, such as a `Location` header, relative to `base`.
 
-    Source: RFC 3986, section 5.2, where a reference of the base's own scheme may be relative.
-    `urllib.parse.urljoin` loses empty parts of a path or a query. Raises `TransportError`.
+    Source: RFC 3986, section 5.2, including that a reference with the scheme of `base` may be
+    relative. `urllib.parse.urljoin` is not used because it drops empty parts of a path or a query.
+    Raises `TransportError` if the URL is invalid.
     """
     scheme, _, relative = reference.partition(":")
     if scheme.lower() == base.scheme and not relative.startswith("//"):
@@ -180,15 +206,15 @@ def resolve(base: Url, reference: str) -> Url:
     if path.startswith("//"):
         reference = f"{base.scheme}:{reference}"
     elif not _SCHEME.match(path):
-        own, *asked = ("/" if base.target == "*" else base.target).partition("?")
+        own, *own_query = ("/" if base.target == "*" else base.target).partition("?")
         if not path:
-            path, (mark, query) = own, (mark, query) if mark else asked
+            path, (mark, query) = own, (mark, query) if mark else own_query
         elif not path.startswith("/"):
             path = own[: own.rindex("/") + 1] + path
         reference = f"{base.scheme}://{base.netloc}{path}{mark}{query}"
-    found = parse_url(reference)
-    path, mark, query = found.target.partition("?")
-    return attrs.evolve(found, target=f"{_without_dots(path)}{mark}{query}")
+    target_url = parse_url(reference)
+    path, mark, query = target_url.target.partition("?")
+    return classes.evolve(target_url, target=f"{_without_dots(path)}{mark}{query}")
 
 
 def _without_dots(path: str) -> str:
@@ -206,21 +232,21 @@ def _without_dots(path: str) -> str:
 
 
 class PrivateAddressError(TransportError):
-    """A redirect to a private address."""
+    """Raised if a public server redirects to a private address."""
 
     def __init__(self, host: str, address: str) -> None:
-        """Create the error for `host` at `address`."""
+        """Create the error for a host and its address."""
         where = host if host == address else f"{host} ({address})"
         super().__init__(
-            f"a public server redirects to a private address, {where}: not followed "
-            "(--allow-private follows it)"
+            f"a public server redirects to a private address, {where}: not followed (use "
+            "--allow-private to follow)"
         )
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is public, as is any IPv4 address embedded in it.
+    """Return whether an IP address, and any IPv4 address embedded in it, is public.
 
-    False for text that is not an address.
+    Returns False for text that is not an address.
     """
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
@@ -239,28 +265,29 @@ def is_public(address: str) -> bool:
 
 
 def literal(host: str) -> str | None:
-    """Return the address of a URL's host if no DNS lookup is needed, None for other names."""
+    """Return the address of a URL's host if it needs no DNS lookup, or None for other names."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return "127.0.0.1"
     try:
-        found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
+        addresses = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return None
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
 def check_public(host: str) -> None:
-    """Raise PrivateAddressError for the host of a URL that is a private address, not a name."""
+    """Raise PrivateAddressError if the host of a URL is a private address. Ignore other names."""
     address = literal(host)
     if address is not None and not is_public(address):
         raise PrivateAddressError(host, address)
 
 
 def was_public(host: str, peer: str) -> bool:
-    """Return whether a URL's host, which was connected to at the address `peer`, is public.
+    """Return whether the server that a connection was made to is public.
 
-    `peer` is empty if that is not known (through a proxy): a name then counts as public.
+    `host` is the host of the URL, and `peer` the address of the server. If `peer` is empty, because
+    a proxy was used, a host name counts as public.
     """
     address = literal(host) or peer
     return not address or is_public(address)

@@ -1,9 +1,9 @@
-"""WebSockets (RFC 6455), opened by the package `websockets`.
+"""Opens WebSockets (RFC 6455) with the package `websockets`.
 
-A request's body holds the messages, with lines `===` between them. `=== wait-for-server` waits for
-a server message before the next message is sent; several of these lines wait for several. The
-response has the status of the handshake, and as its body the server's messages, a line for each;
-binary messages in base64.
+The body of a request contains the messages, separated by lines `===`. `=== wait-for-server` waits
+for a message from the server before the next message is sent. Several such lines wait for as many
+messages. The response has the status of the handshake. Its body consists of the server's messages,
+one per line, with binary messages in Base64.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.transport.connections import CANCELLED
 from orgrest.http.transport.wire import authorized, headers_for, show
-from orgrest.model import Headers, Request, Response, TransportError
+from orgrest.model import INTERRUPTED, Headers, Request, Response, TransportError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from orgrest.http.transport.wire import Url
 
 _METHODS = frozenset({"GET", "WEBSOCKET"})
-_SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
-# Headers that the handshake sets itself; those pasted from a browser are redundant.
-_OWN = re.compile(
+_SEPARATOR = compiled(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
+# Headers that the handshake sets itself; they may have been pasted from a browser.
+_OWN = compiled(
     r"host|connection|upgrade|content-length|accept-encoding|"
     r"sec-websocket-(?:key|version|extensions|protocol)"
 )
@@ -48,15 +48,15 @@ _RECHECK = 1.0
 
 
 def check(request: Request) -> None:
-    """Raise `TransportError` for a request that cannot open a WebSocket."""
+    """Raise `TransportError` if a request cannot open a WebSocket."""
     if request.method not in _METHODS:
-        raise TransportError(f"a WebSocket cannot be opened with {request.method}")
+        raise TransportError(f"WebSockets cannot be opened with {request.method}: use GET")
     if request.credentials is not None and request.credentials.one_connection:
-        raise TransportError("a WebSocket cannot be opened with NTLM credentials")
+        raise TransportError("WebSockets cannot be opened with NTLM credentials")
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
-    """Return the messages to send: pairs of text and whether to wait for a server message first.
+    """Return (whether to wait for the server first, bytes) for each message in a body.
 
     An empty message is not sent.
     """
@@ -76,12 +76,13 @@ def exchange(
 ) -> Response:
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
-    A refusing server's response is returned. Raises `TransportError`, also for a success without an
-    upgrade, and OSError if no connection is established.
+    Returns a response even if the server refuses the handshake. Raises `TransportError` if the
+    handshake fails, or if a successful response does not open a WebSocket, and OSError if no
+    connection is established.
     """
     from websockets import exceptions
 
-    client: Any = import_module("websockets.sync.client")  # whose types want a socket
+    client: Any = import_module("websockets.sync.client")  # untyped: its types require a socket
     options = _options(request, url, cookie, limits)
 
     def connection(sock: socket.socket, *arguments: Any, **options: Any) -> Any:
@@ -101,14 +102,15 @@ def exchange(
                 sockets.add(opened.socket)
             why = _talk(opened, messages(request.body or b""), limits, start, listener)
         except exceptions.InvalidStatus as error:
-            found = error.response
-            if found.status_code < 400:
-                answered = show(f"{found.status_code} {found.reason_phrase}".strip())
-                reason = f"no WebSocket opened: the server answered {answered}"
+            refusal = error.response
+            if refusal.status_code < 400:
+                status_line = show(f"{refusal.status_code} {refusal.reason_phrase}".strip())
+                reason = f"could not open the WebSocket: the server answered {status_line}"
                 raise TransportError(reason) from error
-            return _response(url, found, bytes(found.body or b""), limits.body, start, None)
+            return _response(url, refusal, bytes(refusal.body or b""), limits.body, start, None)
         except TimeoutError as error:
-            raise TransportError(f"no WebSocket opened within {limits.connect:g} s") from error
+            reason = f"could not open the WebSocket within {limits.connect:g} s"
+            raise TransportError(reason, code=INTERRUPTED) from error
         except ssl.SSLError:
             raise
         except (exceptions.WebSocketException, ValueError, TransportError) as error:
@@ -116,20 +118,23 @@ def exchange(
                 raise TransportError(CANCELLED) from error
             if isinstance(error, TransportError):
                 raise
-            raise TransportError(f"no WebSocket opened: {show(str(error))}") from error
+            reason = f"could not open the WebSocket: {show(str(error))}"
+            raise TransportError(reason, code=INTERRUPTED) from error
         return _response(url, opened.response, bytes(listener.body), limits.body, start, why)
 
 
 def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
-    """Return the package's arguments for a request. Raises `TransportError`."""
+    """Return the arguments of `websockets` for a request. Raises `TransportError`."""
     given = request.header("Host")
     if given is not None and given.lower() != url.netloc:
-        raise TransportError("the Host of a WebSocket is that of its URL")
-    opening = attrs.evolve(request, method="GET", body=None)
+        raise TransportError("the Host header of a WebSocket must match its URL")
+    opening = classes.evolve(request, method="GET", body=None)
     lines = headers_for(authorized(opening, url), url, cookie)
     protocols = request.header("Sec-WebSocket-Protocol")
     return {
-        "subprotocols": [one.strip() for one in protocols.split(",")] if protocols else None,
+        "subprotocols": [protocol.strip() for protocol in protocols.split(",")]
+        if protocols
+        else None,
         "additional_headers": [line for line in lines if not _OWN.fullmatch(line[0].lower())],
         "user_agent_header": None,
         "proxy": None,
@@ -146,15 +151,15 @@ def _talk(
     start: float,
     listener: Listener,
 ) -> str | None:
-    """Send the messages and receive the server's; return why reading stopped early, if so."""
+    """Exchange messages with the server, and return why reading stopped early, or None."""
     from websockets.exceptions import ConnectionClosed
 
     def receive() -> None:
         left = start + limits.total - time.monotonic()
-        found = opened.recv(timeout=max(0, min(left, limits.silence)))
-        if isinstance(found, bytes):
-            found = f"binary, {len(found)} bytes: {b64encode(found).decode()}"
-        text = found.encode("utf-8", "surrogatepass")
+        data = opened.recv(timeout=max(0, min(left, limits.silence)))
+        if isinstance(data, bytes):
+            data = f"binary, {len(data)} bytes: {b64encode(data).decode()}"
+        text = data.encode("utf-8", "surrogatepass")
         listener.body += text + b"\n"
         listener.receive(text)
 
@@ -170,7 +175,7 @@ def _talk(
             receive()
         why = listener.why()
     except TimeoutError:
-        why = "not listened to any longer: no message came in time (# @timeout TIME)"
+        why = "stopped reading: no message arrived in time (# @timeout TIME)"
     except ConnectionClosed as error:
         why = _closed(error, limits.body)
     if unsent:
@@ -179,24 +184,24 @@ def _talk(
 
 
 def _closed(error: Any, limit: int) -> str | None:
-    """Describe an abnormal closure by the server.
+    """Return a warning if the server closed the connection with an error, or else None.
 
     Raises `TransportError` if there was no close frame.
     """
     frame = error.rcvd
     if frame is None:
         if error.sent is not None and error.sent.code == 1009:
-            return f"not listened to any longer: a message is longer than {limit} bytes"
+            return f"stopped reading: a message is longer than {limit} bytes"
         unread = isinstance(error.__cause__, TimeoutError)
-        why = ": the server does not read what it is sent" if unread else ""
-        raise TransportError(f"the WebSocket broke off{why}") from error
+        why = ": the server does not read the messages sent to it" if unread else ""
+        raise TransportError(f"the WebSocket connection was lost{why}", code=INTERRUPTED) from error
     if frame.code in (1000, 1001, 1005):
         return None
     return f"the server closed the WebSocket: {frame.code} {show(frame.reason)}".rstrip()
 
 
 def _text(message: bytes) -> str | bytes:
-    """Return a message as `str` if it is text, which is sent in another kind of frame."""
+    """Return a message as `str` if it is text, so that it is sent in a text frame."""
     try:
         return message.decode()
     except UnicodeDecodeError:
@@ -221,15 +226,16 @@ def _response(
 
 
 class ThreadSafeSocket:
-    """A connected socket whose calls are serialized, and which waits for the peer between them.
+    """A connected socket whose calls are serialized, and which waits for the peer between calls.
 
-    The package `websockets` reads from it in one thread and writes to it in another, which has two
-    problems with TLS. OpenSSL allows only one call at a time per connection: a request written
-    while the session tickets of TLS 1.3 are read can get lost. And a read blocks if only those
-    tickets have arrived; closing the socket in another thread does not wake it, so that a server
-    that never answers would be waited for forever.
+    The package `websockets` reads from a socket in one thread and writes to it in another. This has
+    two problems with TLS. First, OpenSSL allows only one call at a time per connection: a request
+    that is written while the session tickets of TLS 1.3 are read can get lost. Second, a read
+    blocks if only those tickets have arrived, and closing the socket in another thread does not
+    wake it, so orgrest would wait forever for a server that never answers.
 
-    It implements what `websockets` uses; each call to send ends after `timeout` seconds.
+    The class implements the methods that `websockets` uses. Each call to send ends after at most
+    `timeout` seconds.
     """
 
     def __init__(self, connected: socket.socket, timeout: float) -> None:
@@ -239,23 +245,23 @@ class ThreadSafeSocket:
         self._lock = threading.Lock()
 
     def fileno(self) -> int:
-        """Return the file descriptor, -1 after the socket was closed."""
+        """Return the file descriptor, or -1 once the socket is closed."""
         return self.socket.fileno()
 
     def settimeout(self, seconds: float | None) -> None:
-        """Set the timeout in seconds of a call to send; it can only be shortened."""
+        """Set the timeout of a call to send, in seconds. It can only be shortened."""
         if seconds is not None:
             self._timeout = min(self._timeout, seconds)
 
     def recv(self, size: int) -> bytes:
-        """Return received bytes, or b"" at the end.
+        """Return received bytes, or b"" at the end of the stream.
 
-        Raises OSError, also if the socket is closed.
+        Raises OSError, even if this side closed the socket.
         """
         return self._retried(partial(self.socket.recv, size), selectors.EVENT_READ, None)
 
     def sendall(self, data: bytes) -> None:
-        """Send all of it. Raises OSError: a TimeoutError if the peer does not read it."""
+        """Send all data. Raises OSError, or TimeoutError if the peer does not read the data."""
         deadline = time.monotonic() + self._timeout
         left = memoryview(data)
         while left:
@@ -263,7 +269,7 @@ class ThreadSafeSocket:
             left = left[self._retried(send, selectors.EVENT_WRITE, deadline) :]
 
     def shutdown(self, how: int) -> None:
-        """Shut the connection down for one side or both, which wakes waiting threads."""
+        """Shut the connection down in one or both directions, which wakes waiting threads."""
         socket.socket.shutdown(self.socket, how)
 
     def close(self) -> None:
@@ -274,7 +280,7 @@ class ThreadSafeSocket:
             self.socket.close()
 
     def _retried(self, call: Callable[[], _T], ready: int, deadline: float | None) -> _T:
-        """Repeat a call until it is done, waiting between calls until the socket is ready."""
+        """Repeat a call until it succeeds, and wait between calls until the socket is ready."""
         while True:
             try:
                 with self._lock:
@@ -287,10 +293,10 @@ class ThreadSafeSocket:
                 wanted = ready
             left = _RECHECK if deadline is None else min(_RECHECK, deadline - time.monotonic())
             if left <= 0:
-                raise TimeoutError("the other side does not read")
+                raise TimeoutError("the server does not read the messages sent to it")
             with selectors.DefaultSelector() as selector:
                 try:
                     selector.register(self.socket, wanted)
                 except ValueError as error:
-                    raise OSError("the socket was closed") from error
+                    raise OSError("the connection was closed") from error
                 selector.select(left)

@@ -1,8 +1,8 @@
-"""The URL and header lines of a request as they are sent, and the hosts its secrets may go to.
+"""The URL and header lines of a request as they are sent, and the hosts that secrets may go to.
 
-One of the user's secrets may go to the origins listed with it: `api.example.com` (https, port 443),
-`api.example.com:8443`, `*.example.com` (all below example.com) or `http://localhost:3000`, which
-alone allows http.
+The user lists the origins to which a secret may be sent: `api.example.com` (https on port 443),
+`api.example.com:8443`, `*.example.com` (all subdomains), or `http://localhost:3000`, the only form
+that allows http.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import Final
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
 from orgrest.model import Headers, OrgrestError, Request, TransportError, to_bytes
+from orgrest.regular import compiled
 
-_URL = re.compile(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
-_AUTHORITY = re.compile(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
-_HOST = re.compile(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
+_URL = compiled(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
+_AUTHORITY = compiled(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
+_HOST = compiled(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
 _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SHORTEST_PART = 6  # minimum length of a part that may be a secret
 _SECURE = {"wss": "https", "ws": "http"}
 EVENTS: Final = "text/event-stream"
 """The media type of server-sent events."""
@@ -33,14 +34,15 @@ _CODINGS: Final = {
     "br": ("brotlicffi", "brotli"),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
 }
-"""The packages with which urllib3 decodes codings that the standard library lacks."""
+"""The packages that urllib3 uses for content codings that the standard library lacks."""
 
 
-@attrs.frozen
+@classes.frozen
 class Url:
-    """A parsed URL; `target` is %-encoded, `userinfo` as it was written.
+    """A parsed URL.
 
-    The target of `http://host*` is `*`, the whole server (RFC 9112, section 3.2.4).
+    `target` is percent-encoded, and `userinfo` is as written. The target of `http://host*` is `*`,
+    which refers to the whole server (RFC 9112, section 3.2.4).
     """
 
     scheme: str
@@ -61,7 +63,7 @@ class Url:
 
     @property
     def netloc(self) -> str:
-        """Host, and port unless it is the scheme's own: the Host header's value."""
+        """The value of the Host header: the host, and the port unless it is the default."""
         return self.host if self.port == _PORTS[self.scheme] else f"{self.host}:{self.port}"
 
     @property
@@ -71,13 +73,13 @@ class Url:
 
 
 def parse_url(url: str) -> Url:
-    """Parse a URL. Raises `TransportError` unless its scheme is http, https, ws or wss."""
+    """Return a parsed URL. Raises `TransportError` unless its scheme is http, https, ws or wss."""
     match = _URL.match(url)
     whole = match is not None and match[2].endswith("*") and not match[3] and not match[4]
     given = match[2].removesuffix("*" if whole else "") if match else ""
     authority = _AUTHORITY.fullmatch(given)
     if match is None or authority is None:
-        raise TransportError(f"not an absolute http or https URL: {show(url)}")
+        raise TransportError(f"expected an absolute http or https URL, found {show(url)}")
     scheme = match[1].lower()
     try:
         host = authority[2].lower()
@@ -85,21 +87,31 @@ def parse_url(url: str) -> Url:
             host = host.encode("idna").decode("ascii")
         port = int(authority[3] or _PORTS[scheme])
     except ValueError as error:  # UnicodeError is a ValueError
-        raise TransportError(f"not a host name: {show(authority[2])}") from error
+        raise TransportError(f"invalid host name: {show(authority[2])}") from error
     if not 0 < port < 65536:
-        raise TransportError(f"not a port: {port}")
+        raise TransportError(f"invalid port: {port}")
     if not _HOST.fullmatch(host):
-        raise TransportError(f"not a host name: {show(authority[2])}")
+        raise TransportError(f"invalid host name: {show(authority[2])}")
     path = match[3].replace("\\", "%5C")
     slash = "" if path.startswith("/") else "/"
     target = quote_from_bytes(to_bytes(f"{slash}{path}{match[4] or ''}"), safe=_TARGET_SAFE)
     return Url(scheme, host, port, "*" if whole else target, authority[1])
 
 
-def wire_url(request: Request) -> str:
-    """Return the URL with the request target as it is sent, user info included.
+def parts_of(url: str) -> set[str]:
+    """Return the segments and query values of a URL that are long enough to be secrets."""
+    _, _, rest = url.partition("://")
+    _, _, rest = rest.partition("/")
+    segments = {
+        part for segment in re.split(r"[/?#&=;,]", rest) for part in (segment, unquote(segment))
+    }
+    return {part for part in segments if len(part) >= _SHORTEST_PART}
 
-    Raises `TransportError` unless it is an http or https URL.
+
+def wire_url(request: Request) -> str:
+    """Return the URL as it is sent, including its user info.
+
+    Raises `TransportError` unless the scheme is http, https, ws or wss.
     """
     url = parse_url(request.url)
     if not url.userinfo:
@@ -110,19 +122,22 @@ def wire_url(request: Request) -> str:
 
 
 def show(text: str) -> str:
-    """Return text of a document or a server in a form that is safe in an error message."""
+    """Return text from a document or server, shortened and escaped for an error message."""
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     return shown if shown.isprintable() else ascii(shown)
 
 
 @cache
 def accept_encoding() -> str:
-    """Return the codings that urllib3 decodes here, as its `make_headers` does.
+    """Return the content codings that urllib3 can decode here, for Accept-Encoding.
 
-    A dry run shows them, too, without importing urllib3, which would take longer than the rest.
+    The value is the same as that of urllib3's `make_headers`. It is computed here because a dry run
+    also shows it, and importing urllib3 would take longer than the rest of a dry run.
     """
-    found = [coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))]
-    return ", ".join(("gzip", "deflate", *found))
+    optional = [
+        coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))
+    ]
+    return ", ".join(("gzip", "deflate", *optional))
 
 
 def _is_installed(package: str) -> bool:
@@ -133,36 +148,41 @@ def _is_installed(package: str) -> bool:
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """Return the header lines as sent: defaults that the user did not override, then the user's.
+    """Return the header lines that are sent: defaults that are not overridden, then the user's.
 
-    Raises `TransportError` for a URL, a header name or a value that cannot be sent.
+    Raises `TransportError` for a URL, header name or value that cannot be sent.
     """
     url = parse_url(request.url)
     return headers_for(authorized(request, url), url, cookie)
 
 
 def authorized(request: Request, url: Url) -> Request:
-    """Return the first request that is sent, including additions of its credentials."""
+    """Return the first request that is sent, including headers that its credentials add."""
     if request.credentials is None:
         return request
     return next(request.credentials.flow(request, url.netloc, url.target))
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
-    """Return the header lines as `wire_headers` does, for a parsed URL."""
+    """Return the header lines that are sent for a request, whose URL is already parsed.
+
+    Raises `TransportError` for a method, header name or value that cannot be sent.
+    """
     if not is_token(request.method):
-        raise TransportError(f"not a method: {show(request.method)}")
+        raise TransportError(f"invalid method: {show(request.method)}")
     if url.target == "*" and request.method != "OPTIONS":
-        raise TransportError(f"{request.method} * cannot be sent: only OPTIONS has no path")
+        raise TransportError(
+            f"{request.method} * cannot be sent: only OPTIONS requests can omit the path"
+        )
     for name, value in request.headers:
         if not is_token(name):
-            raise TransportError(f"not a header name: {show(name)}")
+            raise TransportError(f"invalid header name: {show(name)}")
         if any(c in value for c in "\r\n\0"):
-            raise TransportError(f"the value of {name} holds a line break or a NUL")
+            raise TransportError(f"the value of {name} contains a line break or a NUL")
         if name.lower() == "content-length" and value.strip() != str(len(request.body or b"")):
             size = f"{len(request.body or b''):,} bytes"
             raise TransportError(
-                f"Content-Length is {show(value)}, but the body has {size}: leave the header out"
+                f"Content-Length is {show(value)}, but the body has {size}: remove the header"
             )
     given = {name.lower() for name, _ in request.headers}
     ours = [
@@ -184,18 +204,18 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
 
 
 def check_destination(request: Request, url: Url | None = None) -> None:
-    """Raise TransportError if a secret in a request may not go to `url`, by default the request's.
+    """Raise TransportError if a request contains a secret that may not be sent to `url`.
 
-    Also raises it if the request's URL is invalid.
+    The default for `url` is the request's URL. Also raises TransportError if the URL is invalid.
     """
     if not request.bound:
         return
     url = url or parse_url(request.url)
-    for one in request.bound:
-        if not any(_matches(listed, url) for listed in one.hosts):
+    for bound in request.bound:
+        if not any(_matches(listed, url) for listed in bound.hosts):
             raise TransportError(
-                f"the secret {one.name} is not sent to {url.scheme}://{url.netloc}: "
-                f"in {one.listed} its hosts are {', '.join(one.hosts)}",
+                f"the secret {bound.name} is not sent to {url.scheme}://{url.netloc}: in "
+                f"{bound.listed} its hosts are {', '.join(bound.hosts)}",
                 code="secret-elsewhere",
             )
 
