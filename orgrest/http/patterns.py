@@ -1,4 +1,4 @@
-"""Regular expressions of documents, matched by RE2 in linear time for any text."""
+"""Matches documents' regular expressions with RE2, which takes linear time for any string."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ _MEMORY = 8 * 2**20
 
 
 class PatternError(OrgrestError):
-    """RE2 is not installed, or does not support a pattern."""
+    """Raised if RE2 is not installed, or does not support a pattern."""
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a pattern matches anywhere in a text. Raises PatternError."""
+    """Return whether a pattern matches anywhere in a string. Raises PatternError."""
     return _compiled(pattern).search(text.encode("utf-8", "replace")) is not None
 
 
 def replaced(pattern: str, text: str, by: str) -> str:
-    """Replace all matches of a pattern in a text. Raises PatternError."""
+    """Return a string with all matches of a pattern replaced. Raises PatternError."""
     data = text.encode("utf-8", "surrogateescape")
-    made: bytes = _compiled(pattern).sub(by.encode(), data)
-    return made.decode("utf-8", "surrogateescape")
+    result: bytes = _compiled(pattern).sub(by.encode(), data)
+    return result.decode("utf-8", "surrogateescape")
 
 
 def _compiled(pattern: str) -> Any:
     try:
         import re2
     except ImportError:
-        reason = f"patterns are matched by RE2: {install_command('google-re2')}"
+        reason = f"regular expressions require RE2: {install_command('google-re2')}"
         raise PatternError(reason) from None
     options = re2.Options()
     options.log_errors = False
@@ -38,6 +38,6 @@ def _compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern.encode("utf-8", "surrogateescape"), options)
     except re2.error as error:
-        said = error.args[0] if error.args else ""
-        said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        raise PatternError(f"RE2 cannot read {pattern}: {said}") from None
+        message = error.args[0] if error.args else ""
+        message = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise PatternError(f"invalid regular expression {pattern}: {message}") from None

@@ -1,9 +1,9 @@
-"""HTTP's registries: methods, header fields, status codes, media types, common values.
+"""HTTP registries: methods, header fields, status codes, media types and common values.
 
-The data are in `registry.json`, one entry per line, and are loaded on first use. Methods, status
-codes and permanent fields are those of IANA's registries of June 2026 (without the reserved `*`);
-other fields in use, media types and values are a selection. If a value continues after its name,
-the name includes the delimiter: `max-age=`, `Bearer ` with its blank.
+The data is in `registry.json`, one entry per line, and is loaded on first use. Methods, status
+codes and permanent fields are those of IANA's registries of June 2026 (without the reserved `*`).
+Other fields in use, media types and values are a selection. If a value continues after its name,
+the name includes the delimiter: `max-age=`, or `Bearer ` with its blank.
 """
 
 from __future__ import annotations
@@ -14,53 +14,53 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-@attrs.frozen
+@classes.frozen
 class Entry:
     """A name, its description, and the RFC or specification that defines it.
 
-    `common` marks frequently used names, `obsolete` names that should no longer be used.
+    `common` marks frequently used names, and `obsolete` marks names that should no longer be used.
     """
 
     name: str
     description: str
     source: str = ""
-    common: bool = attrs.field(default=False, kw_only=True)
-    obsolete: bool = attrs.field(default=False, kw_only=True)
+    common: bool = classes.field(default=False, kw_only=True)
+    obsolete: bool = classes.field(default=False, kw_only=True)
 
 
 _E = TypeVar("_E", bound=Entry)
 
 
-@attrs.frozen
+@classes.frozen
 class Method(Entry):
-    """A request method; `safe` and `idempotent` as in RFC 9110, section 9.2."""
+    """A request method. `safe` and `idempotent` have the meanings of RFC 9110, section 9.2."""
 
-    safe: bool = attrs.field(default=False, kw_only=True)
-    idempotent: bool = attrs.field(default=False, kw_only=True)
+    safe: bool = classes.field(default=False, kw_only=True)
+    idempotent: bool = classes.field(default=False, kw_only=True)
 
 
-@attrs.frozen
+@classes.frozen
 class Header(Entry):
-    """A header field, and the messages that it is used in.
+    """A header field, and the kinds of messages that use it.
 
-    A `single` field may occur only once in a message; other fields are lists, or may be repeated
+    A `single` field may occur only once in a message. Other fields are lists, or may be repeated
     (RFC 9110, section 5.3).
     """
 
-    used: Literal["request", "response", "both"] = attrs.field(kw_only=True)
-    single: bool = attrs.field(default=False, kw_only=True)
-    _values: str = attrs.field(default="", kw_only=True)
-    _parameters: tuple[str, ...] = attrs.field(default=(), converter=tuple, kw_only=True)
+    used: Literal["request", "response", "both"] = classes.field(kw_only=True)
+    single: bool = classes.field(default=False, kw_only=True)
+    _values: str = classes.field(default="", kw_only=True)
+    _parameters: tuple[str, ...] = classes.field(default=(), converter=tuple, kw_only=True)
 
     @property
     def values(self) -> tuple[Entry, ...]:
-        """The common values, or list members."""
+        """The common values of the field, or common members if it is a list."""
         return self._own(self._values)
 
     @property
@@ -69,18 +69,18 @@ class Header(Entry):
         return tuple(entry for name in self._parameters for entry in self._own(name))
 
     def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return the values of the table `name`; those without a source get the field's source."""
+        """Return the values in the table `name`. Values without a source get the field's source."""
         return tuple(
-            entry if entry.source else attrs.evolve(entry, source=self.source)
+            entry if entry.source else classes.evolve(entry, source=self.source)
             for entry in _table(name)
         )
 
 
-@attrs.frozen
+@classes.frozen
 class Status(Entry):
-    """A status code; the name is its reason phrase."""
+    """A status code, whose name is the reason phrase."""
 
-    code: int = attrs.field(kw_only=True)
+    code: int = classes.field(kw_only=True)
 
 
 @cache
@@ -102,7 +102,7 @@ def headers() -> Mapping[str, Header]:
 
 @cache
 def statuses() -> Mapping[int, Status]:
-    """Return all status codes."""
+    """Return all status codes by number."""
     return MappingProxyType({entry["code"]: Status(**entry) for entry in _data()["statuses"]})
 
 
@@ -113,29 +113,29 @@ def media_types() -> Mapping[str, Entry]:
 
 
 def method(name: str) -> Method | None:
-    """Return the method of this name, which is case-sensitive (RFC 9110, section 9.1)."""
+    """Return the method with this case-sensitive name (RFC 9110, section 9.1), or None."""
     return methods().get(name)
 
 
 def header(name: str) -> Header | None:
-    """Return the header field of this name, in any case."""
+    """Return the header field with this name in any case, or None."""
     return _folded_headers().get(name.lower())
 
 
 def status(code: int) -> Status | None:
-    """Return the status of this code."""
+    """Return the status with this code, or None."""
     return statuses().get(code)
 
 
 def media_type(name: str) -> Entry | None:
-    """Return the media type of this name, in any case, without parameters."""
+    """Return the media type with this name in any case, without parameters, or None."""
     return media_types().get(name.lower())
 
 
 def values(name: str) -> tuple[Entry, ...]:
-    """Return the common values of the header field `name`, in any case."""
-    found = header(name)
-    return found.values if found else ()
+    """Return the common values of a header field, whose name may be in any case."""
+    field = header(name)
+    return field.values if field else ()
 
 
 @cache
@@ -145,7 +145,7 @@ def _folded_headers() -> Mapping[str, Header]:
 
 @cache
 def _table(name: str) -> tuple[Entry, ...]:
-    """Return the values that header fields refer to by `name`."""
+    """Return the entries of the table that header fields refer to as `name`."""
     if name == "methods":
         return tuple(methods().values())
     if name == "headers":

@@ -1,16 +1,16 @@
-"""References to another request's exchange: `{{login.response.body.$.token}}` and the like.
+"""Evaluates references to another request's exchange, such as `{{login.response.body.$.token}}`.
 
-    {{login.response.body.$.data[0].id}}    JSONPath (RFC 9535); `$.` may be left out
-    {{login.response.body.//reply[1]/@id}}  XPath, in XML
+    {{login.response.body.$.data[0].id}}    a JSONPath (RFC 9535); `$.` may be left out
+    {{login.response.body.//reply[1]/@id}}  an XPath in XML
     {{login.response.body.*}}  {{login.response.body}}           the whole body
     {{login.response.headers.X-Id}}         the first header with that name
     {{login.response.status}}               the status code
-    {{login.request.body.$.user}}           the same, of the request
+    {{login.request.body.$.user}}           the same for the request
     {{login.token}}                         httpyac's short form of `login.response.body.token`
 
-A string is used as it is, everything else as JSON. Of several matches the first is used. A body is
-JSON if its Content-Type says so or it can be parsed as such; `asJson.` and `asXml.` before a path
-force one of them.
+A string is inserted as it is, any other value as JSON. If there are several matches, the first is
+used. A body is read as XML if the path starts with `/` or its Content-Type is XML, and otherwise as
+JSON. `asJson.` or `asXml.` before a path selects the format.
 
 Sources: VS Code REST Client's README (request variables); httpyac's guide on variables.
 """
@@ -21,30 +21,42 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from orgrest.model import OrgrestError, find_headers
+from orgrest import classes
+from orgrest.model import OrgrestError, find_headers, whole
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orgrest.model import Headers, Request, Response
 
-_REFERENCE = re.compile(
+_REFERENCE = compiled(
     r"(?P<name>[^\s.{}]+)\.(?P<what>response|request)\.(?P<part>body|headers|status)"
     r"(?:\.(?P<path>.+)|(?P<index>\[.+))?"
 )
-# A JSONPath that visits no part of a value more often than it has steps.
+# A JSONPath for which each part of a value is visited at most once per step of the path.
 _STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
 _STEPS = rf"(?>{_STEP}{{0,100}})"
-_LINEAR = re.compile(rf"\${_STEPS}(?:\.\.[\w-]++{_STEPS})?")
-_SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
-_STATUS = re.compile(
-    r"\bresponse\.(?:status|code)\w*|\bstatusCode\b|\bresponseCode\b|\.have\.status\b|\bresponse\.to\.(?:not\.)?be\."
+_LINEAR = compiled(rf"\${_STEPS}(?:\.\.[\w-]++{_STEPS})?")
+_SHORT = compiled(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
+_STATUS = compiled(
+    r"\bresponse\.(?:status|code)\w*|\bstatusCode\b|\bresponseCode\b|\.have\.status\b|\btest\.status\b|"
+    r"\bresponse\.to\.(?:not\.)?be\."
+)
+
+_UNREAD = compiled(
+    r"(?<![:\"'])//[^\n]*|/\*.*?(?:\*/|\Z)|"
+    r"\b(?:client|console)\.(?:log|info|warn|error|debug)\((?:[^()]|\([^()]*\))*\)",
+    re.DOTALL,
 )
 
 
-@attrs.frozen
-class Reference:
-    """A part of a named request's exchange; `path` selects within it, or is empty."""
+@classes.frozen
+class ResponseReference:
+    """A reference to a part of a named request's exchange.
+
+    `path` selects a value within the part, and may be empty.
+    """
 
     name: str
     what: str
@@ -52,26 +64,29 @@ class Reference:
     path: str
 
 
-def read(text: str) -> Reference | None:
-    """Parse the reference `{{text}}`; return None if it does not refer to an exchange."""
+def read(text: str) -> ResponseReference | None:
+    """Parse the reference `{{text}}`, or return None if it does not refer to an exchange."""
     match = _REFERENCE.fullmatch(text)
     if match is None:
         return None
-    return Reference(
+    return ResponseReference(
         match["name"], match["what"], match["part"], match["path"] or match["index"] or ""
     )
 
 
-def read_short(text: str) -> Reference | None:
-    """Parse the reference `{{login.token}}` if a request is named `login`; else return None."""
+def read_short(text: str) -> ResponseReference | None:
+    """Parse a short reference such as `login.token`, or return None for any other string.
+
+    The caller checks whether a request has that name.
+    """
     match = _SHORT.fullmatch(text)
     if match is None:
         return None
-    return Reference(match["name"], "response", "body", match["path"] or match["index"])
+    return ResponseReference(match["name"], "response", "body", match["path"] or match["index"])
 
 
-def value(reference: Reference, request: Request, response: Response) -> str:
-    """Return the value of a reference.
+def value(reference: ResponseReference, request: Request, response: Response) -> str:
+    """Return the value of a reference to an exchange.
 
     Raises OrgrestError if the path matches nothing, or does not fit the body's format.
     """
@@ -80,17 +95,17 @@ def value(reference: Reference, request: Request, response: Response) -> str:
     if reference.part == "status":
         return str(response.status)
     if reference.part == "headers":
-        found = next(find_headers(headers, reference.path), None)
-        if found is None:
+        content = next(find_headers(headers, reference.path), None)
+        if content is None:
             raise OrgrestError(
                 f"{reference.name}'s {reference.what} has no header {reference.path}"
             )
-        return found
+        return content
     body = response.body if of_response else request.body or b""
     return _in_body(reference, text_of(body, headers), headers)
 
 
-def _in_body(reference: Reference, text: str, headers: Headers) -> str:
+def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
     path = reference.path
     if path in ("", "*"):
         return text
@@ -105,27 +120,29 @@ def _in_body(reference: Reference, text: str, headers: Headers) -> str:
 
 
 def found(text: str, path: str) -> Any:
-    """Return the value at a path of a body: an XPath if it begins with `/`, else a JSONPath.
+    """Return the first value at a path in a body.
 
-    Raises OrgrestError, with the code `nothing-there` if the path matches nothing.
+    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError, with
+    the code `nothing-there` if the path matches nothing.
     """
-    every = all_found(text, path)
-    if not every:
-        raise OrgrestError(f"there is nothing at {_rooted(path)}", code="nothing-there")
-    return every[0]
+    matches = all_found(text, path)
+    if not matches:
+        raise OrgrestError(f"nothing found at {_rooted(path)}", code="nothing-there")
+    return matches[0]
 
 
 def all_found(text: str, path: str) -> list[Any]:
-    """Return all values at a path of a body, read as `found` does; [] if nothing matches.
+    """Return all values at a path in a body, or [] if nothing matches.
 
-    Raises OrgrestError if the path is malformed, or does not fit the body's format.
+    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError if the
+    path is malformed, or does not fit the body's format.
     """
     if path.startswith("/"):
         return list(all_in_xml(text, path))
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise OrgrestError(f"the body is not JSON, in which {path} could be looked for") from None
+        raise OrgrestError(f"cannot look up {path}: the body is not valid JSON") from None
     path = _rooted(path)
     if _LINEAR.fullmatch(path):
         from orgrest.http.sandbox import jsonpaths  # imported late: loading the package is slow
@@ -137,15 +154,15 @@ def all_found(text: str, path: str) -> list[Any]:
 
 
 def json_of(text: str) -> Any:
-    """Return a body as JSON. Raises OrgrestError if it is not JSON."""
+    """Return the JSON value of a body. Raises OrgrestError if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise OrgrestError("the body is not JSON") from None
+        raise OrgrestError("the body is not valid JSON") from None
 
 
 def _rooted(path: str) -> str:
-    """Return a JSONPath with its optional `$.`; an XPath unchanged."""
+    """Return a JSONPath with its optional `$.` added, or an XPath unchanged."""
     if path.startswith(("$", "/")):
         return path
     return f"${path}" if path.startswith("[") else f"$.{path}"
@@ -153,28 +170,32 @@ def _rooted(path: str) -> str:
 
 def _in_json(text: str, path: str) -> str:
     value = found(text, path)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return whole(value)
+    # The format of JavaScript's JSON.stringify, and therefore of the other tools.
+    return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def _in_xml(text: str, path: str) -> str:
-    every = all_in_xml(text, path)
-    if not every:
-        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
-    return every[0]
+    texts = all_in_xml(text, path)
+    if not texts:
+        raise OrgrestError(f"nothing found at {path}", code="nothing-there")
+    return texts[0]
 
 
-def all_in_xml(text: str, path: str) -> list[str]:
-    """Return the texts of all matches of an XPath in a body, in order.
+def all_in_xml(text: str, path: str, prefixes: Mapping[str, str] | None = None) -> list[str]:
+    """Return the text of each match of an XPath in a body, in order.
 
-    Raises OrgrestError if the path is malformed, the body is not XML, or the search takes too long.
+    `prefixes` maps the namespace prefixes in the path to namespaces. Raises OrgrestError if the
+    path is malformed, the body is not XML, or the evaluation takes too long.
     """
     from orgrest.http.sandbox import process
 
-    return process.find("XPath", path, text)
+    return process.find("XPath", path, text, prefixes)
 
 
 def text_of(body: bytes, headers: Headers) -> str:
-    """Return a body as text, in the charset that its Content-Type names, else as UTF-8."""
+    """Return a body as a string, decoded with the charset of its Content-Type (default UTF-8)."""
     kind = next(find_headers(headers, "content-type"), "")
     match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
@@ -184,10 +205,11 @@ def text_of(body: bytes, headers: Headers) -> str:
 
 
 def reads_status(code: str) -> bool:
-    """Return whether JavaScript of any dialect reads the status of a response.
+    """Return whether a script or expression in JavaScript reads the status of a response.
 
-    It knows JetBrains' and httpyac's (`response.status`, `response.statusCode`) and Postman's
-    (`pm.response.code`, `to.have.status`, `to.be.notFound`, `responseCode`); `response.body.status`
-    does not count.
+    It recognizes the APIs of JetBrains' HTTP Client and httpyac (`response.status`,
+    `response.statusCode`) and of Postman (`pm.response.code`, `to.have.status`, `to.be.notFound`,
+    `responseCode`). `response.body.status`, comments and the arguments of logging calls do not
+    count.
     """
-    return _STATUS.search(code) is not None
+    return _STATUS.search(_UNREAD.sub("", code)) is not None

@@ -1,18 +1,19 @@
-"""The value of a variable that a script set."""
+"""The value of a variable that a script has set."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import attrs
+from orgrest import classes
 
 
-@attrs.frozen
+@classes.frozen
 class ScriptValue:
-    """A variable's value as a script set it.
+    """The value of a variable that a script has set.
 
-    `text` is the text to send, None if it has no text, such as a function. `json` is the value as
-    JSON. `number` identifies the value that the engine keeps, None if it does not keep it.
+    `text` is the string to send, or None if the value has no text (such as a function). `json` is
+    the value as JSON. `number` identifies the value in the engine, or is None if the engine does
+    not keep it.
     """
 
     text: str | None

@@ -1,10 +1,10 @@
-"""JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run in a sandbox.
+"""Runs the JavaScript of request files (`> {% %}`, `< {% %}` and `{{ }}`) in a sandbox.
 
-Documents are not trusted, so scripts run in QuickJS in a separate process:
-no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
-engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
-effect but its result, and the requests that the run sends for it; exports of httpyac's scripts stay
-in the engine, since they may be functions.
+Documents are not trusted, so scripts run with QuickJS in a separate process. They have no files, no
+network, no environment variables, 64 MiB of memory, and a limited time. The process (`sandbox`) is
+started for the first script and is used for the whole run. A script's only effects are its result,
+and the requests that the run sends for it. Exports of httpyac's scripts stay in the engine, since
+they may be functions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.responses import reads_status, text_of
 from orgrest.http.sandbox import answers
 from orgrest.http.sandbox.process import Sandbox
@@ -27,50 +26,66 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The seconds of that time that each wait of a script costs, which limits their number."""
+"""The time that each wait of a script takes off TIMEOUT, in seconds, which limits their number."""
 VALIDATION_TIMEOUT: Final = 10.0
-"""The CPU time that the validation of a value may take, in seconds."""
+"""The CPU time that validating a value may take, in seconds."""
 
 
 class ScriptError(OrgrestError):
-    """A script that cannot be run, fails, or does not terminate; `line` is that of the script.
+    """Raised if a script cannot be run, fails, or does not finish.
 
-    `result` is its result until it failed, if that is known.
+    `line` is a line of the script. If the script failed while it was running, `result` contains
+    what it had done before.
     """
 
     result: Result | None = None
 
 
-@attrs.frozen
-class ScriptInput:
-    """The data of a script, in addition to the request and its response.
+@classes.frozen
+class ScriptFile:
+    """A file that a script can load with `require`.
 
-    `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
-    script can change both. `environment` and `file` (the document's own variables) are read-only.
-    `responses` are those of other requests, by the name that httpyac gives them. `iteration` counts
-    the passes of a loop, and `elements` are the list elements of this pass. `seed` makes random
-    values repeatable. `name` is the request's.
+    `requires` maps the names that the file itself requires to the paths of those files.
     """
 
-    variables: Mapping[str, Any] = attrs.field(factory=dict)
-    globals_: Mapping[str, Any] = attrs.field(factory=dict)
-    environment: Mapping[str, str] = attrs.field(factory=dict)
-    file: Mapping[str, str] = attrs.field(factory=dict)
-    responses: Mapping[str, Response] = attrs.field(factory=dict)
+    source: str
+    requires: Mapping[str, str]
+
+
+@classes.frozen
+class ScriptInput:
+    """The data that a script gets in addition to the request and its response.
+
+    `variables` are the variables of the request, each as JSON or a `ScriptValue`, and `globals_`
+    are the variables of the run. A script can change both. `environment` and `file` (the document's
+    own variables) are read-only. `responses` are the responses to other requests, by the names that
+    httpyac gives them. `iteration` is the number of the current iteration, and `elements` are its
+    list elements. `seed` makes random values reproducible. `name` is the name of the request.
+    `requires` maps the names that the script requires to paths, and `files` has all files that it
+    can load, by path.
+    """
+
+    variables: Mapping[str, Any] = classes.field(factory=dict)
+    globals_: Mapping[str, Any] = classes.field(factory=dict)
+    environment: Mapping[str, str] = classes.field(factory=dict)
+    file: Mapping[str, str] = classes.field(factory=dict)
+    responses: Mapping[str, Response] = classes.field(factory=dict)
     environment_selected: bool = False
     iteration: int = 0
     elements: tuple[str, ...] = ()
     seed: int | None = None
     name: str | None = None
+    requires: Mapping[str, str] = classes.field(factory=dict)
+    files: Mapping[str, ScriptFile] = classes.field(factory=dict)
 
 
-@attrs.frozen
+@classes.frozen
 class Result:
-    """The result of a script: its output, tests, the variables that it set and removed.
+    """The result of a script: its output, its tests, and the variables that it set and removed.
 
-    `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`). `request` is
-    the `method`, `url`, `headers` and `body` as the script changed them, None if it changed
-    nothing.
+    If `cancelled` is set, the request must not be sent (httpyac's `exports.$cancel`). `request` has
+    the `method`, `url`, `headers` and `body` as the script changed them, or is None if nothing
+    changed.
     """
 
     log: tuple[str, ...]
@@ -83,13 +98,13 @@ class Result:
 
 
 class Engine:
-    """Runs scripts; a context manager that ends the engine's process."""
+    """Runs scripts. As a context manager, it stops the engine's process at the end."""
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
-        """Prepare an engine whose scripts may compute for `timeout` seconds each."""
+        """Prepare an engine whose scripts may each use `timeout` seconds of CPU time."""
         self._timeout = timeout
         self._sandbox = Sandbox(ScriptError)
-        self._next = 0  # the number of the next value that the engine keeps
+        self._next = 0  # the number for the next value that the engine keeps
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +113,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End the process, if one was started."""
+        """Stop the process if it was started."""
         self._sandbox.close()
 
     def run(
@@ -111,15 +126,15 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> Result:
-        """Run a script with the API of `host`: `jetbrains` or `httpyac`.
+        """Run a script with the API of the tool `host`, such as `jetbrains` or `httpyac`.
 
-        `wait` waits when the script sleeps, and `send` sends the script's request (`method`, `url`,
-        `headers` and `body`) and returns the response, or the reason why it failed. Without these
-        callbacks, waiting or sending is an error.
+        `wait` is called when the script sleeps. `send` sends a request of the script (`method`,
+        `url`, `headers` and `body`) and returns the response, or the reason why it failed. Without
+        these callbacks, waiting or sending is an error.
 
-        Raises ScriptError if the engine is not installed, or the script does not compile, throws,
-        takes too long or too much memory, or returns too much. The error has the `result` so far of
-        a script that throws.
+        Raises ScriptError if the engine is not installed, or if the script does not compile, throws
+        an exception, takes too long, uses too much memory, or returns too much. If the script
+        throws, the error contains its result so far.
         """
         job = _job(code, host, given, request, response)
         answer = self._answer(job, "script", answers.SCRIPT, wait, send)
@@ -132,9 +147,10 @@ class Engine:
         return result
 
     def evaluate(self, code: str, given: ScriptInput) -> tuple[str, Any]:
-        """Return the text and the value of an expression, in which the variables are constants.
+        """Return the text and the value of an expression, in which variables are constants.
 
-        Raises ScriptError as `run` does, and if the value has no text form.
+        Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
+        limit, or has a value without a text.
         """
         job = _job(code, "expression", given, Request("", ""), None)
         answer = self._answer(job, "expression", answers.EXPRESSION)
@@ -150,11 +166,10 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Return the answer to a job, after performing each wait and request of the script."""
+        """Return the final answer to a job, after performing the script's waits and requests."""
         if find_spec("quickjs") is None:
             raise ScriptError(
-                "JavaScript is run by QuickJS, which is not installed: "
-                f"{install_command('quickjs-ng')}"
+                f"scripts require QuickJS, which is not installed: {install_command('quickjs-ng')}"
             )
         line = json.dumps({**job, "next": self._next}).encode() + b"\n"
         left = self._timeout
@@ -162,30 +177,32 @@ class Engine:
             left -= answer["cpu"] + NAP
             if left <= 0:
                 self.close()
-                raise ScriptError(f"the {what} did not come to an end within {self._timeout:g} s")
+                raise ScriptError(f"the {what} did not finish within {self._timeout:g} s")
             if "send" in answer:
                 if send is None:
-                    raise ScriptError("pm.sendRequest: only scripts of requests send others")
-                came = send(answer["send"])
-                line = json.dumps(_came(came)).encode() + b"\n"
+                    raise ScriptError("pm.sendRequest is only available in request scripts")
+                outcome = send(answer["send"])
+                line = json.dumps(_came(outcome)).encode() + b"\n"
                 continue
             if wait is None:
-                raise ScriptError(f"the {what} sleeps, which scripts of requests alone do")
+                raise ScriptError(
+                    f"the {what} calls sleep(), which is only available in request scripts"
+                )
             wait(answer["sleep"])
             line = b'{"resume": true}\n'
         self._next = answer.get("next", self._next)
         return answer
 
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
-        """Return the first few errors of a value by a JSON Schema, with their locations.
+        """Return the first few (location, message) errors of a value according to a JSON Schema.
 
-        `schemas` has the schema at `uri` and those that it refers to. Raises ScriptError if the
-        schema is invalid or this takes too long, or without jsonschema, which is compiled and so
-        not in the extension for VS Code.
+        `schemas` contains the schema at `uri` and the schemas that it refers to. Raises ScriptError
+        if the schema is invalid, if the validation takes too long, or if jsonschema is not
+        installed. (The VS Code extension does not include it, because it depends on compiled code.)
         """
         if find_spec("jsonschema") is None:
             command = install_command("jsonschema")
-            raise ScriptError(f"JSON Schemas need the package jsonschema: {command}")
+            raise ScriptError(f"JSON Schemas require the package jsonschema: {command}")
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
         answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT, answers.ERRORS)
         if answer["error"] is not None:
@@ -194,28 +211,29 @@ class Engine:
         return [(path, message) for path, message in answer["found"]]
 
     def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
-        """Return the errors of values by a description's schemas; `description` prepares the job.
+        """Return the errors found when values are validated with an API description.
 
-        Raises ScriptError if this takes too long.
+        The package `description` prepares the job. Raises ScriptError if the validation fails or
+        takes too long.
         """
         line = json.dumps(job).encode() + b"\n"
         answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT, answers.PARTS)
         if answer["error"] is not None:
-            raise ScriptError(f"the validation ended: {answer['error']['message']}")
-        found: list[str] = answer["found"]
-        return found
+            raise ScriptError(f"the validation failed: {answer['error']['message']}")
+        errors: list[str] = answer["found"]
+        return errors
 
 
 def _result(answer: dict[str, Any], *, about_status: bool) -> Result:
     return Result(
         log=tuple(answer["log"]),
         tests=tuple(
-            Verdict(one["name"], one["ok"], one["message"], about_status=about_status)
-            for one in answer["tests"]
+            Verdict(entry["name"], entry["ok"], entry["message"], about_status=about_status)
+            for entry in answer["tests"]
         ),
         variables={
-            name: ScriptValue(one["text"], one["value"], one["number"])
-            for name, one in answer["variables"].items()
+            name: ScriptValue(entry["text"], entry["value"], entry["number"])
+            for name, entry in answer["variables"].items()
         },
         removed=tuple(answer["removed"]),
         globals_=answer["globals"],
@@ -230,27 +248,32 @@ def _job(
     variables = given.variables
     raw = "rawBody" in code
     kept = {
-        name: one.number
-        for name, one in variables.items()
-        if isinstance(one, ScriptValue) and one.number is not None
+        name: item.number
+        for name, item in variables.items()
+        if isinstance(item, ScriptValue) and item.number is not None
     }
     return {
         "code": code,
         "host": host,
         "globals": dict(given.globals_),
         "variables": {
-            name: one.json if isinstance(one, ScriptValue) else one
-            for name, one in variables.items()
+            name: item.json if isinstance(item, ScriptValue) else item
+            for name, item in variables.items()
         },
         "kept": kept,
         "file": dict(given.file),
         "environment": dict(given.environment),
         "environmentSelected": given.environment_selected,
-        "responses": {name: _response(one, raw=raw) for name, one in given.responses.items()},
+        "responses": {name: _response(item, raw=raw) for name, item in given.responses.items()},
         "iteration": given.iteration,
         "elements": list(given.elements),
         "seed": given.seed,
         "name": given.name,
+        "requires": dict(given.requires),
+        "files": {
+            path: {"source": item.source, "requires": dict(item.requires)}
+            for path, item in given.files.items()
+        },
         "request": {
             "method": request.method,
             "url": request.url,
@@ -262,14 +285,14 @@ def _job(
 
 
 def _came(came: Response | str) -> dict[str, Any]:
-    """Return the result of a script's request as JSON."""
+    """Return the outcome of a script's request (a response or an error message) as JSON."""
     if isinstance(came, str):
         return {"error": came, "response": None}
     return {"error": None, "response": _response(came, raw=False)}
 
 
 def _response(response: Response, *, raw: bool) -> dict[str, Any]:
-    """Return a response as JSON; with `raw`, also the bytes of its body."""
+    """Return a response as JSON, with the bytes of its body if `raw` is set."""
     kind, charset = media_type(response.header("content-type") or "")
     return {
         "status": response.status,
@@ -283,7 +306,7 @@ def _response(response: Response, *, raw: bool) -> dict[str, Any]:
 
 
 def media_type(value: str) -> tuple[str, str]:
-    """Return the media type of a Content-Type, in lower case, and its charset (default UTF-8)."""
+    """Return the media type in a Content-Type, in lower case, and its charset (default UTF-8)."""
     from email.message import Message
 
     message = Message()

@@ -1,126 +1,127 @@
-"""The syntax tree of the request languages, which the parsers produce.
+"""The syntax tree of the request languages, which the parsers create.
 
-Every part has its position: a `Span` of offsets in the source's text, or, where variables are
-replaced, a `Template`, which maps each of its characters back to the source. Parts compare by
-content, not by position.
+Every part has its position: either a `Span` of offsets in the source's text, or, for text with
+variables, a `Template`, which maps each of its characters to the source. Comparisons of parts
+ignore their positions.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Notice
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.model import Capture, OrgrestError, Source, Span
 
 # The characters of methods and header names: `tchar` of RFC 9110, section 5.6.2.
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_TOKEN = re.compile(TCHARS)
+_TOKEN = compiled(TCHARS)
 
 
 def is_token(text: str) -> bool:
-    """Return whether a text can be a method or the name of a header."""
+    """Return whether a string is valid as a method or as the name of a header."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:
-    """Return a warning about the HTTP version that a request line names."""
+    """Return the warnings about the HTTP version in a request line, if it is not supported."""
     if version in (None, "1.1"):
         return ()
-    reason = f"HTTP/{version} is not spoken here: the request is sent as HTTP/1.1"
+    reason = f"HTTP/{version} is not supported: the request is sent as HTTP/1.1"
     return (Notice.at(source, offset, reason, "http-version"),)
 
 
-@attrs.frozen
+@classes.frozen
 class Template:
-    """Text in which variables are replaced, and the source positions of its characters.
+    """Text that may contain variables, with the source position of each of its characters.
 
-    `anchors` are pairs (index in `text`, offset in the source's text), the first at index 0.
+    `anchors` are (index in `text`, offset in the source's text) pairs. The first index is 0.
     """
 
     text: str
-    anchors: tuple[tuple[int, int], ...] = attrs.field(eq=False)
+    anchors: tuple[tuple[int, int], ...] = classes.field(eq=False)
 
     def offset(self, index: int) -> int:
-        """Return the offset in the source's text of the character at `index` of this text."""
+        """Return the source offset of the character at `index` of this text."""
         at = bisect_right(self.anchors, index, key=lambda anchor: anchor[0]) - 1
         start, offset = self.anchors[at]
         return offset + index - start
 
 
-@attrs.frozen
+@classes.frozen
 class Comment:
-    """A line that starts with `#`. `name` is the text of a `### name` line, else None."""
+    """A comment line. `name` is the name in a line `### name`, or None for other comments."""
 
     text: str
     name: str | None
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
     @property
     def is_assertion(self) -> bool:
-        """Whether it is an assertion of the request above: `# ?? status == 200`."""
+        """Whether the comment is an assertion about the request above: `# ?? status == 200`."""
         return self.text.lstrip("#").lstrip().startswith("??")
 
 
-@attrs.frozen
+@classes.frozen
 class Text:
-    """A line above a request that is not part of the language: skipped, as restclient does."""
+    """A line above a request that is not part of the language. It is skipped, as in restclient."""
 
     text: str
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Definition:
-    """`:name = value` (restclient) or `@name = value` (request files); `mark` is `:` or `@`.
+    """A definition `:name = value` (restclient) or `@name = value` (request files).
 
-    `operator` is `=` or `:=`. `:name := ` is followed by an expression; `@name := ` is a value that
-    is evaluated when it is used, as every value is here.
+    `mark` is `:` or `@`, and `operator` is `=` or `:=`. The value after `:name :=` is an
+    expression. The value after `@name :=` is evaluated when it is used, like all values in request
+    files.
     """
 
     name: str
     operator: str
     value: Template
-    span: Span = attrs.field(eq=False)
-    name_span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
+    name_span: Span = classes.field(eq=False)
     mark: str = ":"
 
 
-@attrs.frozen
+@classes.frozen
 class HeaderLine:
-    """`Name: value` of a request."""
+    """A header line `Name: value` of a request."""
 
     name: Template
     value: Template
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class HeaderVariable:
-    """`:name` alone on a line among the headers: a variable that holds header lines.
+    """A line `:name` among the headers: a variable that contains header lines.
 
-    With `spread`, it is httpyac's `...name`, an expression that gives an object of headers.
+    If `spread` is set, it is httpyac's `...name`, an expression whose value is an object of
+    headers.
     """
 
     name: str
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
     spread: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Inclusion:
-    """A `< file` line in a body: the file's content is sent in its place.
+    """A `< file` line in a body, which is replaced by the content of the file.
 
-    `start` and `end` are indexes in the body's text. With `<@ file` and `<@latin1 file`, variables
-    are replaced in the file's content, which is text in `encoding` (UTF-8 by default); with a plain
-    `< file` the bytes are sent, and `encoding` is None. With httpyac's `gql NAME < file` the file
-    is a GraphQL document, and `operation` the name of the operation, empty if the document
-    determines it; otherwise None.
+    `start` and `end` are indexes in the body's text. For a plain `< file`, the bytes are sent and
+    `encoding` is None. For `<@ file` and `<@latin1 file`, the content is text in `encoding` (UTF-8
+    by default), in which variables are replaced. For httpyac's `gql NAME < file`, the file is a
+    GraphQL document, and `operation` is the name of the operation, or empty if the document
+    determines it. For all other lines, `operation` is None.
     """
 
     start: int
@@ -130,41 +131,44 @@ class Inclusion:
     operation: str | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Body:
     """The body of a request.
 
-    `template` is the text; `file` the path of a `< file` body (`template` is then empty). `files`
-    are the `< file` lines within the text: in restclient's language they are files in a multipart
-    body and plain text in others, in request files they are always files.
+    `template` is its text. If the whole body is a `< file` line, `file` is the path and `template`
+    is empty. `files` are the `< file` lines within the text. In request files, these lines are
+    always replaced by the files. In restclient's language, they are replaced in multipart bodies,
+    and are plain text in other bodies.
     """
 
     template: Template
     file: Template | None
     files: tuple[Inclusion, ...]
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Directive:
-    """`# @name value` or `// @name value`: how to send, show or name a request.
+    """A directive `# @name value` or `// @name value`: how to send, show or name a request.
 
-    `name` is spelled as in the table of `directives` if it is known, else as written.
+    `name` has the spelling of the table in `directives` if the directive is known, otherwise the
+    spelling in the document.
     """
 
     name: str
     value: Template
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Script:
     """JavaScript that runs before a request is sent or after its response has arrived.
 
-    `when` is its moment: `before` the request is completed, with the `request` that is about to be
-    sent, with its `response`, `after` that, or at the `end`. `host` is the tool whose API it uses:
-    `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a
-    `file`. It belongs to its `own` request, or runs for `every` request of the document, or `once`
+    `when` is the moment at which it runs: `before` the request is completed, `request` (just before
+    the completed request is sent), `response` (when the response has arrived), `after` the
+    `response` scripts, or `end` (last). `host` is the tool whose API the script uses: `jetbrains`
+    (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a `file`. `runs`
+    says for which requests it runs: its `own` request, `every` request of the document, or `once`
     before the first request.
     """
 
@@ -173,16 +177,17 @@ class Script:
     text: Template | None
     file: Template | None
     runs: Literal["own", "every", "once"]
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Assertion:
-    """`?? status == 200`: an assertion about the response; `text` is what follows the `??`.
+    """An assertion `?? status == 200` about the response.
 
-    `subject`, `path` (or empty) and `operator` are as in `assertions.Found`. `within` is the number
-    of seconds in which it may become true, None if it is checked only once. `title` is the comment
-    in the line above, its name in reports.
+    `text` is the part after `??`. `subject`, `path` (which may be empty) and `operator` have the
+    same meaning as in `assertions.Found`. `within` is the number of seconds in which the assertion
+    may become true, or None if it is checked only once. `title` is the comment on the line above,
+    which names the assertion in reports.
     """
 
     text: Template
@@ -190,42 +195,43 @@ class Assertion:
     path: str
     operator: str
     expected: Template
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
     within: float | None = None
     title: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Saving:
-    """`>> file`: the response's body is saved; `>>!` overwrites an existing file."""
+    """A line `>> file`, which saves the response's body. `>>!` overwrites an existing file."""
 
     path: Template
     overwrite: bool
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Import:
-    """`# @import file`, `import file`, or `run file` and `run #name`: another file's requests.
+    """A line that refers to another file's requests: `# @import file`, `import file`, `run file`.
 
-    `request` is the request to run (`run #name`), else None; `run` means that it, or all of
-    the file's, are sent here, with these `values` of variables.
+    `request` is the name of the request in `run #name`, or None for other lines. If `run` is set,
+    that request, or each request of the file, is sent here, with the variables in `values`.
     """
 
     path: Template | None
     request: Template | None
     run: bool
-    span: Span = attrs.field(eq=False)
+    span: Span = classes.field(eq=False)
     values: tuple[tuple[str, str], ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class ParsedRequest:
-    """One request as it is written; `source` is the text that contains it.
+    """A request as it is written.
 
-    For a verb request, `above` are those of the parent headings, from the top; its method may be
-    missing (empty) and its URL partial. In the other languages, `above` is None. `graphql` means
-    that the body is sent as GraphQL, which httpyac detects from its text.
+    `source` is the text that contains the request. For a verb request, `above` are the requests of
+    its parent headings, outermost first. Its method may be empty and its URL partial. In the other
+    languages, `above` is None. If `graphql` is set, the body is sent as GraphQL, because its text
+    looks like GraphQL, as in httpyac.
     """
 
     method: str
@@ -235,41 +241,43 @@ class ParsedRequest:
     captures: tuple[Capture, ...]
     body: Body | None
     name: str | None
-    problems: tuple[OrgrestError, ...] = attrs.field(eq=False)
-    notices: tuple[Notice, ...] = attrs.field(eq=False)
-    source: Source = attrs.field(eq=False, repr=False)
-    span: Span = attrs.field(eq=False)
-    method_span: Span = attrs.field(eq=False)
-    known: Definitions = attrs.field(eq=False, repr=False)
+    problems: tuple[OrgrestError, ...] = classes.field(eq=False)
+    notices: tuple[Notice, ...] = classes.field(eq=False)
+    source: Source = classes.field(eq=False, repr=False)
+    span: Span = classes.field(eq=False)
+    method_span: Span = classes.field(eq=False)
+    known: Definitions = classes.field(eq=False, repr=False)
     directives: tuple[Directive, ...] = ()
     scripts: tuple[Script, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     savings: tuple[Saving, ...] = ()
-    region: Span | None = attrs.field(default=None, eq=False)
-    shared_scripts: list[Script] = attrs.field(factory=list, eq=False, repr=False)
+    region: Span | None = classes.field(default=None, eq=False)
+    shared_scripts: list[Script] = classes.field(factory=list, eq=False, repr=False)
     above: tuple[ParsedRequest, ...] | None = None
     graphql: bool = False
 
     @property
     def title(self) -> str:
-        """The method and URL as they are written, which reports show for a request without name."""
+        """The method and URL as written, which reports show for a request without a name."""
         return " ".join(f"{self.method} {self.target.text}".split())
 
     @property
     def restclient(self) -> bool:
-        """Whether restclient's rules apply rather than those of request files."""
+        """Whether the rules of restclient apply instead of the rules of request files."""
         return self.region is None
 
     def directive(self, name: str) -> Directive | None:
-        """Return the last directive called `name`, or None."""
-        return next((one for one in reversed(self.directives) if one.name == name), None)
+        """Return the last directive with this name, or None."""
+        return next(
+            (directive for directive in reversed(self.directives) if directive.name == name), None
+        )
 
     def definition(self, name: str) -> Definition | None:
-        """Return the definition of `name` that applies to this request, or None.
+        """Return the definition of a variable that applies to this request, or None.
 
-        In restclient's language that is the last definition above the request. In a request file it
-        is the last definition above the end of the request, else the first below it: there, the
-        position of a variable's only definition does not matter.
+        In restclient's language, it is the last definition above the request. In a request file, it
+        is the last definition above the end of the request, otherwise the first definition below
+        it.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)
@@ -277,20 +285,21 @@ class ParsedRequest:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """All definitions in scope of this request, in order."""
+        """All definitions that are in the scope of this request, in order."""
         if self.region is not None:
             return tuple(self.known.all)
         return tuple(d for d in self.known.all if d.span.start < self.span.start)
 
 
-@attrs.frozen
+@classes.frozen
 class LineState:
-    """The parser's state at the end of a text, which decides the meaning of the next line.
+    """The parser's state at the end of a text, which determines the meaning of the next line.
 
     `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
-    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` means that the
-    head above consists of the URL only; `indent` is the number of leading blanks to remove from a
-    body's lines. With `head_after`, a comment ended the head above unless a header follows.
+    ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment. `url`
+    is set if the head above consists of the URL only. `indent` is the number of leading blanks to
+    remove from the lines of a body. `head_after` is set if a comment ended the head above, unless
+    a header follows.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"
@@ -304,13 +313,13 @@ class Definitions:
 
     def __init__(self) -> None:
         self.all: list[Definition] = []
-        self.scripts: list[Script] = []  # of all requests: captures are indexed by name
-        self.set_by_scripts: frozenset[str] | None = None  # names, on first use
+        self.scripts: list[Script] = []  # the scripts of all requests
+        self.set_by_scripts: frozenset[str] | None = None  # computed on first use
         self.lengths: set[int] = set()
         self._by_name: dict[str, list[Definition]] = {}
 
     def add(self, definition: Definition) -> None:
-        """Add a definition, which must be below all others."""
+        """Add a definition, which must be below all earlier ones."""
         self.all.append(definition)
         self.lengths.add(len(definition.name))
         self._by_name.setdefault(definition.name, []).append(definition)
@@ -328,22 +337,23 @@ class Definitions:
 
 
 Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
-"""An item of a block or request file."""
+"""One item of a block or request file."""
 
 
-@attrs.frozen
+@classes.frozen
 class Document:
     """A parsed block or request file.
 
-    `problems` are those that belong to no request: a `<<` that never ends, no request at all.
-    `notices` warn of skipped lines that look like more than comments. `scripts` are the scripts
-    outside of requests, and `{{+`: they run for each request, or once.
+    `problems` are errors that do not belong to a request, such as a `<<` that is never closed, or a
+    text without requests. `notices` are warnings about skipped lines that look like more than
+    comments. `scripts` are the scripts outside of requests, including `{{+`. They run for each
+    request, or once.
     """
 
-    source: Source = attrs.field(eq=False, repr=False)
+    source: Source = classes.field(eq=False, repr=False)
     items: tuple[Item, ...]
-    problems: tuple[OrgrestError, ...] = attrs.field(eq=False)
-    notices: tuple[Notice, ...] = attrs.field(eq=False)
+    problems: tuple[OrgrestError, ...] = classes.field(eq=False)
+    notices: tuple[Notice, ...] = classes.field(eq=False)
     scripts: tuple[Script, ...] = ()
 
     @property
@@ -352,10 +362,10 @@ class Document:
         return tuple(item for item in self.items if isinstance(item, ParsedRequest))
 
     def request_at(self, offset: int) -> ParsedRequest | None:
-        """Return the request that a cursor at `offset` selects, None if there is no request.
+        """Return the request that a cursor at `offset` selects, or None if there is no request.
 
-        A request reaches down to the next separator. A position between a separator and a request
-        selects that request, one below the last separator the last request.
+        A request extends to the next separator. A cursor between a separator and a request selects
+        that request. A cursor below the last separator selects the last request.
         """
         above = last = None
         for item in self.items:

@@ -1,19 +1,21 @@
-"""Assertions about a response, `?? status == 200`: parsing and evaluation.
+"""Parses and evaluates assertions about a response, such as `?? status == 200`.
 
     ?? status == 2xx                     ?? header Content-Type contains json
     ?? body data[0].id > 5               ?? body $.token exists
     ?? jq '.items | length' == 3         ?? xpath //item count 3
     ?? body schema user.schema.json      ?? certificate days > 14
 
-An assertion has a subject (perhaps with a path into it), an operator, and an expected value.
-`subjects` and `operators` are tables: a row has the function, and its description for
-documentation, completion and hover. `language` parses assertions by them, `judging` evaluates them.
+An assertion has a subject (optionally with a path into it), an operator, and an expected value.
+`subjects` and `operators` contain tables: each row has a function, and a description for
+documentation, completion and hover. `language` uses the tables to parse assertions, and `judging`
+uses them to evaluate assertions.
 
-Source: httpyac's guide on assertions, whose `??` lines these are, and its code. As there, `exists`
-and `isTrue` require a value that is not empty, zero or false, and the expected value is converted
-to the subject's type. Three things differ: the operator is the first after the subject, not the
-last (except for `js`), `!=` is the opposite of `==` for objects, too, and an expected value in
-double quotes is a string. Names that httpyac lacks are Hurl's if it has them.
+Source: the `??` lines are httpyac's, as described in its guide on assertions and its code. As in
+httpyac, `exists` and `isTrue` require a value that is not empty, zero or false, and the expected
+value is converted to the subject's type. There are three differences. If a line has several
+operators, the first operator counts instead of the last (except for `js`). `!=` is the opposite of
+`==` even for objects. An expected value in double quotes is a string. Names that httpyac does not
+have are the same as in Hurl, if Hurl has them.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""Compares values with expected texts, which are converted to the value's type."""
+"""Compares values with expected strings, which are converted to the types of the values."""
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
-_CODES = re.compile(r"[1-5][xX]{2}")
+from orgrest.regular import compiled
+
+_NUMBER = compiled(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
+_CODES = compiled(r"[1-5][xX]{2}")
 
 
 def number(value: Any) -> float | None:
-    """Return a value as a number; for a text, the number that it begins with, or None."""
+    """Return a number unchanged, or the number at the beginning of a string, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     match = _NUMBER.match(value) if isinstance(value, str) else None
@@ -19,25 +20,25 @@ def number(value: Any) -> float | None:
 
 
 def text(value: Any) -> str:
-    """Return a value as text: other types as JSON, None as the empty text."""
+    """Return a value as a string: a string unchanged, None as "", any other value as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def quoted(expected: str) -> str | None:
-    """Return the content of an expected text in double quotes, None if it is not quoted."""
+    """Return the content of an expected value in double quotes, or None if it is not quoted."""
     if len(expected) < 2 or expected[0] != '"' or expected[-1] != '"':
         return None
     try:
-        found = json.loads(expected)
+        content = json.loads(expected)
     except ValueError:
         return None
-    return found if isinstance(found, str) else None
+    return content if isinstance(content, str) else None
 
 
 def equal(value: Any, expected: str) -> bool:
-    """Return whether a value equals the expected text, converted to the value's type."""
+    """Return whether a value equals the expected string, converted to the value's type."""
     inside = quoted(expected)
     if inside is not None:
         return isinstance(value, str) and value in (inside, expected)
@@ -46,7 +47,10 @@ def equal(value: Any, expected: str) -> bool:
 
 
 def as_type_of(value: Any, expected: str) -> Any:
-    """Convert an expected text to a value's type, if possible."""
+    """Return an expected string converted to the type of `value`, or unchanged if impossible.
+
+    If `value` is a number and the string does not begin with a number, the result is None.
+    """
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)
     if isinstance(value, int | float):
@@ -62,7 +66,7 @@ def as_type_of(value: Any, expected: str) -> Any:
 
 
 def is_status(value: Any, expected: str) -> bool:
-    """Return whether a status equals the expected status; `2xx` matches all from 200 to 299."""
+    """Return whether a status code is the expected one. `2xx` matches all codes from 200 to 299."""
     if _CODES.fullmatch(expected.strip()):
         return bool(value // 100 == int(expected.strip()[0]))
     return equal(value, expected)

@@ -1,4 +1,4 @@
-"""Evaluates assertions: whether one holds, and if not, the expected and actual values."""
+"""Evaluates assertions, and returns the expected and actual values if an assertion fails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.assertions import comparing
 from orgrest.http.assertions.operators import OPERATORS, Comparison
 from orgrest.http.assertions.subjects import SUBJECTS
@@ -19,19 +18,21 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Assertion
     from orgrest.model import Response, Source
 
-_SHOWN = 100  # characters
-_KEPT = 10_000  # characters
-_MOST_COMPARED = 2_000  # lines
+_SHOWN = 100  # characters of a value in a reason
+_KEPT = 10_000  # characters of the actual value in a verdict
+_MOST_COMPARED = 2_000  # lines of each text
 _MOST_LINES = 200  # of a difference
 
 
 def judge(
     assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
 ) -> Verdict:
-    """Evaluate an assertion about a response; a failed verdict has the actual value.
+    """Evaluate an assertion about a response. A failed verdict contains the actual value.
 
-    `expected` is the assertion's, with variables replaced. `source` contains the assertion; without
-    one, the verdict has no position. Never raises: an assertion that cannot be evaluated fails.
+    `expected` is the expected value of the assertion with its variables replaced. `source` is the
+    text that contains the assertion. Without `source`, the verdict has no position. An assertion
+    that cannot be evaluated fails. Raises OrgrestError only if the evaluation was broken off before
+    it finished.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
@@ -41,25 +42,29 @@ def judge(
     try:
         value = operator.of(comparison)
         held = operator.judge(value, subject.read(expected), comparison) != negated
-        said = "" if held or operator.why is None else operator.why(value, expected, comparison)
+        explanation = (
+            "" if held or operator.why is None else operator.why(value, expected, comparison)
+        )
     except OrgrestError as error:
-        if error.code == BROKEN_OFF:  # it was not checked
+        if error.code == BROKEN_OFF:  # the assertion was not checked
             raise
-        return attrs.evolve(verdict, expected=expected, reason=error.reason)
+        return classes.evolve(verdict, expected=expected, reason=error.reason)
     except RecursionError:
-        return attrs.evolve(verdict, expected=expected, reason="the value is nested too deep")
-    verdict = attrs.evolve(verdict, held=held, expected=expected, actual=_cut(_text(value), _KEPT))
+        return classes.evolve(verdict, expected=expected, reason="the value is nested too deeply")
+    verdict = classes.evolve(
+        verdict, held=held, expected=expected, actual=_cut(_text(value), _KEPT)
+    )
     if verdict.held:
         return verdict
-    shown = said or f" is {_shown(value, expected)}"
+    shown = explanation or f" is {_shown(value, expected)}"
     if expected != assertion.expected.text:
         shown += f", expected {_cut(expected, _SHOWN)}"
     difference = _difference(expected, value) if operator.differs and not negated else ()
-    return attrs.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
+    return classes.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
-    """Return a failed verdict with an assertion's name, parts and position."""
+    """Return the verdict on an assertion before it is evaluated: failed, with name and position."""
     place = source.position(assertion.span.start) if source is not None else None
     text = assertion.text.text
     return Verdict(
@@ -86,18 +91,18 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, or its type if only the type differs from the expected one."""
+    """Return a value in short form, with its type if the value looks like the expected one."""
     if value is None:
-        return "not there"
+        return "missing"
     text = _text(value) or ""
     if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):
-        kind = "a number" if comparing.number(value) is not None else "no text"
+        kind = "a number" if comparing.number(value) is not None else "not text"
         return f"{text}, {kind}"
     return _cut(text, _SHOWN) or "empty"
 
 
 def _difference(expected: str, value: Any) -> tuple[str, ...]:
-    """Return a unified diff of two multi-line texts or JSON values, as lines."""
+    """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
     if isinstance(value, dict | list):
         try:
             wanted = json.loads(expected)
@@ -112,14 +117,15 @@ def _difference(expected: str, value: Any) -> tuple[str, ...]:
 
 
 def unified(before: str, after: str) -> tuple[str, ...]:
-    """Return a unified diff of two texts, as lines without the file header.
+    """Return a unified diff of two strings as lines, without the file header.
 
-    Only the beginnings of very long texts are compared, and long differences are truncated.
+    Only the first 2,000 lines of each string are compared, and only the first 200 lines of the diff
+    are returned.
     """
     import difflib
 
     old, new = before.split("\n")[:_MOST_COMPARED], after.split("\n")[:_MOST_COMPARED]
-    found = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
-    if len(found) > _MOST_LINES:
-        found = [*found[:_MOST_LINES], f"... {len(found) - _MOST_LINES} more lines"]
-    return tuple(_cut(line, 10 * _SHOWN) or "" for line in found)
+    diff = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
+    if len(diff) > _MOST_LINES:
+        diff = [*diff[:_MOST_LINES], f"... {len(diff) - _MOST_LINES} more lines"]
+    return tuple(_cut(line, 10 * _SHOWN) or "" for line in diff)

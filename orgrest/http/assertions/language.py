@@ -1,15 +1,15 @@
-"""The parser of assertions, driven by the tables of subjects and operators."""
+"""The parser for assertions, driven by the tables of subjects and operators."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
 from orgrest.http.values.references import short
+from orgrest.regular import compiled
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
 _WORDS: Final = "|".join(
@@ -19,26 +19,27 @@ _WORDS: Final = "|".join(
 _OPERATOR: Final = rf"(?P<operator>(?:not\s+)?(?:{_WORDS}))\s*(?P<expected>.*)"
 _SUBJECT: Final = r"(?P<subject>[a-z0-9]+)(?=[\s.\[])(?P<dot>\.(?=[^\s.]))?"
 _PATH: Final = r"(?P<path>'[^']+'|\"[^\"]+\"|\S.*{})"
-# A run of blanks is matched from its start only, which keeps the search linear.
-_FIRST: Final = re.compile(
+# Possessive quantifiers match a run of blanks only from its start, which keeps the search linear.
+_FIRST: Final = compiled(
     rf"{_SUBJECT}(?:\s*+{_PATH.format('?')})??(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
-_LAST: Final = re.compile(
+_LAST: Final = compiled(
     rf"{_SUBJECT}(?:\s++{_PATH.format('')}(?<!\snot))?(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
-_FIELD: Final = re.compile(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
-_EVENTUALLY: Final = re.compile(
+_FIELD: Final = compiled(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
+_EVENTUALLY: Final = compiled(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
 )
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
-@attrs.frozen
+@classes.frozen
 class Found:
-    """A parsed assertion: names as in the tables, `operator` perhaps prefixed with `not `.
+    """A parsed assertion: `subject` and `operator` are names in the tables.
 
-    `start` is the index of the expected value in the text. `within` is the number of seconds in
-    which it may become true, None if it is checked only once.
+    `operator` may have the prefix `not `. `start` is the index of the expected value in the text.
+    `within` is the number of seconds in which the assertion may become true, or None if it is
+    checked only once.
     """
 
     subject: str
@@ -50,24 +51,24 @@ class Found:
 
 
 def find(text: str) -> Found | str:
-    """Parse the text after `??`; if that is not an assertion, return the reason."""
+    """Parse the text after `??`. If it is not an assertion, return the reason as a string."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
         within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()
     given = text[start:]
     if given.startswith("$"):  # a JSONPath alone selects from the body
         given, start = f"body {given}", start - len("body ")
-    if re.match(r"response[.\[]", given):  # httpyac's, without js
+    if re.match(r"response[.\[]", given):  # httpyac's response object, without the word js
         given, start = f"js {given}", start - len("js ")
     pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(given)
     if match is None:
         name, *rest = given.split(maxsplit=1) or [""]
         if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
-            return f"?? {name} is followed by an operator, as in ?? {name} == {short(rest[0])}"
+            return f"expected an operator after ?? {name}, as in ?? {name} == {short(rest[0])}"
         return (
-            "?? is followed by a subject and an operator, as in ?? status == 200, "
-            f"not {short(text)!r}"
+            "expected a subject and an operator after ??, as in ?? status == 200; found "
+            f"{short(text)!r}"
         )
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]
@@ -90,7 +91,7 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, behind: str) -> bool:
-    """Return whether an apparent operator is a field's name, followed by the real operator."""
+    """Return whether `word` is not an operator, but a field name followed by the operator."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(behind) is not None
@@ -99,18 +100,18 @@ def _is_field(word: str, behind: str) -> bool:
 def _wrong(written: str, path: str, operator: str, expected: str) -> str:
     subject = SUBJECTS.get(written.lower())
     if subject is None:
-        return f"{written} is nothing that can be compared: there are {', '.join(SUBJECTS)}"
+        return f"unknown subject {written}; available: {', '.join(SUBJECTS)}"
     if subject.required and not path:
-        return f"?? {subject.name} is followed by {subject.path}"
+        return f"expected {subject.path} after ?? {subject.name}"
     if path and not subject.path:
-        return f"?? {subject.name} is followed by an operator, not by {path}"
+        return f"expected an operator after ?? {subject.name}, found {path}"
     if subject.parts and path not in subject.parts:
-        return f"?? {subject.name} is followed by {subject.path}, not by {path}"
+        return f"expected {subject.path} after ?? {subject.name}, found {path}"
     rule = OPERATORS[operator.removeprefix("not ")]
     if not rule.expected and expected:
-        return f"nothing follows {rule.name}, which takes no value"
+        return f"{rule.name} takes no value"
     if rule.required and not expected:
-        return f"{rule.name} is followed by {rule.expected}"
+        return f"expected {rule.expected} after {rule.name}"
     if rule.form and "{{" not in expected and not rule.form[0].fullmatch(expected):
-        return f"{rule.name} is followed by {rule.form[1]}, not by {expected}"
+        return f"expected {rule.form[1]} after {rule.name}, found {expected}"
     return ""

@@ -1,4 +1,4 @@
-"""The operators of assertions: a row for each, with its function.
+"""The operators of assertions: a table with a row for each.
 
 Documentation, completion and hover are generated from the rows.
 """
@@ -11,11 +11,11 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import responses
 from orgrest.http.assertions.comparing import number, text
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from orgrest.http.assertions.subjects import Subject, Tools
     from orgrest.model import Response
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_ISO_DATE = re.compile(
+_UUID = compiled(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_ISO_DATE = compiled(
     r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?)?", re.ASCII
 )
-_COUNT = re.compile(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
+_COUNT = compiled(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
 
 
-@attrs.frozen
+@classes.frozen
 class Comparison:
-    """The subject of an assertion, and the expected value with its variables replaced."""
+    """The subject of an assertion, the response, and the expected value with variables replaced."""
 
     subject: Subject
     path: str
@@ -45,7 +45,10 @@ class Comparison:
         return self.subject.value(self.response, self.path, self.tools)
 
     def values(self) -> list[Any]:
-        """Return all matches of the subject's path. Raises OrgrestError as `value` does."""
+        """Return all matches of the subject's path.
+
+        Raises OrgrestError if the path cannot be evaluated.
+        """
         return self.subject.find(self.response, self.path, self.tools)
 
     @property
@@ -57,15 +60,16 @@ class Comparison:
 Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
 
 
-@attrs.frozen
+@classes.frozen
 class Operator:
-    """An operator: its name, its operand, and its function.
+    """An operator: its name, its operand, and the function that decides whether it holds.
 
-    If `expected` is empty, there is no operand. With `required`, there must be one, which matches
-    `form`: a pattern and its description; otherwise a missing operand means the empty text. `judge`
-    gets the result of `of` for the comparison (by default the subject's value), and the operand.
-    `why` describes a failure that the value alone does not explain. With `differs`, a diff of both
-    is shown.
+    `expected` describes the operand. It is empty for an operator without an operand. If `required`
+    is set, the operand must be given and must match `form`, a pattern with its description.
+    Otherwise, a missing operand is the empty string. `of` returns the value to be compared, by
+    default the subject's value. `judge` gets that value, the operand and the comparison. `why`
+    describes a failure that the value alone does not explain. If `differs` is set, a diff of the
+    value and the operand is shown.
     """
 
     name: str
@@ -88,7 +92,7 @@ def _unequal(value: Any, expected: str, comparison: Comparison) -> bool:
 
 
 def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
-    return any(comparison.subject.same(value, one.strip()) for one in expected.split(","))
+    return any(comparison.subject.same(value, option.strip()) for option in expected.split(","))
 
 
 def _numbers(compare: Callable[[float, float], bool]) -> Judge:
@@ -110,7 +114,7 @@ _COMPARED: Final[Mapping[str, Callable[[float, float], bool]]] = {
 
 def _contains(value: Any, expected: str, _: Comparison) -> bool:
     if isinstance(value, list):
-        return any(text(one) == expected for one in value)
+        return any(text(element) == expected for element in value)
     return value is not None and expected in text(value)
 
 
@@ -121,12 +125,12 @@ def _matches(value: Any, expected: str, comparison: Comparison) -> bool:
 def _has_count(values: list[Any], expected: str, _: Comparison) -> bool:
     match = _COUNT.fullmatch(expected)
     if match is None:
-        raise OrgrestError(f"count is followed by a number, not by {expected[:60]}")
+        raise OrgrestError(f"count requires a number, found {expected[:60]}")
     return _COMPARED[match[1] or "=="](_counted(values), int(match[2]))
 
 
 def _counted(values: list[Any]) -> int:
-    """Return the number of matches; if the only match is a list, the number of its elements."""
+    """Return the number of matches, or the number of elements if the only match is a list."""
     return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
 
 
@@ -142,8 +146,8 @@ def _data(comparison: Comparison) -> Any:
 def _digest(algorithm: str) -> Judge:
     def judge(value: Any, expected: str, _: Comparison) -> bool:
         data = value if isinstance(value, bytes) else text(value).encode("utf-8", "replace")
-        made = hashlib.new(algorithm, data, usedforsecurity=False).digest()
-        return base64.b64encode(made).decode() == expected
+        digest = hashlib.new(algorithm, data, usedforsecurity=False).digest()
+        return base64.b64encode(digest).decode() == expected
 
     return judge
 
@@ -166,45 +170,59 @@ def _is_iso_date(value: Any) -> bool:
     return True
 
 
-_SAME: Final = "It is the same: as a number, truth value, text or JSON, as the subject is one."
-_OTHER: Final = "It is another one."
+_SAME: Final = (
+    "Both are equal. They are compared as numbers, booleans, strings or JSON, depending on "
+    "the type of the subject."
+)
+_OTHER: Final = "Not `==`."
 _OPERATOR_TABLE: Final = (
     Operator(
-        "==", "VALUE", f'{_SAME} In double quotes (`"7"`), only a text is.', _equal, differs=True
+        "==",
+        "VALUE",
+        f'{_SAME} A value in double quotes (`"7"`) is only equal to a string.',
+        _equal,
+        differs=True,
     ),
-    Operator("===", "VALUE", "As `==`.", _equal, differs=True),
-    Operator("equals", "VALUE", "As `==`.", _equal, differs=True),
+    Operator("===", "VALUE", "The same as `==`.", _equal, differs=True),
+    Operator("equals", "VALUE", "The same as `==`.", _equal, differs=True),
     Operator("!=", "VALUE", _OTHER, _unequal),
     Operator("!==", "VALUE", _OTHER, _unequal),
-    Operator(">", "NUMBER", "It is greater.", _numbers(_COMPARED[">"])),
-    Operator(">=", "NUMBER", "It is greater or equal.", _numbers(_COMPARED[">="])),
-    Operator("<", "NUMBER", "It is less.", _numbers(_COMPARED["<"])),
-    Operator("<=", "NUMBER", "It is less or equal.", _numbers(_COMPARED["<="])),
-    Operator("in", "VALUE, VALUE, ...", "It is one of these, as by `==`.", _one_of, required=True),
+    Operator(">", "NUMBER", "The subject is greater.", _numbers(_COMPARED[">"])),
+    Operator(">=", "NUMBER", "The subject is greater or equal.", _numbers(_COMPARED[">="])),
+    Operator("<", "NUMBER", "The subject is less.", _numbers(_COMPARED["<"])),
+    Operator("<=", "NUMBER", "The subject is less or equal.", _numbers(_COMPARED["<="])),
+    Operator(
+        "in",
+        "VALUE, VALUE, ...",
+        "The subject equals (`==`) one of these values.",
+        _one_of,
+        required=True,
+    ),
     Operator(
         "contains",
         "TEXT",
-        "The text holds this one; of a list, an element is this text.",
+        "The text contains this text, or the list contains an element with this text.",
         _contains,
     ),
-    Operator("includes", "TEXT", "As `contains`.", _contains),
+    Operator("includes", "TEXT", "The same as `contains`.", _contains),
     Operator(
         "startsWith",
         "TEXT",
-        "The text begins with this one.",
+        "The text starts with this text.",
         lambda value, expected, _: text(value).startswith(expected),
     ),
     Operator(
         "endsWith",
         "TEXT",
-        "The text ends with this one.",
+        "The text ends with this text.",
         lambda value, expected, _: text(value).endswith(expected),
     ),
-    Operator("matches", "PATTERN", "A regular expression matches a part of the text.", _matches),
+    Operator("matches", "PATTERN", "The regular expression matches part of the text.", _matches),
     Operator(
         "count",
         "NUMBER",
-        "So many are there: matches of a path, elements of a list; `count >= 3` compares.",
+        "The path matches this number of values, or the list has this number of elements. "
+        "`>=`, `>`, `<=` or `<` can precede the number: `count >= 3`.",
         _has_count,
         required=True,
         form=(
@@ -217,35 +235,37 @@ _OPERATOR_TABLE: Final = (
     Operator(
         "schema",
         "FILE",
-        "It is valid by the JSON Schema in this file.",
+        "The value is valid according to the JSON Schema in this file.",
         lambda value, expected, comparison: not _wrong_by_schema(value, expected, comparison),
         required=True,
         why=lambda *given: f": {wrong}" if (wrong := _wrong_by_schema(*given)) else "",
     ),
-    Operator("exists", "", "It is there, and not empty, zero or false.", _is(bool)),
-    Operator("isTrue", "", "As `exists`.", _is(bool)),
-    Operator("isFalse", "", "It is missing, empty, zero or false.", _is(lambda value: not value)),
-    Operator("isString", "", "It is a text.", _of_type(str)),
-    Operator("isNumber", "", "It is a number.", _of_type(int, float)),
-    Operator("isBoolean", "", "It is true or false.", _of_type(bool)),
-    Operator("isArray", "", "It is a list.", _of_type(list)),
-    Operator("isObject", "", "It is an object.", _of_type(dict)),
+    Operator("exists", "", "The value is present, and not empty, zero or false.", _is(bool)),
+    Operator("isTrue", "", "The same as `exists`.", _is(bool)),
+    Operator(
+        "isFalse", "", "The value is missing, empty, zero or false.", _is(lambda value: not value)
+    ),
+    Operator("isString", "", "The value is a string.", _of_type(str)),
+    Operator("isNumber", "", "The value is a number.", _of_type(int, float)),
+    Operator("isBoolean", "", "The value is true or false.", _of_type(bool)),
+    Operator("isArray", "", "The value is a list.", _of_type(list)),
+    Operator("isObject", "", "The value is an object.", _of_type(dict)),
     Operator(
         "isUuid",
         "",
-        "It is a UUID (RFC 9562).",
+        "The value is a UUID (RFC 9562).",
         _is(lambda value: isinstance(value, str) and _UUID.fullmatch(value) is not None),
     ),
     Operator(
         "isIsoDate",
         "",
-        "It is a date, or date and time, of ISO 8601 as RFC 3339 has it.",
+        "The value is a date, or a date and time, in RFC 3339's format.",
         _is(_is_iso_date),
     ),
-    Operator("md5", "BASE64", "This is its MD5 digest.", _digest("md5"), of=_data),
-    Operator("sha256", "BASE64", "This is its SHA-256 digest.", _digest("sha256"), of=_data),
-    Operator("sha512", "BASE64", "This is its SHA-512 digest.", _digest("sha512"), of=_data),
+    Operator("md5", "BASE64", "The MD5 digest of the value.", _digest("md5"), of=_data),
+    Operator("sha256", "BASE64", "The SHA-256 digest of the value.", _digest("sha256"), of=_data),
+    Operator("sha512", "BASE64", "The SHA-512 digest of the value.", _digest("sha512"), of=_data),
 )
 
 OPERATORS: Final[Mapping[str, Operator]] = {one.name: one for one in _OPERATOR_TABLE}
-"""The operators by name; a preceding `not` negates one."""
+"""The operators by name. In an assertion, a preceding `not` negates the operator."""

@@ -1,4 +1,4 @@
-"""Parses assertions in lines of a document."""
+"""Parses the assertions in a document's lines, and records their positions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from orgrest.model import Span
 
 
 def read_assertion(text: Template, span: Span) -> Assertion | str:
-    """Parse the text after `??` in the line at `span`; if not an assertion, return the reason."""
-    found = find(text.text)
-    if isinstance(found, str):
-        return found
-    expected = Template(found.expected, ((0, text.offset(found.start)),))
-    return Assertion(text, found.subject, found.path, found.operator, expected, span, found.within)
+    """Parse the text after `??` in the line at `span`. If it is invalid, return the reason."""
+    result = find(text.text)
+    if isinstance(result, str):
+        return result
+    expected = Template(result.expected, ((0, text.offset(result.start)),))
+    return Assertion(
+        text, result.subject, result.path, result.operator, expected, span, result.within
+    )

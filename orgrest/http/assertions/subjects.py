@@ -1,4 +1,4 @@
-"""The subjects of assertions: a row for each, with its function.
+"""The subjects of assertions: a table with a row for each.
 
 Documentation, completion and hover are generated from the rows.
 """
@@ -11,8 +11,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import responses
 from orgrest.http.assertions.comparing import equal, is_status
 from orgrest.model import OrgrestError, find_headers
@@ -27,33 +26,37 @@ def _missing(*_: Any) -> Any:
     raise OrgrestError("this cannot be evaluated here")
 
 
-@attrs.frozen
+@classes.frozen
 class Tools:
-    """The callbacks that evaluation needs; each may raise OrgrestError.
+    """The callbacks that the evaluation of assertions needs. Each may raise OrgrestError.
 
-    `jq` runs a program on a text and returns its compact output; `javascript` evaluates an
-    expression; `matches` returns whether a text matches a pattern; `wrong_by_schema` validates a
-    value by the schema in a file and returns the errors, "" if it is valid.
+    `jq` runs a jq program on a string and returns the compact output. `javascript` evaluates an
+    expression. `matches` returns whether a string matches a pattern. `wrong_by_schema` validates a
+    value with the schema in a file and returns the errors, or "" if the value is valid. `prefixes`
+    maps the namespace prefixes in XPaths to namespaces.
     """
 
     jq: Callable[[str, str], str] = _missing
     javascript: Callable[[str], Any] = _missing
     matches: Callable[[str, str], bool] = _missing
     wrong_by_schema: Callable[[Any, str], str] = _missing
+    prefixes: Mapping[str, str] = classes.field(factory=dict)
 
 
 Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 
 
-@attrs.frozen
+@classes.frozen
 class Subject:
-    """A subject of assertions: its name, its path, and its function.
+    """A subject of assertions: its name, its path, and the function that returns its value.
 
-    `path` describes the path that follows the name, which may be `required`, and must be one of
-    the `parts` if they are given. `find` returns all matches of a path, and raises OrgrestError
-    if the path is malformed or does not fit the body; the first match is used, or with `several`
-    all of them as a list. `whole` returns the subject's value without a path, if it differs from
-    that of `find`. `read` and `same` convert and compare the expected value.
+    `path` describes the path that may follow the name. If `required` is set, the path must follow.
+    If `parts` is not empty, the path must be one of them. `find` returns all matches of a path, and
+    raises OrgrestError if the path is malformed or does not fit the body. The value is the first
+    match. If `several` is set and there are at least two matches, the value is the list of all
+    matches. `whole` returns the value of the subject without a path, if that value is not what
+    `find` returns. `read` converts the expected value for verdicts, and `same` compares it with the
+    value.
     """
 
     name: str
@@ -61,21 +64,21 @@ class Subject:
     description: str
     find: Find
     required: bool = False
-    parts: Mapping[str, str] = attrs.field(factory=dict)
+    parts: Mapping[str, str] = classes.field(factory=dict)
     several: bool = False
     whole: Callable[[Response], Any] | None = None
     read: Callable[[str], str] = str
     same: Callable[[Any, str], bool] = equal
 
     def value(self, response: Response, path: str, tools: Tools) -> Any:
-        """Return the subject's value; None if the response has none.
+        """Return the subject's value in a response, or None if the response has none.
 
-        Raises OrgrestError as `find` does.
+        Raises OrgrestError if the path is malformed or does not fit the body.
         """
         if self.whole is not None and not path:
             return self.whole(response)
-        found = self.find(response, path, tools)
-        return found if self.several and len(found) > 1 else next(iter(found), None)
+        matches = self.find(response, path, tools)
+        return matches if self.several and len(matches) > 1 else next(iter(matches), None)
 
 
 def _text(response: Response) -> str:
@@ -86,11 +89,11 @@ def _body(response: Response, path: str, _: Tools) -> list[Any]:
     body = _text(response)
     if not path:
         return _as_json(body)
-    found = responses.all_found(body, path)
-    if not found and path.endswith(".length"):
+    matches = responses.all_found(body, path)
+    if not matches and path.endswith(".length"):
         whole = responses.all_found(body, path.removesuffix(".length"))
-        return [len(one) for one in whole if isinstance(one, str | list)]
-    return found
+        return [len(match) for match in whole if isinstance(match, str | list)]
+    return matches
 
 
 def _jq(response: Response, path: str, tools: Tools) -> list[Any]:
@@ -98,8 +101,8 @@ def _jq(response: Response, path: str, tools: Tools) -> list[Any]:
 
 
 def _javascript(_: Response, path: str, tools: Tools) -> list[Any]:
-    found = tools.javascript(path)
-    return [] if found is None else [found]
+    result = tools.javascript(path)
+    return [] if result is None else [result]
 
 
 def _simple(get: Callable[[Response], Any]) -> Find:
@@ -107,7 +110,10 @@ def _simple(get: Callable[[Response], Any]) -> Find:
 
 
 def _as_json(text: str) -> list[Any]:
-    """Return the value of a JSON body, else the body's text; nothing for an empty body."""
+    """Return a list with the value of a JSON body, or with the text of any other body.
+
+    The list is empty if the body is empty.
+    """
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):
@@ -117,30 +123,29 @@ def _as_json(text: str) -> list[Any]:
 def _cookies(response: Response, path: str, __: Tools) -> list[Any]:
     """Return the values of a cookie, or of one of its attributes: `NAME[Max-Age]`.
 
-    An attribute without a value, such as `Secure`, is true.
+    Attributes such as `Secure`, which have no value, are True.
     """
     name, bracket, attribute = path.removesuffix("]").partition("[")
-    found: list[Any] = []
+    matches: list[Any] = []
     for line in find_headers(response.headers, "Set-Cookie"):
         pair, *attributes = (part.strip() for part in line.split(";"))
         given, _, content = pair.partition("=")
         if given.strip() != name:
             continue
         if not bracket:
-            found.append(content.strip().strip('"'))
-        for one in attributes if bracket else ():
-            key, equals, content = one.partition("=")
+            matches.append(content.strip().strip('"'))
+        for part_of_cookie in attributes if bracket else ():
+            key, equals, content = part_of_cookie.partition("=")
             if key.strip().lower() == attribute.strip().lower():
-                found.append(content.strip() if equals else True)
-    return found
+                matches.append(content.strip() if equals else True)
+    return matches
 
 
 def _certificate(response: Response, part: str, _: Tools) -> list[Any]:
     certificate = response.certificate
     if certificate is None:
         raise OrgrestError(
-            "there is no certificate that was verified: the URL is not one of https, "
-            "or the run was started with --insecure"
+            "no verified certificate: the URL is not https, or the run was started with --insecure"
         )
     if part == "days":
         return [int((certificate.expires - time.time()) // 86400)]
@@ -154,14 +159,14 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "status",
         "",
-        "The status code. `2xx` stands for all codes from 200 to 299.",
+        "The status code. `2xx` matches all codes from 200 to 299.",
         _simple(lambda response: response.status),
         same=is_status,
     ),
     Subject(
         "header",
         "NAME",
-        "The first header of that name.",
+        "The value of the first header with this name.",
         lambda response, path, _: list(find_headers(response.headers, path)),
         required=True,
     ),
@@ -175,8 +180,9 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "body",
         "[PATH]",
-        "The body as text; with a path, what stands there: JSONPath (RFC 9535), whose `$.` may be "
-        "left out, or XPath where it begins with `/`. Of several matches the first counts.",
+        "The body as text; with a path, the value at it: a JSONPath (RFC 9535), whose `$.` "
+        "is optional, or an XPath if it starts with `/`. If several values match, the first "
+        "is used.",
         _body,
         whole=_text,
     ),
@@ -187,7 +193,7 @@ _SUBJECT_TABLE: Final = (
         _simple(lambda response: response.body.hex()),
         read=str.lower,
     ),
-    Subject("length", "", "How many bytes the body has.", _simple(lambda one: len(one.body))),
+    Subject("length", "", "The length of the body in bytes.", _simple(lambda one: len(one.body))),
     Subject(
         "sha256",
         "",
@@ -195,11 +201,11 @@ _SUBJECT_TABLE: Final = (
         _simple(lambda response: hashlib.sha256(response.body).hexdigest()),
         read=str.lower,
     ),
-    Subject("jsonpath", "PATH", "What a JSONPath finds in the body.", _body, required=True),
+    Subject("jsonpath", "PATH", "The first match of a JSONPath in the body.", _body, required=True),
     Subject(
         "jq",
         "PROGRAM",
-        "What a jq program makes of the body.",
+        "The output of a jq program for the body.",
         _jq,
         required=True,
         several=True,
@@ -207,47 +213,50 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "xpath",
         "PATH",
-        "What an XPath finds in the body: a text, or a list of them.",
-        lambda response, path, _: responses.all_in_xml(_text(response), path),
+        "The match of an XPath in the body as text, or a list of texts if there are several.",
+        lambda response, path, tools: responses.all_in_xml(_text(response), path, tools.prefixes),
         required=True,
         several=True,
     ),
     Subject(
         "js",
         "EXPRESSION",
-        "What an expression of JavaScript gives, with httpyac's `response`; the last operator in "
-        "the line is the assertion's.",
+        "The value of a JavaScript expression, which can use httpyac's `response`; the last "
+        "operator in the line belongs to the assertion.",
         _javascript,
         required=True,
     ),
     Subject(
         "certificate",
         "days, expires, subject or issuer",
-        "Of the server's certificate: the days that are left, when it expires (ISO 8601), whose "
-        "it is and who signed it.",
+        "A property of the server's certificate: the days until it expires, the time when it "
+        "expires (ISO 8601), its subject or its issuer.",
         _certificate,
         required=True,
         parts={
-            "days": "How many days the certificate is valid for.",
-            "expires": "When it expires (ISO 8601).",
-            "subject": "Whose it is.",
-            "issuer": "Who signed it.",
+            "days": "The number of days until it expires.",
+            "expires": "The time when it expires (ISO 8601).",
+            "subject": "Its subject: who it was issued to.",
+            "issuer": "Its issuer: who signed it.",
         },
     ),
     Subject(
         "duration",
         "",
-        "How long the exchange took, in milliseconds.",
+        "The duration of the exchange in milliseconds.",
         _simple(lambda response: response.duration * 1000),
     ),
     Subject(
         "redirects",
         "",
-        "How many redirects were followed.",
+        "The number of redirects that were followed.",
         _simple(lambda response: len(response.redirects)),
     ),
     Subject(
-        "url", "", "The URL that answered, after redirects.", _simple(lambda response: response.url)
+        "url",
+        "",
+        "The URL of the response, after redirects.",
+        _simple(lambda response: response.url),
     ),
 )
 

@@ -1,10 +1,10 @@
-"""Credentials as HTTP carries them: a module for each authentication scheme.
+"""HTTP authentication schemes, one module for each.
 
-Each defines how its credentials are written in a document (`read`, for a prefix of
-`Authorization`), which of their values are secret, the requests to send with them
-(`Credentials.flow`), and the equivalent curl options. `SCHEMES` has a row for each; Basic is
-sent directly as a header, and so is OAuth 2.0's token, which `tokens` obtains. `certificates`
-handles client certificates for TLS. Nothing here opens a socket.
+A scheme's module defines how its credentials are written in an `Authorization` header (`read`),
+which of their values are secret, which requests are sent with them (`Credentials.flow`), and the
+equivalent curl options. `SCHEMES` has a row for each scheme. Basic credentials and OAuth 2.0 tokens
+are sent directly as a header, and `tokens` obtains the tokens. `certificates` handles client
+certificates for TLS. No module here opens a socket.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,15 +29,15 @@ SCHEMES: Final[Mapping[str, str]] = {
     "oauth2": "oauth2",
     "openid": "oauth2",
 }
-"""The module of each scheme, by the lower-case word with which its credentials begin."""
+"""The module for each scheme, by the lower-case word that its credentials begin with."""
 
 
-@attrs.frozen
-class Document:
-    """Callbacks with which a scheme reads the document.
+@classes.frozen
+class DocumentLookups:
+    """Callbacks through which a scheme reads values from the document.
 
-    `variable` returns the value of a variable, or None; `token` returns the access token for a
-    grant, None in a dry run.
+    `variable` returns the value of a variable, or None if the variable is undefined. `token`
+    returns the access token for a grant, or None in a dry run.
     """
 
     variable: Callable[[str], str | None]
@@ -45,14 +45,14 @@ class Document:
 
 
 class _Scheme(Protocol):
-    read: Callable[[str, Document], str | Credentials]
+    read: Callable[[str, DocumentLookups], str | Credentials]
 
 
-def read(value: str, document: Document) -> str | Credentials:
-    """Parse a value of Authorization: return the value to send, or credentials.
+def read(value: str, document: DocumentLookups) -> str | Credentials:
+    """Parse the value of an Authorization header, and return the value to send, or credentials.
 
-    Values of other schemes, and those already in wire format, are sent unchanged. Raises
-    OrgrestError for malformed credentials, and for unsupported algorithms.
+    Values of unknown schemes, and values that are already in wire format, are returned unchanged.
+    Raises OrgrestError for malformed credentials, and for unsupported algorithms.
     """
     name = SCHEMES.get(value.partition(" ")[0].lower())
     if name is None:

@@ -1,4 +1,4 @@
-"""`Authorization: Basic USER PASSWORD` (RFC 7617), and the user info of a URL."""
+"""Reads `Authorization: Basic USER PASSWORD` (RFC 7617), and the user info of a URL."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 from orgrest.model import OrgrestError, to_bytes
 
 if TYPE_CHECKING:
-    from orgrest.http.auth import Document
+    from orgrest.http.auth import DocumentLookups
 
 
 def basic(userinfo: str) -> str:
-    """Return the credentials of RFC 7617 for a URL's user info, `user:password`, %-encoded."""
+    """Return the credentials of RFC 7617 for a URL's percent-encoded user info, `user:password`."""
     from base64 import b64encode
 
     user, _, password = userinfo.partition(":")
@@ -21,8 +21,11 @@ def basic(userinfo: str) -> str:
     return "Basic " + b64encode(pair).decode("ascii")
 
 
-def read(value: str, _: Document) -> str:
-    """Encode `user password` or `user:password`; an encoded value is sent unchanged."""
+def read(value: str, _: DocumentLookups) -> str:
+    """Return the value to send for `user password` or `user:password`.
+
+    A value that is already encoded is returned unchanged. Raises OrgrestError for any other value.
+    """
     scheme = value.partition(" ")[0]
     return f"{scheme} {_encoded(value.removeprefix(scheme).strip())}"
 
@@ -39,7 +42,7 @@ def _encoded(given: str) -> str:
         b64decode(given, validate=True)
     except (NotBase64, ValueError):
         raise OrgrestError(
-            "Basic credentials are `user password`, `user:password` or their Base64 form",
+            "Basic credentials must be `user password`, `user:password` or their Base64 form",
             code="credentials",
         ) from None
     return given

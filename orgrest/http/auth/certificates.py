@@ -1,9 +1,9 @@
 """Client certificates in documents and in the settings near them.
 
-A header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (httpyac) is parsed here instead of
-being sent; `rest-client.certificates` of VS Code's settings and `clientCertificates` of httpyac's
-name the files for hosts, JetBrains' `SSLConfiguration` for an environment. Files must be PEM:
-Python's TLS cannot read PKCS #12.
+The header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (as in httpyac) is parsed here and
+not sent. Settings name the files for a host (`rest-client.certificates` of VS Code,
+`clientCertificates` of httpyac) or for an environment (JetBrains' `SSLConfiguration`). Files must
+be PEM, because Python's TLS cannot read PKCS #12.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest.model import ClientCertificate, OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HEADER = "x-clientcert"
-_FIELD = re.compile(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
+_FIELD = compiled(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
 
 
 def from_header(value: str) -> ClientCertificate:
-    """Return the certificate that `X-ClientCert` names. Raises OrgrestError if it is malformed."""
+    """Return the certificate in an `X-ClientCert` header. Raises OrgrestError if malformed."""
     if not re.fullmatch(f"(?:{_FIELD.pattern})+", value):
-        reason = "a client certificate is written `cert: FILE key: FILE passphrase: TEXT`"
+        reason = "a client certificate must be written as `cert: FILE key: FILE passphrase: TEXT`"
         raise OrgrestError(reason, code="certificate")
     return _certificate(dict(_FIELD.findall(value)), "X-ClientCert")
 
 
 def curl(certificate: ClientCertificate) -> list[str]:
-    """Return the curl options for a client certificate."""
+    """Return the curl options that use a client certificate."""
     given = (
         ("--cert", certificate.file),
         ("--key", certificate.key),
@@ -40,45 +41,51 @@ def curl(certificate: ClientCertificate) -> list[str]:
 
 
 def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | None:
-    """Return the certificate configured for a host (`name`, or `name:port`), or None."""
+    """Return the certificate that settings define for a host (`name` or `name:port`), or None.
+
+    Raises OrgrestError if these settings do not name a PEM file.
+    """
     given = settings.get(host)
     return _certificate(given, f"the certificate for {host}") if isinstance(given, dict) else None
 
 
 def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
-    """Return the certificate of JetBrains' `SSLConfiguration`, and whether it has a passphrase.
+    """Return the certificate in JetBrains' `SSLConfiguration`, and whether it has a passphrase.
 
-    `text` is its JSON. Raises OrgrestError for an unsupported format.
+    `text` is the JSON of the configuration. The certificate is None if the configuration does not
+    name a file. Raises OrgrestError for an unsupported format.
     """
     try:
         given = json.loads(text)
     except ValueError:
         given = None
     if not isinstance(given, dict):
-        raise OrgrestError("SSLConfiguration is an object", code="certificate")
-    found = {}
+        raise OrgrestError("SSLConfiguration must be an object", code="certificate")
+    files = {}
     for field, name in (("cert", "clientCertificate"), ("key", "clientCertificateKey")):
         value = given.get(name)
         if isinstance(value, dict):
             if str(value.get("format", "PEM")).upper() != "PEM":
-                reason = f"SSLConfiguration: {name} is no PEM file, and no other is read"
+                reason = (
+                    f"SSLConfiguration: {name} is not a PEM file; other formats are not supported"
+                )
                 raise OrgrestError(reason, code="certificate")
             value = value.get("path")
-        found[field] = value
-    if not found["cert"]:
+        files[field] = value
+    if not files["cert"]:
         return None, False
     passphrase = given.get("hasCertificatePassphrase") is True
-    return _certificate(found, "SSLConfiguration"), passphrase
+    return _certificate(files, "SSLConfiguration"), passphrase
 
 
 def _certificate(given: Mapping[str, Any], where: str) -> ClientCertificate:
     fields = {name: value for name, value in given.items() if isinstance(value, str) and value}
     if "cert" not in fields and "pfx" in fields:
         raise OrgrestError(
-            f"{where} names a PKCS #12 file, which is not read here: "
-            f"openssl pkcs12 -in {fields['pfx']} -out cert.pem makes a PEM file for `cert`",
+            f"{where} names a PKCS #12 file, which is not supported: convert it to PEM with "
+            f"openssl pkcs12 -in {fields['pfx']} -out cert.pem, and use that as `cert`",
             code="certificate",
         )
     if "cert" not in fields:
-        raise OrgrestError(f"{where} names no file: `cert` is missing", code="certificate")
+        raise OrgrestError(f"{where} names no certificate: `cert` is missing", code="certificate")
     return ClientCertificate(fields["cert"], fields.get("key"), fields.get("passphrase"))

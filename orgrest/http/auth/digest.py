@@ -1,9 +1,9 @@
-"""`Authorization: Digest USER PASSWORD` (RFC 7616): answers a server's challenge.
+"""Reads `Authorization: Digest USER PASSWORD` (RFC 7616), and answers a server's challenge.
 
-MD5 and SHA-256 with their `-sess` forms, the quality of protection `auth`, and the older form
-without one (RFC 2069). `auth-int`, which would sign the body, is refused. This is our own code
-because urllib3 has none, and the libraries that have it (requests, httpx) are complete HTTP
-clients.
+MD5 and SHA-256 are supported, with their `-sess` forms, the quality of protection `auth`, and the
+older form without a quality of protection (RFC 2069). `auth-int`, which includes a digest of the
+body, is not supported. This code is our own because urllib3 has none, and the libraries that have
+it (requests, httpx) are complete HTTP clients.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import secrets
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Credentials, OrgrestError, TransportError, find_headers, to_bytes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from orgrest.http.auth import Document
+    from orgrest.http.auth import DocumentLookups
     from orgrest.model import Request, Response
 
-_SCHEME = re.compile(r"(?:^|,)\s*digest\s+", re.IGNORECASE)
-_PARAMETER = re.compile(r'\s*,?\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,"]+))', re.ASCII)
-_AS_SENT = re.compile(r"\b(?:username|realm|nonce)\*?\s*=", re.IGNORECASE)
+_SCHEME = compiled(r"(?:^|,)\s*digest\s+", re.IGNORECASE)
+_PARAMETER = compiled(r'\s*,?\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,"]+))', re.ASCII)
+_AS_SENT = compiled(r"\b(?:username|realm|nonce)\*?\s*=", re.IGNORECASE)
 _HASHES = {"MD5": "md5", "SHA-256": "sha256"}
 
 
-@attrs.frozen
+@classes.frozen
 class DigestCredentials(Credentials):
-    """The credentials that answer a server's Digest challenge."""
+    """The credentials for answering a server's Digest challenge."""
 
     user: str
-    password: str = attrs.field(repr=False)
+    password: str = classes.field(repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -45,24 +45,30 @@ class DigestCredentials(Credentials):
     def flow(
         self, request: Request, _host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Send the request, then again with the answer to the server's challenge."""
+        """Yield the request, and then the request with the answer to the server's challenge.
+
+        Returns a warning if the server sent no Digest challenge.
+        """
         response = yield request
         if response.status != 401:
             return None
         challenges = find_headers(response.headers, "WWW-Authenticate")
         value = answer(challenges, self, request.method, target)
         if value is None:
-            return "the server does not ask for Digest credentials, which were not sent"
-        yield attrs.evolve(request, headers=(*request.headers, ("Authorization", value)))
+            return "the server does not ask for Digest credentials, so they were not sent"
+        yield classes.evolve(request, headers=(*request.headers, ("Authorization", value)))
         return None
 
     def curl(self, _host: str) -> list[str]:
-        """Return curl's options."""
+        """Return the equivalent curl options."""
         return ["--digest", "--user", f"{self.user}:{self.password}"]
 
 
-def read(value: str, _: Document) -> str | DigestCredentials:
-    """Parse `user password` or `user:password`; a value in wire format is sent unchanged."""
+def read(value: str, _: DocumentLookups) -> str | DigestCredentials:
+    """Parse `user password` or `user:password`. A value in wire format is returned unchanged.
+
+    Raises OrgrestError if the user or the password is missing.
+    """
     given = value.partition(" ")[2].strip()
     if _AS_SENT.search(given):
         return value
@@ -70,7 +76,7 @@ def read(value: str, _: Document) -> str | DigestCredentials:
     if not colon or " " in user:
         user, colon, password = given.partition(" ")
     if not colon or not user:
-        reason = "Digest credentials are `user password` or `user:password`"
+        reason = "Digest credentials must be `user password` or `user:password`"
         raise OrgrestError(reason, code="credentials")
     return DigestCredentials(user, password.strip())
 
@@ -78,36 +84,38 @@ def read(value: str, _: Document) -> str | DigestCredentials:
 def answer(
     challenges: Iterable[str], credentials: DigestCredentials, method: str, target: str
 ) -> str | None:
-    """Return the value of Authorization for a request, or None if no challenge is for Digest.
+    """Return the Authorization header's value for a request, or None without a Digest challenge.
 
-    `challenges` are the values of WWW-Authenticate, in the server's order of preference; the first
-    that is supported is answered. `target` is the request target. Raises `TransportError` if
-    orgrest supports no Digest challenge among them.
+    `challenges` are the values of the WWW-Authenticate headers, in the server's order of
+    preference. The first supported challenge is answered. `target` is the request target. Raises
+    `TransportError` if all Digest challenges are unsupported.
     """
-    offered = [one for value in challenges for one in _read(value)]
+    offered = [item for value in challenges for item in _read(value)]
     for challenge in offered:
         algorithm = challenge.get("algorithm", "MD5").upper()
-        qops = [one.strip().lower() for one in challenge.get("qop", "").split(",") if one.strip()]
+        qops = [
+            item.strip().lower() for item in challenge.get("qop", "").split(",") if item.strip()
+        ]
         name = algorithm.removesuffix("-SESS")
         if name in _HASHES and (not qops or "auth" in qops) and "nonce" in challenge:
             return _answer(challenge, credentials, method, target, _HASHES[name], qop=bool(qops))
     if not offered:
         return None
     wanted = ", ".join(
-        f"{one.get('algorithm', 'MD5')} {one.get('qop', '')}".strip() for one in offered
+        f"{item.get('algorithm', 'MD5')} {item.get('qop', '')}".strip() for item in offered
     )
     shown = wanted if wanted.isprintable() else ascii(wanted)
     raise TransportError(
-        f"the server wants Digest credentials that are not computed here ({shown[:80]}): "
-        "MD5 and SHA-256 with qop auth are"
+        f"the server asks for an unsupported kind of Digest credentials ({shown[:80]}); "
+        "supported: MD5 and SHA-256 with qop auth"
     )
 
 
 def _read(value: str) -> Iterator[dict[str, str]]:
     """Yield the parameters of each Digest challenge in a header's value, with lower-case names."""
-    for found in _SCHEME.finditer(value):
+    for challenge in _SCHEME.finditer(value):
         parameters: dict[str, str] = {}
-        at = found.end()
+        at = challenge.end()
         while match := _PARAMETER.match(value, at):
             given = match[3] if match[2] is None else re.sub(r"\\(.)", r"\1", match[2])
             parameters.setdefault(match[1].lower(), given)
@@ -133,8 +141,12 @@ def _answer(
     key = h(credentials.user, realm, credentials.password)
     if algorithm.upper().endswith("-SESS"):
         key = h(key, nonce, cnonce)
-    asked = h(method, target)
-    proof = h(key, nonce, "00000001", cnonce, "auth", asked) if qop else h(key, nonce, asked)
+    request_digest = h(method, target)
+    proof = (
+        h(key, nonce, "00000001", cnonce, "auth", request_digest)
+        if qop
+        else h(key, nonce, request_digest)
+    )
     fields = [
         _user(credentials.user, h(credentials.user, realm) if _hashed(challenge) else None),
         f"realm={_quoted(realm)}",

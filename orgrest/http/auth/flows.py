@@ -1,11 +1,11 @@
-"""Obtains OAuth 2.0 tokens: the messages of each grant, in order, without input or output.
+"""Defines the steps that obtain an OAuth 2.0 token for each grant, without performing them.
 
-A flow is a generator: it yields requests to send, pauses, and pages to show to the user, and is
-sent the result of each. `tokens` performs it. Sources: RFC 6749 (grants, refresh tokens), RFC 7636
-(PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628 (devices), RFC 9207 (the issuer in
-a response), and RFC 9700 (security of all of these).
+A flow is a generator. It yields its steps (requests to send, pauses, and pages to show to the
+user), and the result of each step is sent to it. `tokens` runs flows. Sources: RFC 6749 (grants,
+refresh tokens), RFC 7636 (PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628
+(devices), RFC 9207 (the issuer in a response), and RFC 9700 (security of all of these).
 
-Everything from a server is checked before it is used: its size, its types, and that a token is
+Everything from a server is checked before it is used: its size, its types, and whether a token is
 valid in a header.
 """
 
@@ -15,8 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.auth.basic import basic
 from orgrest.http.auth.oauth2 import CODE, DEVICE_CODE, PASSWORD, Grant, is_page, origin
 from orgrest.model import BROKEN_OFF, OrgrestError, Request, TransportError
@@ -27,26 +26,26 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LONGEST_LOGIN = 300.0
-"""The seconds in which the user has to come back from the page where they sign in."""
+"""The maximum time for the user to sign in with a browser, in seconds."""
 PATIENCE = 600.0
-"""The maximum time that the user has to confirm the code of a device, in seconds."""
+"""The maximum time for the user to confirm the code of a device, in seconds."""
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LARGEST = 2**20
-"""The maximum size of a response that may hold a token, in bytes."""
+"""The maximum size of a response that may contain a token, in bytes."""
 _LEAST_INTERVAL = 0.2
 _MOST_INTERVAL = 60.0
-_SLOWER = 5.0  # seconds more after each slow_down: RFC 8628, section 3.5
+_SLOWER = 5.0  # seconds to add after each slow_down: RFC 8628, section 3.5
 _OTHER_TYPES = frozenset({"dpop", "mac", "pop"})
-"""Types of tokens that require a proof of possession, which orgrest does not support."""
+"""Token types that require a proof of possession, which orgrest does not support."""
 
 
-@attrs.frozen
+@classes.frozen
 class Token:
-    """The token that a server issued; `lifetime` is in seconds, None if unknown."""
+    """A token that a server issued. `lifetime` is in seconds, or None if it is unknown."""
 
-    access: str = attrs.field(repr=False)
-    refresh: str | None = attrs.field(repr=False)
-    identity: str | None = attrs.field(repr=False)
+    access: str = classes.field(repr=False)
+    refresh: str | None = classes.field(repr=False)
+    identity: str | None = classes.field(repr=False)
     lifetime: float | None
 
     @property
@@ -55,30 +54,34 @@ class Token:
         return tuple(filter(None, (self.access, self.refresh, self.identity)))
 
 
-@attrs.frozen
+@classes.frozen
 class Pause:
-    """A step of a flow: wait this many seconds. The answer is the current time in seconds."""
+    """A step of a flow: wait for some seconds. The result is the current time in seconds."""
 
     seconds: float
 
 
-@attrs.frozen
+@classes.frozen
 class Message:
-    """A step of a flow: a text for the user, and the page that it mentions, if that is safe."""
+    """A step of a flow: show a message to the user.
+
+    `url` is the page that the message mentions, or None if that page is not safe to open.
+    """
 
     text: str
     url: str | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class Visit:
     """A step of a flow: the user signs in on a page, which redirects to a loopback address.
 
-    The answer is that address and the first parameters sent to it that `is_answer` accepts.
+    The result is the loopback address, and the first query parameters sent to it for which
+    `is_answer` returns True.
     """
 
     grant: Grant
-    state: str = attrs.field(repr=False)
+    state: str = classes.field(repr=False)
     challenge: str
 
     def url(self, redirect: str) -> str:
@@ -98,7 +101,10 @@ class Visit:
         return f"{grant.auth_url}{'&' if '?' in grant.auth_url else '?'}{query}"
 
     def is_answer(self, parameters: Mapping[str, str]) -> bool:
-        """Return whether parameters answer this request: any page can call a loopback address."""
+        """Return whether parameters sent to the loopback address answer this step.
+
+        The check is necessary because any web page can send requests to that address.
+        """
         from hmac import compare_digest
 
         given = parameters.get("state", "").encode("utf-8", "surrogatepass")
@@ -107,14 +113,15 @@ class Visit:
 
 Step: TypeAlias = Request | Pause | Message | Visit
 Flow: TypeAlias = "Generator[Step, Any, Token]"
-"""A generator that obtains a token; it is sent the answers to its steps.
+"""A generator that returns a token. It yields steps, and the result of each step is sent to it.
 
-A request that fails is thrown into it. Raises OrgrestError if the server issues no token.
+The error of a failed request is thrown into the generator. Raises OrgrestError if the server issues
+no token.
 """
 
 
 def issue(grant: Grant) -> Flow:
-    """Request a new token."""
+    """Return the flow that requests a new token for a grant."""
     if grant.refresh:
         return refresh(grant, grant.refresh)
     if grant.flow == CODE:
@@ -131,11 +138,11 @@ def refresh(grant: Grant, token: str) -> Flow:
     """Request a new token with the refresh token `token` (RFC 6749, section 6)."""
     form = {"grant_type": "refresh_token", "refresh_token": token, "scope": grant.scope}
     new = yield from _ask(grant, form, hidden=(token,))
-    return new if new.refresh else attrs.evolve(new, refresh=token)
+    return new if new.refresh else classes.evolve(new, refresh=token)
 
 
 def _with_code(grant: Grant) -> Flow:
-    """Let the user sign in in a browser, and exchange the resulting code (RFC 6749, 4.1)."""
+    """Let the user sign in with a browser, and exchange the resulting code (RFC 6749, 4.1)."""
     from base64 import urlsafe_b64encode
     from hashlib import sha256
     from secrets import token_urlsafe
@@ -148,7 +155,7 @@ def _with_code(grant: Grant) -> Flow:
         raise _error(f"{_place(grant.auth_url)} refused the login", answer)
     code = answer.get("code", "")
     if not code:
-        raise _error(f"{_place(grant.auth_url)} led back without a code", answer)
+        raise _error(f"{_place(grant.auth_url)} redirected without a code", answer)
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -159,24 +166,25 @@ def _with_code(grant: Grant) -> Flow:
 
 
 def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
-    """Raise OrgrestError for an answer from a server that was not asked (RFC 9207)."""
+    """Raise OrgrestError if an answer is not from the expected server (RFC 9207)."""
     issuer = answer.get("iss")
     if grant.issuer:
         if issuer == grant.issuer:
             return
     elif issuer is None or origin(issuer) == origin(grant.auth_url):
         return
-    said = ascii(issuer)[:100] if issuer is not None else "nobody"
+    actual = ascii(issuer)[:100] if issuer is not None else "nobody"
     wanted = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
-        f"the login was at {_place(grant.auth_url)}, and its answer says that it is of {said}, not "
-        f"of {wanted}: the code is not used (the issuer can be given with the other settings)",
+        f"the login was at {_place(grant.auth_url)}, but the response names the issuer "
+        f"{actual} instead of {wanted}: the code was not used (the expected issuer can be set "
+        "with the other settings)",
         code="credentials",
     )
 
 
 def _of_device(grant: Grant) -> Flow:
-    """Let the user confirm in a browser, and poll until that is done (RFC 8628)."""
+    """Let the user confirm a code with a browser, and poll for the token (RFC 8628)."""
     began = yield Pause(0)
     response = yield _post(grant, grant.device_url, {"scope": grant.scope}, grant.more_to_sign_in)
     device = _read(response)
@@ -202,12 +210,12 @@ def _of_device(grant: Grant) -> Flow:
                 raise
             interval = min(interval * 2, _MOST_INTERVAL)
             continue
-        said = _read(response).get("error") if response.status != 200 else None
-        if said == "slow_down":
+        error_code = _read(response).get("error") if response.status != 200 else None
+        if error_code == "slow_down":
             interval = min(interval + _SLOWER, _MOST_INTERVAL)
-        elif said != "authorization_pending":
+        elif error_code != "authorization_pending":
             return _issued(grant, response)
-    raise OrgrestError("nobody confirmed the code of the device flow in time", code="credentials")
+    raise OrgrestError("the device code was not confirmed in time", code="credentials")
 
 
 def _ask(grant: Grant, form: dict[str, str], *, hidden: tuple[str, ...] = ()) -> Flow:
@@ -229,7 +237,7 @@ def _post(
         ("Accept", "application/json"),
     ]
     if grant.basic and grant.secret:
-        # RFC 6749, section 2.3.1: both are form-encoded first
+        # RFC 6749, section 2.3.1: identifier and secret are form-encoded first
         pair = f"{quote_plus(grant.client)}:{quote_plus(grant.secret)}"
         headers.append(("Authorization", basic(pair.replace("%", "%25"))))
     else:
@@ -240,12 +248,12 @@ def _post(
 
 
 def _read(response: Response) -> dict[str, Any]:
-    """Return the JSON object in a response's body, else {}."""
+    """Return the JSON object in a response's body, or {} if the body is not a JSON object."""
     try:
-        found = None if _is_too_large(response) else json.loads(response.body)
+        content = None if _is_too_large(response) else json.loads(response.body)
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        content = None
+    return content if isinstance(content, dict) else {}
 
 
 def _is_too_large(response: Response) -> bool:
@@ -253,15 +261,17 @@ def _is_too_large(response: Response) -> bool:
 
 
 def _issued(grant: Grant, response: Response) -> Token:
-    found = _read(response)
-    access, kind = found.get("access_token"), found.get("token_type")
+    content = _read(response)
+    access, kind = content.get("access_token"), content.get("token_type")
     if response.status != 200 or not isinstance(access, str) or not _is_text(access):
-        raise _refused(grant.token_url, response, found)
+        raise _refused(grant.token_url, response, content)
     if isinstance(kind, str) and kind.lower() in _OTHER_TYPES:
-        reason = f"{_place(grant.token_url)} gave a token of the type {kind}, which needs a proof"
-        raise OrgrestError(f"{reason}: Bearer is spoken here", code="credentials")
-    new, identity = found.get("refresh_token"), found.get("id_token")
-    lifetime = _number(found.get("expires_in"), -1, most=1e9)
+        reason = (
+            f"{_place(grant.token_url)} returned a token of type {kind}, which requires a proof"
+        )
+        raise OrgrestError(f"{reason}: only Bearer is supported", code="credentials")
+    new, identity = content.get("refresh_token"), content.get("id_token")
+    lifetime = _number(content.get("expires_in"), -1, most=1e9)
     return Token(
         access,
         new if isinstance(new, str) and new else None,
@@ -271,17 +281,17 @@ def _issued(grant: Grant, response: Response) -> Token:
 
 
 def secrets_in(response: Response) -> frozenset[str]:
-    """Return the values that must not be shown in a response to a request of a flow."""
-    every = _read(response).items()
+    """Return the secret values in a response to a flow's request, which must not be shown."""
+    members = _read(response).items()
     return frozenset(
         value
-        for name, value in every
+        for name, value in members
         if isinstance(value, str) and value and name.endswith(("token", "device_code"))
     )
 
 
 def parameters_in(query: str) -> dict[str, str] | None:
-    """Return the parameters of a redirect; None if one is repeated (RFC 6749, section 3.1)."""
+    """Return the parameters of a redirect, or None if one is repeated (RFC 6749, section 3.1)."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:
@@ -299,7 +309,10 @@ def _is_text(text: str) -> bool:
 
 
 def _number(value: object, default: float, *, most: float) -> float:
-    """Return a number from a server, perhaps given as text; `default` if it is not valid."""
+    """Return a number that a server sent as a number or string, or `default` if it is invalid.
+
+    The result is at most `most`.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return default
     try:
@@ -312,12 +325,14 @@ def _number(value: object, default: float, *, most: float) -> float:
 def _refused(url: str, response: Response, found: dict[str, Any]) -> OrgrestError:
     """Return the error for a response without a token (RFC 6749, section 5.2)."""
     if _is_too_large(response):
-        found = {"error": f"an answer of more than {_LARGEST // 2**20} MiB"}
-    return _error(f"{_place(url)} gave no token (status {response.status})", found)
+        found = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
+    return _error(f"{_place(url)} returned no token (status {response.status})", found)
 
 
 def _error(what: str, found: Mapping[str, Any]) -> OrgrestError:
-    told = [found[key] for key in ("error", "error_description") if isinstance(found.get(key), str)]
-    said = ": ".join(told)[:200]
-    said = said if said.isprintable() else ascii(said)
-    return OrgrestError(f"{what}{': ' if said else ''}{said}", code="credentials")
+    texts = [
+        found[key] for key in ("error", "error_description") if isinstance(found.get(key), str)
+    ]
+    details = ": ".join(texts)[:200]
+    details = details if details.isprintable() else ascii(details)
+    return OrgrestError(f"{what}{': ' if details else ''}{details}", code="credentials")

@@ -1,10 +1,10 @@
-"""OAuth 2.0 (RFC 6749, RFC 8628): the grants that documents define.
+"""Reads the OAuth 2.0 grants that documents define (RFC 6749, RFC 8628).
 
-httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with variables named
-`PREFIX_tokenEndpoint`, `PREFIX_clientId` and so on; if one is missing, that with the prefix
-`oauth2` is used. JetBrains' is `{{$auth.token("id")}}`, with an object in the environment's
-`Security.Auth`. Both are parsed into a `Grant`; `flows` has the messages by which a server issues a
-token for it.
+In httpyac's syntax, `Authorization: oauth2 client_credentials PREFIX`, a grant is defined by
+variables such as `PREFIX_tokenEndpoint` and `PREFIX_clientId`. If one of them is missing, the
+variable with the prefix `oauth2` is used. In JetBrains' syntax, `{{$auth.token("id")}}`, a grant is
+defined by an object in the environment's `Security.Auth`. Both are parsed into a `Grant`. `flows`
+defines the steps by which a server issues a token for a grant.
 
 The implicit and the hybrid flow, in which tokens pass through the browser, are errors: RFC 9700,
 section 2.1.2, recommends the authorization code instead.
@@ -13,18 +13,17 @@ section 2.1.2, recommends the authorization code instead.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.auth import Document
+    from orgrest.http.auth import DocumentLookups
 
 CLIENT_CREDENTIALS = "client_credentials"
 PASSWORD = "password"  # noqa: S105  (the name of a flow)
@@ -42,34 +41,35 @@ _FLOWS = {
     "code": CODE,
 }
 _UNSAFE = ("implicit", "hybrid")
-_REFERENCE = re.compile(
+_REFERENCE = compiled(
     r"(?i:oauth2|openid)(?:[ \t]+(?P<flow>(?i:client|client_credentials|device|device_code|password"
     r"|authorization_code|code|implicit|hybrid))(?![^ \t]))?(?:[ \t]+(?P<prefix>[^ \t]+))?"
     r"(?P<exchange>[ \t]+token_exchange\b.*)?"
 )
-_AUTH = re.compile(
+_AUTH = compiled(
     r"""\$auth\.(?P<kind>token|idToken)[ \t]*\([ \t]*["']?(?P<name>[^"'()]+?)["']?[ \t]*\)"""
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Grant:
     """The parameters of a token request.
 
-    `basic`: the client's secret is sent in a header, not in the body. `secret` is the client's,
-    `password` the resource owner's. `more` are additional parameters for the token endpoint, and
-    `more_to_sign_in` for the authorization or device endpoint. The redirect goes to `redirect`, ""
-    for a free port; `issuer` is the server's, which its answers must name. With the refresh token
-    `refresh`, the user does not have to sign in.
+    `secret` is the client's secret, and `password` the resource owner's password. If `basic` is
+    set, the client's secret is sent in a header instead of the body. `more` are additional
+    parameters for the token endpoint, and `more_to_sign_in` are additional parameters for the
+    authorization or device endpoint. `redirect` is the redirect URI. If it is empty, a free port is
+    used. `issuer` is the server's name, which the server's answers must contain. If there is a
+    refresh token (`refresh`), the user does not have to sign in.
     """
 
     flow: str
     token_url: str
     client: str
-    secret: str = attrs.field(default="", repr=False)
+    secret: str = classes.field(default="", repr=False)
     scope: str = ""
     user: str = ""
-    password: str = attrs.field(default="", repr=False)
+    password: str = classes.field(default="", repr=False)
     device_url: str = ""
     more: tuple[tuple[str, str], ...] = ()
     basic: bool = True
@@ -77,7 +77,7 @@ class Grant:
     redirect: str = ""
     issuer: str = ""
     more_to_sign_in: tuple[tuple[str, str], ...] = ()
-    refresh: str = attrs.field(default="", repr=False)
+    refresh: str = classes.field(default="", repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -86,32 +86,38 @@ class Grant:
 
     @property
     def is_login(self) -> bool:
-        """Whether the user signs in: the token then belongs to the user, not to the document."""
+        """Whether the user has to sign in.
+
+        If so, the token belongs to the user, not to the document.
+        """
         return self.flow in (CODE, DEVICE_CODE) and not self.refresh
 
     @property
     def page(self) -> str:
-        """The URL where the user signs in, or the device requests a code."""
+        """The URL where the user signs in, or where the device requests a code."""
         return self.auth_url if self.flow == CODE else self.device_url
 
 
-def read(value: str, document: Document) -> str:
-    """Return the header value with the token for `oauth2 FLOW PREFIX`; in a dry run, a placeholder.
+def read(value: str, document: DocumentLookups) -> str:
+    """Return the header value with the token for `oauth2 FLOW PREFIX`.
 
-    Raises OrgrestError if there is no token.
+    In a dry run, the token is a placeholder. Raises OrgrestError if no token can be obtained.
     """
     token = document.token(from_variables(*reference(value), document.variable))
     return f"Bearer {token if token is not None else f'<{value}>'}"
 
 
 def reference(value: str) -> tuple[str, str]:
-    """Return the flow and the prefix of the variables for a value of Authorization.
+    """Return the flow and the variable prefix in the value of an Authorization header.
 
     Raises OrgrestError for malformed values and unsupported flows.
     """
     match = _REFERENCE.fullmatch(value.strip())
     if match is None:
-        reason = "OAuth 2.0 is written `oauth2 FLOW PREFIX`, like oauth2 client_credentials prod"
+        reason = (
+            "OAuth 2.0 must be written as `oauth2 FLOW PREFIX`, for example oauth2 "
+            "client_credentials prod"
+        )
         raise OrgrestError(reason, code="credentials")
     if match["exchange"]:
         raise OrgrestError("token exchange is not supported", code="credentials")
@@ -122,27 +128,31 @@ def _flow(name: str) -> str:
     wanted = name.lower().replace(" ", "_")
     flow = _FLOWS.get(wanted)
     if flow is None:
-        known = f"{CLIENT_CREDENTIALS}, {PASSWORD}, {DEVICE_CODE} and {CODE}"
-        why = "is not known"
+        supported = f"{CLIENT_CREDENTIALS}, {PASSWORD}, {DEVICE_CODE} and {CODE}"
+        why = "is unknown"
         if wanted in _UNSAFE:
-            why = f"shows tokens to the browser, which RFC 9700 advises against ({CODE} does not)"
-        reason = f"the OAuth 2.0 flow {name} {why}: {known} are spoken"
+            why = (
+                f"exposes tokens to the browser, and is discouraged by RFC 9700 (use {CODE} "
+                "instead)"
+            )
+        reason = f"the OAuth 2.0 flow {name} {why}; supported: {supported}"
         raise OrgrestError(reason, code="credentials")
     return flow
 
 
 def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -> Grant:
-    """Return the grant that variables define; `value` looks a name up, None if undefined.
+    """Return the grant that variables with a prefix define.
 
-    Raises OrgrestError if one is missing.
+    `value` looks up a variable and returns None if it is undefined. Raises OrgrestError if a
+    required variable is missing.
     """
 
     def get(name: str) -> str:
         for start in dict.fromkeys((prefix, "oauth2")):
             whole = f"{start}_{name}"
             for spelled in (whole, whole.lower(), whole.upper()):
-                if found := value(spelled):
-                    return found
+                if content := value(spelled):
+                    return content
         return ""
 
     more = tuple((name, get(name)) for name in ("audience", "resource") if get(name))
@@ -168,25 +178,29 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
 
 
 def read_auth(text: str) -> tuple[str, str] | None:
-    """Return the kind, `token` or `idToken`, and the id of `$auth.token("id")`, or None."""
+    """Return the kind (`token` or `idToken`) and the id in `$auth.token("id")`, or None."""
     match = _AUTH.fullmatch(text)
     return None if match is None else (match["kind"], match["name"])
 
 
 def from_security(security: str | None, name: str, expand: Callable[[str], str]) -> Grant:
-    """Return the grant that JetBrains' `Security` defines under `Auth` and a name.
+    """Return the grant that the object `Auth` in JetBrains' `Security` defines under `name`.
 
-    `security` is its JSON, None if the environment has none; `expand` replaces the variables in
-    a text. Raises OrgrestError if there is no such grant, or it is incomplete.
+    `security` is the JSON of `Security`, or None if the environment does not define it. `expand`
+    replaces the variables in a string. Raises OrgrestError if there is no such grant, or if it is
+    incomplete.
     """
     try:
-        found = json.loads(security or "{}")
+        content = json.loads(security or "{}")
     except ValueError:
-        found = {}
-    auths = found.get("Auth") if isinstance(found, dict) else None
+        content = {}
+    auths = content.get("Auth") if isinstance(content, dict) else None
     given = auths.get(name) if isinstance(auths, dict) else None
     if not isinstance(given, dict):
-        reason = f"the environment's Security.Auth has no {name}: choose one with --env"
+        reason = (
+            f"Security.Auth.{name} is not defined in the environment: select an "
+            "environment with --env"
+        )
         raise OrgrestError(reason, code="credentials")
     fields: dict[str, Any] = {key.lower(): value for key, value in given.items()}
 
@@ -195,7 +209,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
         return expand(value) if isinstance(value, str) else ""
 
     if get("type").lower() not in ("oauth2", ""):
-        raise OrgrestError(f"Security.Auth.{name} is not of the type OAuth2", code="credentials")
+        raise OrgrestError(f"Security.Auth.{name} is not of type OAuth2", code="credentials")
     grant = Grant(
         _flow(get("grant type") or CLIENT_CREDENTIALS),
         token_url=get("token url"),
@@ -214,16 +228,16 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
         refresh=get("refresh token"),
     )
     if get("client credentials").lower() == "none":
-        grant = attrs.evolve(grant, secret="")
+        grant = classes.evolve(grant, secret="")
     return _checked(grant, _JETBRAINS, f"fill in Security.Auth.{name}")
 
 
 def _more(given: object, expand: Callable[[str], str], other: str) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' additional parameters, each a text, a list, or an object with its use.
+    """Return JetBrains' additional parameters, except those whose use is `other`.
 
-    Those with the `other` use are left out.
+    A parameter's value is a string, a list of values, or an object with a value and its use.
     """
-    found = []
+    parameters = []
     for name, values in given.items() if isinstance(given, dict) else ():
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, dict):
@@ -231,8 +245,8 @@ def _more(given: object, expand: Callable[[str], str], other: str) -> tuple[tupl
                     continue
                 value = value.get("Value")
             if isinstance(value, str):
-                found.append((str(name), expand(value)))
-    return tuple(found)
+                parameters.append((str(name), expand(value)))
+    return tuple(parameters)
 
 
 _VARIABLES = {
@@ -265,31 +279,35 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
     needed = _NEEDED[grant.flow] if not grant.refresh else ("token_url", "client")
     missing = [names[field] for field in needed if not getattr(grant, field)]
     if missing:
-        reason = f"the OAuth 2.0 flow {grant.flow} needs more: {how} {', '.join(missing)}"
+        reason = f"the OAuth 2.0 flow {grant.flow} is incomplete: {how} {', '.join(missing)}"
         raise OrgrestError(reason, code="credentials")
     return grant
 
 
 def check_login(grant: Grant) -> None:
-    """Raise OrgrestError unless a login is by TLS, or on this machine, and leads back to it.
+    """Raise OrgrestError if a login is insecure, or if its redirect cannot be received.
 
-    Call this when the login begins: only then are its URLs known for certain.
+    The URLs must use TLS or lead to this machine. Call this function when the login begins, because
+    only then are its URLs known for certain.
     """
     for name, url in (("page", grant.page), ("token endpoint", grant.token_url)):
         if not is_page(url):
-            reason = f"the {name} of the login is not an https URL (http is for this machine)"
+            reason = (
+                f"the {name} of the login must be an https URL (http is only allowed for "
+                "this machine)"
+            )
             raise OrgrestError(f"{reason}: {url}", code="credentials")
     if grant.redirect and not is_loopback(grant.redirect):
         raise OrgrestError(
-            f"the login leads back to {grant.redirect}, where nothing here listens: a redirect is "
-            "to a loopback address such as http://127.0.0.1/callback, on a free port, or "
+            f"orgrest cannot receive a redirect to {grant.redirect}: use a loopback address "
+            "such as http://127.0.0.1/callback, for any free port, or "
             "http://localhost:3000/callback",
             code="credentials",
         )
 
 
 def is_page(url: str) -> bool:
-    """Return whether the user may be sent to a URL to sign in: by TLS, or on this machine."""
+    """Return whether a URL is safe for signing in, because it uses TLS or leads to this machine."""
     try:
         parsed = urlsplit(url)
         host, _ = parsed.hostname or "", parsed.port
@@ -303,7 +321,7 @@ def is_page(url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether `url` is a loopback redirect URI (RFC 8252, section 7.3)."""
+    """Return whether a URL is a loopback redirect URI (RFC 8252, section 7.3)."""
     parsed = urlsplit(url) if is_page(url) else None
     return (
         parsed is not None
@@ -314,7 +332,10 @@ def is_loopback(url: str) -> bool:
 
 
 def origin(url: str) -> str:
-    """Return the scheme, host and port of a URL, for messages; "" without a host."""
+    """Return the scheme, host and port of a URL, for messages, or "" if it has no host.
+
+    The default port is left out.
+    """
     try:
         parsed = urlsplit(url)
         port = parsed.port

@@ -1,9 +1,10 @@
-"""Secrets that Visual Studio's environments name by a provider: .NET's user secrets are read.
+"""Reads the .NET user secrets that Visual Studio environments refer to.
 
     "key": {"provider": "AspnetUserSecrets", "secretName": "config:Key"}
 
-They are in the user's folder, in `secrets.json` below the `UserSecretsId` of the project in the
-environment file's folder. Azure Key Vault and Windows' encryption (`Encrypted`) are errors.
+The secrets are in `secrets.json`, in a folder below the user's home. The folder is named after the
+`UserSecretsId` of the project in the environment file's folder. Other providers, such as Azure Key
+Vault and Windows' encryption (`Encrypted`), are errors.
 
 Sources: Microsoft's pages "Use .http files" and "Safe storage of app secrets in development", and
 .NET's `PathHelper` for the folder.
@@ -12,65 +13,69 @@ Sources: Microsoft's pages "Use .http files" and "Safe storage of app secrets in
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 PROVIDERS: Final = frozenset({"aspnetusersecrets", "azurekeyvault", "encrypted"})
 _PROJECTS = ("*.csproj", "*.fsproj", "*.vbproj", "Directory.Build.props")
-_ID = re.compile(r"<UserSecretsId>\s*([^<>]*?)\s*</UserSecretsId>")
-_FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,200}")
+_ID = compiled(r"<UserSecretsId>\s*([^<>]*?)\s*</UserSecretsId>")
+_FOLDER_NAME = compiled(r"[\w-][\w.-]{0,200}")
 _LARGEST = 2**20
 
 
 def is_provided(value: Mapping[str, Any]) -> bool:
-    """Return whether an object in an environment names a provider for its value."""
+    """Return whether an object in an environment refers to a provider's value."""
     provider = value.get("provider")
-    known = isinstance(provider, str) and provider.lower() in PROVIDERS
-    return known or (provider is not None and "secretName" in value)
+    is_supported = isinstance(provider, str) and provider.lower() in PROVIDERS
+    return is_supported or (provider is not None and "secretName" in value)
 
 
 def secret(
     text: str, file: Path, environ: Mapping[str, str], read: Callable[[Path], Mapping[str, Any]]
 ) -> str:
-    """Return the value that an object in an environment, as JSON, names.
+    """Return the secret that an object in an environment refers to.
 
-    `file` is the environment file, `read` returns the object in a JSON file. Raises OrgrestError
-    if the provider is not supported, or has no such secret.
+    `text` is the JSON of the object. `file` is the environment file. `read` returns the object in a
+    JSON file. Raises OrgrestError if the provider is not supported, or has no such secret.
     """
     given = json.loads(text)
     provider, name = given["provider"], given.get("secretName")
     if str(provider).lower() != "aspnetusersecrets":
-        reason = f"the provider {provider} is not supported (AspnetUserSecrets is)"
+        reason = f"the provider {provider} is not supported (only AspnetUserSecrets is)"
         raise OrgrestError(reason, file=str(file), code="no-secret")
     if not isinstance(name, str) or not name:
-        raise OrgrestError(f"{provider}: secretName is missing", file=str(file), code="no-secret")
+        raise OrgrestError(f"{provider}: missing secretName", file=str(file), code="no-secret")
     identity = _identity(file.parent)
     secrets = _folder(environ) / identity / "secrets.json"
     for key, value in _flat(read(secrets)):
-        if key.lower() == name.lower():  # keys of .NET's configuration
+        if key.lower() == name.lower():  # .NET ignores case in keys
             return value
-    reason = f"there is no user secret {name} of the project {identity} (dotnet user-secrets list)"
+    reason = (
+        f"no user secret {name} in the project {identity} (list them with dotnet user-secrets list)"
+    )
     raise OrgrestError(reason, file=str(file), code="no-secret")
 
 
 def _identity(folder: Path) -> str:
-    """Return the `UserSecretsId` of the project in a folder."""
+    """Return the `UserSecretsId` of a folder's project. Raises OrgrestError if it is missing."""
     for pattern in _PROJECTS:
         for project in sorted(folder.glob(pattern)):
             try:
                 with project.open("rb") as stream:
-                    found = _ID.search(stream.read(_LARGEST).decode("utf-8", "replace"))
+                    match = _ID.search(stream.read(_LARGEST).decode("utf-8", "replace"))
             except OSError:
                 continue
-            if found is not None and _FOLDER_NAME.fullmatch(found[1]):
-                return found[1]
-    reason = f"no project in {folder} has a UserSecretsId (dotnet user-secrets init)"
+            if match is not None and _FOLDER_NAME.fullmatch(match[1]):
+                return match[1]
+    reason = (
+        f"no project in {folder} has a UserSecretsId (create one with dotnet user-secrets init)"
+    )
     raise OrgrestError(reason, code="no-secret")
 
 
@@ -79,11 +84,13 @@ def _folder(environ: Mapping[str, str]) -> Path:
         return Path(roaming, "Microsoft", "UserSecrets")
     if home := environ.get("HOME"):
         return Path(home, ".microsoft", "usersecrets")
-    raise OrgrestError("user secrets are below APPDATA or HOME; neither is set", code="no-secret")
+    raise OrgrestError(
+        "could not find the user secrets: neither APPDATA nor HOME is set", code="no-secret"
+    )
 
 
 def _flat(given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the keys of a configuration, as `config:Key`, with their values as text."""
+    """Yield the keys of a nested configuration in the form `config:Key`, with values as strings."""
     for name, value in given.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}:")

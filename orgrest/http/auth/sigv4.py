@@ -1,8 +1,8 @@
-"""`Authorization: AWS KEY SECRET token:T region:R service:S`: AWS Signature Version 4.
+"""Signs requests for `Authorization: AWS KEY SECRET token:T region:R service:S`.
 
-Source: AWS's reference, "Create a signed AWS API request"; tested with its published test suite.
-This is our own code because signing is a page of HMAC, and botocore, which has it, brings 14 MB of
-service descriptions.
+This is AWS Signature Version 4. Source: AWS's reference, "Create a signed AWS API request". The
+module is tested with AWS's published test suite. This code is our own because signing takes a page
+of HMAC code, and botocore, which implements it, brings 14 MB of service descriptions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import (
     Credentials,
     Headers,
@@ -25,73 +24,77 @@ from orgrest.model import (
     find_headers,
     to_bytes,
 )
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from orgrest.http.auth import Document
+    from orgrest.http.auth import DocumentLookups
     from orgrest.model import Request, Response
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
-_DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
-_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d", re.ASCII)
-_SIGNING_NAMES = {"email": "ses"}  # of services whose names differ in host names
-# Headers that proxies may change, and the one that holds the signature.
+_DATE = compiled(r"\d{8}T\d{6}Z", re.ASCII)
+_REGION = compiled(r"[a-z]{2}(?:-[a-z]+)+-\d", re.ASCII)
+_SIGNING_NAMES = {"email": "ses"}  # names of services by the names in their hosts, if they differ
+# Headers that proxies may change, and the header with the signature.
 _UNSIGNED = frozenset({"authorization", "connection", "expect", "transfer-encoding", "user-agent"})
 
 
-_NAMED = re.compile(r"(token|region|service):\s*(\S*)")
-_WRITTEN = re.compile(
+_NAMED = compiled(r"(token|region|service):\s*(\S*)")
+_WRITTEN = compiled(
     r"(?P<key>\S+)\s+(?P<secret>\S+)(?P<named>(?:\s+(?:token|region|service):\s*\S*)*)"
 )
 
 
-@attrs.frozen
+@classes.frozen
 class AwsCredentials(Credentials):
     """The credentials that sign requests to Amazon Web Services.
 
-    `token` is the session's. An empty `region` or `service` is derived from the host name.
+    `token` is the session token. An empty `region` or `service` is derived from the host name.
     """
 
     key: str
-    secret: str = attrs.field(repr=False)
-    token: str = attrs.field(default="", repr=False)
+    secret: str = classes.field(repr=False)
+    token: str = classes.field(default="", repr=False)
     region: str = ""
     service: str = ""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secret key, and the session's token."""
+        """The secret key and the session token."""
         return self.secret, self.token
 
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Send the request signed."""
+        """Yield the signed request."""
         own = tuple((n, v) for n, v in request.headers if n.lower() != "host")
         host = request.header("Host") or host
         signed = sign(self, request.method, host, target, own, request.body or b"")
-        yield attrs.evolve(request, headers=(*request.headers, *signed))
+        yield classes.evolve(request, headers=(*request.headers, *signed))
         return None
 
     def curl(self, host: str) -> list[str]:
-        """Return curl's options."""
+        """Return the equivalent curl options."""
         region, service = region_and_service(self, host)
         token = ["-H", f"X-Amz-Security-Token: {self.token}"] if self.token else []
         user = ["--user", f"{self.key}:{self.secret}"]
         return ["--aws-sigv4", f"aws:amz:{region}:{service}", *user, *token]
 
 
-def read(value: str, _: Document) -> str | AwsCredentials:
-    """Parse `key secret` and the named fields after them; a single word is sent unchanged."""
+def read(value: str, _: DocumentLookups) -> str | AwsCredentials:
+    """Parse `key secret`, followed by named fields. A single word is returned unchanged.
+
+    Raises OrgrestError for any other value.
+    """
     given = value.partition(" ")[2].strip()
     if " " not in given:
         return value
     match = _WRITTEN.fullmatch(given)
     if match is None:
         raise OrgrestError(
-            "AWS credentials are `key secret token:TOKEN region:REGION service:SERVICE`, "
-            "the last three where need be",
+            "AWS credentials must be `key secret token:TOKEN region:REGION "
+            "service:SERVICE`; the last three are optional",
             code="credentials",
         )
     return AwsCredentials(match["key"], match["secret"], **dict(_NAMED.findall(match["named"])))
@@ -107,9 +110,10 @@ def sign(
 ) -> Headers:
     """Return the headers that sign a request, to be sent in addition to `headers`.
 
-    `host` is the value of the header Host, `target` the request target, %-encoded; `headers` are
-    the headers to sign, where `X-Amz-Date` may set the time (`20150830T123600Z`). Raises
-    `TransportError` if region or service are neither given nor in the host name.
+    `host` is the value of the Host header, `target` the percent-encoded request target. `headers`
+    are the headers to sign. If they contain `X-Amz-Date`, that header sets the time
+    (`20150830T123600Z`). Raises `TransportError` if the region or the service is neither given nor
+    part of the host name.
     """
     region, service = region_and_service(credentials, host)
     added: list[tuple[str, str]] = []
@@ -118,7 +122,7 @@ def sign(
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         added.append(("X-Amz-Date", moment))
     elif not _DATE.fullmatch(moment):
-        raise TransportError("X-Amz-Date is written like 20150830T123600Z")
+        raise TransportError("X-Amz-Date must be written like 20150830T123600Z")
     if credentials.token:
         added.append(("X-Amz-Security-Token", credentials.token))
     payload = next(find_headers(headers, "X-Amz-Content-Sha256"), None)
@@ -158,37 +162,43 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str]:
-    """Return the given region and service, else those of the host name.
+    """Return the region and service of the credentials, or those in the host name.
 
-    That is `service.region.amazonaws.com`, or `service.amazonaws.com` for services in us-east-1.
-    Raises `TransportError` if they cannot be determined.
+    Host names are `service.region.amazonaws.com`, or `service.amazonaws.com` for us-east-1. Raises
+    `TransportError` if the region or the service cannot be determined.
     """
     region, service = credentials.region, credentials.service
     name = host.partition(":")[0].lower()
     labels = re.sub(r"\.amazonaws\.com(\.cn)?$", "", name).split(".")
     if name.endswith((".amazonaws.com", ".amazonaws.com.cn")):
-        found = labels.pop() if _REGION.fullmatch(labels[-1]) and len(labels) > 1 else "us-east-1"
-        region = region or found
+        in_name = labels.pop() if _REGION.fullmatch(labels[-1]) and len(labels) > 1 else "us-east-1"
+        region = region or in_name
         service = service or _SIGNING_NAMES.get(labels[-1], labels[-1])
     if not (region and service):
-        reason = "AWS signs for a region and a service, which this host's name does not tell"
+        reason = (
+            "AWS signatures require a region and a service, which cannot be derived "
+            "from this host name: add region: and service:"
+        )
         raise TransportError(f"{reason}: write AWS KEY SECRET region:REGION service:SERVICE")
     return region, service
 
 
 def _signed(headers: Headers) -> dict[str, str]:
-    """Return the headers to sign, in order: repeated headers joined, blanks collapsed."""
-    found: dict[str, list[str]] = {}
+    """Return the headers to sign, ordered by name, with repeated headers joined.
+
+    Each run of blanks in a value becomes a single blank.
+    """
+    joined_values: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() not in _UNSIGNED:
-            found.setdefault(name.lower(), []).append(" ".join(value.split()))
-    return {name: ",".join(found[name]) for name in sorted(found)}
+            joined_values.setdefault(name.lower(), []).append(" ".join(value.split()))
+    return {name: ",".join(joined_values[name]) for name in sorted(joined_values)}
 
 
 def _path(path: str, service: str) -> str:
-    """Return the canonical path: for S3 encoded once, for others normalized and encoded twice."""
+    """Return the canonical path: encoded once for S3, otherwise normalized and encoded again."""
     if service == "s3":
-        segments = (quote(unquote_to_bytes(one), safe="-_.~") for one in path.split("/"))
+        segments = (quote(unquote_to_bytes(segment), safe="-_.~") for segment in path.split("/"))
         return "/".join(segments) or "/"
     normal = normpath("/" + path.lstrip("/"))
     if path.endswith(("/", "/.", "/..")) and normal != "/":

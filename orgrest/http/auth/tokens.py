@@ -1,12 +1,11 @@
-"""The OAuth 2.0 tokens of one run: requested once, kept, and refreshed when they expire."""
+"""The OAuth 2.0 tokens of one run: requested once, then reused, and refreshed when they expire."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.auth.flows import Message, Pause, Visit, issue, refresh
 from orgrest.model import OrgrestError, Request, TransportError
 
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LEEWAY = 5.0
-"""The number of seconds before its expiry at which a token counts as expired."""
+"""A token counts as expired this many seconds before it expires."""
 
 
-@attrs.frozen
+@classes.frozen
 class Steps:
     """Callbacks that perform the steps of a flow.
 
-    `send` sends a request and does not follow redirects: a client's secret goes to the server of
-    the grant and to no other. `show` shows a message to the user, and `visit` lets them sign in:
-    it returns the URL that their browser was redirected to, and its parameters.
+    `send` sends a request without following redirects, so that the client's secret only reaches the
+    server that the grant names. `show` shows a message to the user. `visit` lets the user sign in
+    with a browser, and returns the URL that the browser was redirected to, with its parameters.
     """
 
     send: Callable[[Request], Response]
@@ -37,7 +36,7 @@ class Steps:
     sleep: Callable[[float], None] = time.sleep
 
     def token(self, flow: Flow) -> Token:
-        """Run a flow. Raises OrgrestError if the server issues no token."""
+        """Run a flow and return its token. Raises OrgrestError if the server issues none."""
         try:
             step = next(flow)
             while True:
@@ -62,9 +61,9 @@ class Steps:
 
 
 def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
-    """Return a replacement for `token`, or None if it has no refresh token or the server refuses.
+    """Return a replacement for `token`, or None if it cannot be refreshed or the server refuses.
 
-    Raises TransportError if no response arrives: the old token can then be refreshed later.
+    Raises TransportError if no response arrives. In this case, the token can be refreshed later.
     """
     if token.refresh is None:
         return None
@@ -77,14 +76,14 @@ def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
 
 
 class Tokens:
-    """The tokens of one run that are issued without the user signing in."""
+    """The tokens of one run that are issued without a user's login."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
 
     def get(self, grant: Grant) -> Token:
-        """Return a valid token. Raises OrgrestError if the server issues none."""
+        """Return a valid token for a grant. Raises OrgrestError if the server issues none."""
         token, expires = self._tokens.get(grant, (None, None))
         if token is None or (expires is not None and expires - LEEWAY < self._steps.clock()):
             new = refreshed(self._steps, grant, token) if token else None
@@ -92,7 +91,7 @@ class Tokens:
         return token
 
     def renew(self, grant: Grant) -> Token | None:
-        """Return a replacement for a token that a server refused, or None if it gives none."""
+        """Return a replacement for a token that a server rejected, or None if there is no other."""
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
         return None if new is None else self._keep(grant, new)

@@ -1,1 +1,1 @@
-"""The process for untrusted work that is not linear in its input: `process` starts `worker`."""
+"""Untrusted work that may take more than linear time. `process` runs it in a `worker` process."""

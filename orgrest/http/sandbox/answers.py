@@ -1,8 +1,8 @@
-"""The shapes of answers from the sandbox, which are checked before anything reads an answer.
+"""The expected shapes of the sandbox's answers. Each answer is checked before it is read.
 
 A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be any
-JSON. After the check, readers can rely on its shape: texts without lone surrogates, finite numbers,
-values that are not nested too deep to be encoded again.
+JSON. After the check, its shape is certain: strings have no lone surrogates, numbers are finite,
+and values are not nested too deeply to be encoded again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 Shape: TypeAlias = Callable[[Any], bool]
-"""Returns whether a value has this shape."""
+"""A function that returns whether a value has a certain shape."""
 
 MAX_DEPTH: Final = 200
 """The maximum nesting depth of a value."""
@@ -22,32 +22,32 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def text(value: Any) -> bool:
-    """Return whether this is a text that can be encoded."""
+    """Return whether a value is a string that can be encoded."""
     return isinstance(value, str) and (value.isascii() or _SURROGATE.search(value) is None)
 
 
 def number(value: Any) -> bool:
-    """Return whether this is a finite number of 0 or more."""
+    """Return whether a value is a finite number that is not negative."""
     return isinstance(value, int | float) and not flag(value) and 0 <= value < math.inf
 
 
 def whole(value: Any) -> bool:
-    """Return whether this is a whole number that JavaScript can count to."""
+    """Return whether a value is an integer from 0 to JavaScript's largest safe integer."""
     return isinstance(value, int) and number(value) and value < 2**53
 
 
 def flag(value: Any) -> bool:
-    """Return whether this is true or false."""
+    """Return whether a value is true or false."""
     return isinstance(value, bool)
 
 
 def nothing(value: Any) -> bool:
-    """Return whether this is null."""
+    """Return whether a value is null."""
     return value is None
 
 
 def data(value: Any) -> bool:
-    """Return whether this is JSON that can be encoded again."""
+    """Return whether a value is JSON that can be encoded again."""
     left = [(value, MAX_DEPTH)]
     while left:
         inner, depth = left.pop()
@@ -57,7 +57,7 @@ def data(value: Any) -> bool:
             if isinstance(inner, dict):
                 left += ((name, depth - 1) for name in inner)
                 inner = inner.values()
-            left += ((one, depth - 1) for one in inner)
+            left += ((item, depth - 1) for item in inner)
         elif isinstance(inner, float):
             if not math.isfinite(inner):
                 return False
@@ -67,24 +67,24 @@ def data(value: Any) -> bool:
 
 
 def either(*shapes: Shape) -> Shape:
-    """Return the shape of values that have one of these shapes."""
+    """Return the shape of values that have at least one of the given shapes."""
     return lambda value: any(shape(value) for shape in shapes)
 
 
 def every(shape: Shape) -> Shape:
-    """Return the shape of a list whose items have this shape."""
+    """Return the shape of a list whose items all have the given shape."""
     return lambda value: isinstance(value, list) and all(map(shape, value))
 
 
 def table(shape: Shape) -> Shape:
-    """Return the shape of an object with any names, whose values have this shape."""
+    """Return the shape of an object with any names, whose values all have the given shape."""
     return lambda value: (
         isinstance(value, dict) and all(map(text, value)) and all(map(shape, value.values()))
     )
 
 
 def fields(**shapes: Shape) -> Shape:
-    """Return the shape of an object with these fields, and no others."""
+    """Return the shape of an object with exactly the given fields."""
     return lambda value: (
         isinstance(value, dict)
         and value.keys() == shapes.keys()
@@ -121,25 +121,25 @@ SCRIPT: Final = either(
     fields(send=fields(**_REQUEST, body=either(nothing, text)), cpu=number),
     _FAILED,
 )
-"""The result of a script, which may have failed; or a pause, or a request that it sends."""
+"""The shape of a script's answer: its result or error, a pause, or a request to send."""
 EXPRESSION: Final = either(
     fields(**_RESULT, error=nothing, text=text, value=data),
     fields(**_RESULT, error=_FAILURE),
     fields(sleep=number, cpu=number),
     _FAILED,
 )
-"""The value of an expression, or why it has none."""
+"""The shape of an expression's answer: its value or error, or a pause."""
 
 
 def _found(shape: Shape) -> Shape:
-    """Return the shape of a list of results, or of the reason why there are no results."""
+    """Return the shape of a list of results, or of an error message in place of it."""
     error = either(nothing, text)
     return either(fields(error=error, found=every(shape)), fields(error=text), _FAILED)
 
 
 ERRORS: Final = _found(_pair)
-"""The errors of a value by a schema: pairs of location and message."""
+"""The shape of a validated value's errors: (location, message) pairs."""
 PARTS: Final = _found(text)
-"""The errors of the parts of a request or response by a description."""
+"""The shape of the errors in the validated parts of a request or response."""
 MATCHES: Final = _found(data)
-"""The values that a path matches."""
+"""The shape of the values that a path matches."""

@@ -1,4 +1,10 @@
-"""A child process of a run; separate from `children`, so that runs without one load less."""
+"""A child process of a run. It is separate from `children`, so that other runs load less code.
+
+The process ends when orgrest ends. On Linux, it ends even if orgrest is killed. It inherits the
+reading end of a pipe that stays empty. Once the writing end is closed, the kernel sends SIGIO,
+which ends the process. The kernel learns the process's number after the start, so a kill of orgrest
+within that moment leaves the process running.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,8 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.sandbox.children import RUNNING, check
@@ -14,43 +22,89 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+if sys.platform == "linux":
+    import fcntl  # before a process starts, since the kernel must know it soon afterwards
+
+
+class _Pipe:
+    """A pipe to a child process. Only this process has the pipe's writing end."""
+
+    def __init__(self) -> None:
+        self.read: tuple[int, ...] = ()
+        self._write: tuple[int, ...] = ()
+        if sys.platform == "linux":  # elsewhere, SIGIO is ignored
+            read, write = os.pipe()
+            self.read, self._write = (read,), (write,)
+
+    def watch(self, process: int) -> None:
+        """Let the kernel signal a process when this one ends.
+
+        A negative number is the number of a process group.
+        """
+        if sys.platform == "linux":
+            for end in self.read:
+                with contextlib.suppress(OSError):  # the other process has ended
+                    fcntl.fcntl(end, fcntl.F_SETOWN, process)
+                    fcntl.fcntl(end, fcntl.F_SETFL, os.O_ASYNC)
+                os.close(end)
+        self.read = ()
+
+    def close(self) -> None:
+        """Close the pipe after the child process has ended."""
+        ends, self.read, self._write = (*self.read, *self._write), (), ()
+        for end in ends:
+            os.close(end)
+
 
 class Child(subprocess.Popen[bytes]):
-    """A process that `end` kills, with its own children if it leads a `group` of processes."""
+    """A process that `children.end` kills, with its own children if it leads a process group."""
 
     broken_off = False
 
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
-        """Start a process. Raises OrgrestError if the run is over, and the errors of Popen."""
+        """Start a process, which leads a new process group if `group` is set.
+
+        Raises OrgrestError if the run is over, and the errors of `Popen`.
+        """
         check()
+        self.works_for = threading.current_thread()
         self._group = group and hasattr(os, "killpg")
+        self._pipe = _Pipe()
         self.pid = 0
-        RUNNING.add(self)  # before it starts: Ctrl-C may come in between
+        RUNNING.add(self)  # before the process starts, because Ctrl-C may interrupt the start
         try:
-            super().__init__(command, process_group=0 if self._group else None, **options)
+            super().__init__(
+                command,
+                process_group=0 if self._group else None,
+                pass_fds=self._pipe.read,
+                **options,
+            )
         except Exception:
             RUNNING.discard(self)
+            self._pipe.close()
             raise
+        self._pipe.watch(-self.pid if self._group else self.pid)
         try:
             check()
-        except OrgrestError:  # it ended meanwhile
+        except OrgrestError:  # the run ended in the meantime
             self.break_off()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end of the process."""
+        """Wait for the process to end, at most `timeout` seconds, and return its exit status."""
         status = super().wait(timeout)
         RUNNING.discard(self)
+        self._pipe.close()
         return status
 
     def kill(self) -> None:
-        """Kill the process, and its group."""
+        """Kill the process, and its group if it leads one."""
         if self._group:
             with contextlib.suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
         super().kill()
 
     def break_off(self) -> None:
-        """Kill the process, since the run is over."""
+        """Kill the process because the run is over."""
         self.broken_off = True
         if self.pid:
             self.kill()

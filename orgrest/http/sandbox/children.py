@@ -1,6 +1,8 @@
-"""The child processes of a run: none outlives it.
+"""Tracks the child processes of a run, so that none continues after the run.
 
-`end` kills them; afterwards, new processes start only in `allowed` contexts, such as teardowns.
+`end` kills the processes. Afterwards, new processes start only in `allowed` contexts, such as
+teardowns. An editor has several runs at the same time, each in its own thread, so `end_of` only
+kills the processes of one thread.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 from orgrest.model import BROKEN_OFF, OrgrestError
 
@@ -18,14 +21,17 @@ if TYPE_CHECKING:
 
 
 class Running(Protocol):
-    """A process, which this module does not import."""
+    """The interface of a process that runs for a thread (`works_for`)."""
+
+    works_for: threading.Thread
 
     def break_off(self) -> None:
-        """Kill it, since the run is over."""
+        """Kill the process because the run is over."""
 
 
 RUNNING: set[Running] = set()
 _STATE = {"over": False}
+_OVER: WeakSet[threading.Thread] = WeakSet()
 _THREAD = threading.local()
 
 
@@ -35,15 +41,24 @@ def _is_allowed() -> bool:
 
 def check() -> None:
     """Raise OrgrestError if the run is over."""
-    if _STATE["over"] and not _is_allowed():
-        raise OrgrestError("this was broken off: the run is over", code=BROKEN_OFF)
+    over = _STATE["over"] or threading.current_thread() in _OVER
+    if over and not _is_allowed():
+        raise OrgrestError("interrupted: the run is over", code=BROKEN_OFF)
 
 
 def end() -> None:
-    """Kill all processes, and start no others."""
+    """Kill all processes, and prevent others from starting."""
     _STATE["over"] = True
     for child in tuple(RUNNING):
         child.break_off()
+
+
+def end_of(thread: threading.Thread) -> None:
+    """Kill the processes that work for a thread, and prevent it from starting others."""
+    _OVER.add(thread)
+    for child in tuple(RUNNING):
+        if child.works_for is thread:
+            child.break_off()
 
 
 atexit.register(end)
@@ -51,7 +66,7 @@ atexit.register(end)
 
 @contextlib.contextmanager
 def allowed() -> Iterator[None]:
-    """A context in which this thread starts processes although the run is over."""
+    """Return a context in which this thread may start processes even if the run is over."""
     before, _THREAD.allowed = _is_allowed(), True
     try:
         yield
@@ -61,7 +76,10 @@ def allowed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def of_run(deadline: float | None) -> Iterator[None]:
-    """A context in which processes end at a time, by `time.monotonic`; they never outlast it."""
+    """Return a context for a run, which kills all processes at `deadline`.
+
+    `deadline` is a time of `time.monotonic`, or None for no limit.
+    """
     timer = None
     if deadline is not None:
         timer = threading.Timer(max(deadline - time.monotonic(), 0.0), end)

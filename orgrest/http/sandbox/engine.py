@@ -1,8 +1,9 @@
-"""JavaScript in QuickJS, in the sandbox's process: the contexts and their host functions.
+"""Runs JavaScript with QuickJS in the sandbox's process: contexts and host functions.
 
-A script of JetBrains' or Postman's gets a fresh context. Those of httpyac's, and expressions, share
-one, since scripts may export functions. Scripts can call no Python but the functions here: digests,
-conversions, paths, random bytes, and the files of the folder `javascript`.
+Each script of JetBrains or Postman gets a new context. Scripts of httpyac and expressions share one
+context, since the scripts may export functions. Scripts cannot call any Python code except the
+functions here (for digests, conversions, paths and random bytes), and can load the files in the
+folder `javascript`.
 """
 
 from __future__ import annotations
@@ -27,32 +28,36 @@ STACK = 2**19
 _MOST_RANDOM = 2**16
 DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 
-# An escaped surrogate in the output of JSON.stringify is half of a character.
+# A surrogate that JSON.stringify has escaped is a lone one: half of a character.
 _LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
-_CHANGED = {"message": "it changed JavaScript itself: its results cannot be read", "line": None}
+_CHANGED = {
+    "message": "it modified JavaScript's own objects, so its results cannot be read",
+    "line": None,
+}
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
 _FOLDER = Path(__file__).with_name("javascript")
 
 
 class Engine:
-    """The contexts of one process; `work` does a job."""
+    """The JavaScript contexts of one process. The method `work` processes a job."""
 
     def __init__(self) -> None:
-        """Read the files that scripts may load, in advance."""
-        self._sources = {one.stem: one.read_text("utf-8") for one in _FOLDER.glob("*.js")}
+        """Read the files that scripts may load."""
+        self._sources = {file.stem: file.read_text("utf-8") for file in _FOLDER.glob("*.js")}
         self._shared: Any = None
         self._random: random.Random = random.SystemRandom()
         self._seed: int | None = None
 
     def work(self, job: dict[str, Any]) -> Generator[str, dict[str, Any] | None, None]:
-        """Yield a job's answer, preceded by an answer for each time that the script waits.
+        """Yield an answer each time the script waits, and finally the answer to the job.
 
-        With `sleep`, it waits that many seconds; with `send`, for the response to a request. `cpu`
-        is the CPU time in seconds since the previous answer.
+        After an answer with `sleep`, the script waits for that many seconds. After an answer with
+        `send`, it waits for the response to that request. The field `cpu` of an answer is the CPU
+        time in seconds since the previous answer.
         """
         if job.get("seed") is not None and job["seed"] != self._seed:
             self._seed = job["seed"]
-            self._random = random.Random(self._seed)  # noqa: S311  (repeatable, as asked for)
+            self._random = random.Random(self._seed)  # noqa: S311  (must be repeatable)
         started = time.process_time()
         context = self._context(shared=job["host"] in ("httpyac", "expression"))
         error: dict[str, Any] | None = None
@@ -63,13 +68,13 @@ class Engine:
                 if isinstance(pause, str):
                     request = json.loads(_LONE.sub(r"\1\\ufffd", pause))
                     cpu = time.process_time() - started
-                    came = yield json.dumps({"send": request, "cpu": cpu})
+                    response = yield json.dumps({"send": request, "cpu": cpu})
                     started = time.process_time()
-                    context.set("__orgrest_answer", json.dumps(came))
+                    context.set("__orgrest_answer", json.dumps(response))
                     context.eval("__orgrest.answered(__orgrest_answer)")
                     continue
                 if pause < 0:
-                    raise quickjs.JSException("it waits for something that never comes")
+                    raise quickjs.JSException("it waits for something that never happens")
                 yield json.dumps({"sleep": pause / 1000, "cpu": time.process_time() - started})
                 started = time.process_time()
                 context.eval("__orgrest.wake()")
@@ -80,8 +85,8 @@ class Engine:
             error = _CHANGED
         answer: dict[str, Any] = {}
         try:
-            made = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
-            answer = dict(made)
+            result = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
+            answer = dict(result)
         except quickjs.JSException as failure:
             error = error or _error(str(failure))
         except (ValueError, TypeError, RecursionError):
@@ -117,20 +122,22 @@ class Engine:
 
     def _random_bytes(self, count: float) -> str:
         if not 0 <= count <= _MOST_RANDOM or count != int(count):
-            return json.dumps({"error": f"crypto: random bytes are 0 to {_MOST_RANDOM} at once"})
+            return json.dumps(
+                {"error": f"crypto: the number of random bytes must be from 0 to {_MOST_RANDOM}"}
+            )
         return json.dumps({"value": list(self._random.randbytes(int(count)))})
 
 
 def _settled(context: Any) -> str | float | None:
-    """Run pending jobs; return how long the script then waits (ms), None if it is done.
+    """Run pending jobs, and return how many milliseconds the script waits, or None if it is done.
 
-    A text is the request for whose response it waits.
+    If the script waits for the response to a request, the result is the request as a string.
     """
     while context.execute_pending_job():
         pass
-    asked: str | None = context.eval("__orgrest.asked()")
-    if asked is not None:
-        return asked
+    request: str | None = context.eval("__orgrest.asked()")
+    if request is not None:
+        return request
     pause: float | None = context.eval("__orgrest.wait()")
     return pause
 
@@ -144,7 +151,7 @@ def _bytes(kind: str, text: str) -> bytes:
 
 
 def _digest(given: str, form: str) -> str:
-    """Return a digest or an HMAC of the pieces of a text."""
+    """Return the digest or HMAC of a string that is given in pieces."""
     job = json.loads(given)
     try:
         data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
@@ -152,41 +159,43 @@ def _digest(given: str, form: str) -> str:
     except ValueError as error:
         return json.dumps({"error": f"crypto: {error}"})
     if job["algorithm"] not in DIGESTS:
-        known = ", ".join(DIGESTS)
-        return json.dumps({"error": f"crypto: {job['algorithm']} is not known here, only {known}"})
+        supported = ", ".join(DIGESTS)
+        return json.dumps(
+            {"error": f"crypto: unknown algorithm {job['algorithm']}; supported: {supported}"}
+        )
     if key is None:
-        made = hashlib.new(job["algorithm"], data, usedforsecurity=False).digest()
+        digest = hashlib.new(job["algorithm"], data, usedforsecurity=False).digest()
     else:
-        made = hmac.new(key, data, job["algorithm"]).digest()
+        digest = hmac.new(key, data, job["algorithm"]).digest()
     if form == "hex":
-        return json.dumps({"value": made.hex()})
+        return json.dumps({"value": digest.hex()})
     encode = base64.urlsafe_b64encode if form == "base64url" else base64.b64encode
-    text = encode(made).decode()
+    text = encode(digest).decode()
     return json.dumps({"value": text.rstrip("=") if form == "base64url" else text})
 
 
 def _convert(what: str, text: str) -> str:
-    """Convert to or from Base64, as the HTML Standard specifies `btoa` and `atob`."""
+    """Return a string converted to or from Base64, like `btoa` and `atob` of the HTML Standard."""
     if what == "btoa":
         try:
             data = text.encode("latin-1")
         except UnicodeEncodeError:
-            return json.dumps({"error": "btoa: the text holds characters above U+00FF"})
+            return json.dumps({"error": "btoa: the text contains characters above U+00FF"})
         return json.dumps({"value": base64.b64encode(data).decode()})
     given = re.sub(r"[\t\n\f\r ]", "", text)
     if len(given) % 4 == 0:
         given = re.sub("={1,2}$", "", given)
     if len(given) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", given):
-        return json.dumps({"error": f"atob: this is not Base64: {text[:60]}"})
+        return json.dumps({"error": f"atob: not valid Base64: {text[:60]}"})
     return json.dumps(
         {"value": base64.b64decode(given + "=" * (-len(given) % 4)).decode("latin-1")}
     )
 
 
 def _encode(text: str, encoding: str) -> str:
-    """Return the bytes of a text in one of Node's encodings, as numbers.
+    """Return the bytes of a string in one of Node's encodings, as a JSON list of numbers.
 
-    Like Node, this decodes the valid part of hexadecimal digits and Base64.
+    If hexadecimal digits or Base64 are only partly valid, the valid part is decoded, as in Node.
     """
     if encoding == "hex":
         digits = re.match("(?:[0-9A-Fa-f]{2})*", text)
@@ -197,14 +206,14 @@ def _encode(text: str, encoding: str) -> str:
         given = given[: len(given) - (len(given) % 4 == 1)]
         data = base64.b64decode(given + "=" * (-len(given) % 4))
     elif encoding == "latin1":
-        data = bytes(ord(one) & 255 for one in text)
+        data = bytes(ord(character) & 255 for character in text)
     else:
         data = text.encode("utf-16-le" if encoding == "utf16le" else "utf-8", "replace")
     return json.dumps({"value": list(data)})
 
 
 def _decode(given: str, encoding: str) -> str:
-    """Return the text of bytes, which are numbers in JSON, in one of Node's encodings."""
+    """Return the string that bytes (given as a JSON list) encode in one of Node's encodings."""
     data = bytes(json.loads(given))
     if encoding == "hex":
         text = data.hex()
@@ -220,22 +229,25 @@ def _decode(given: str, encoding: str) -> str:
 
 
 def _jsonpath(text: str, path: str) -> str:
-    """Evaluate a JSONPath (RFC 9535): the value, or a list if the path can match several."""
+    """Return the match of a JSONPath (RFC 9535), or a list if the path can match several values."""
     import jsonpath
 
     try:
-        found = jsonpath.findall(path, json.loads(text))
+        matches = jsonpath.findall(path, json.loads(text))
     except (jsonpath.JSONPathError, ValueError, RecursionError) as error:
         return json.dumps({"error": f"jsonPath: {error}"})
     single = not any(mark in path for mark in ("..", "*", "?", ",", ":"))
-    return json.dumps({"value": (found[0] if found else None) if single else found})
+    return json.dumps({"value": (matches[0] if matches else None) if single else matches})
 
 
 def _error(text: str) -> dict[str, Any]:
-    """Return an engine exception's message, and its line in the script."""
+    """Return the message of an exception in the engine, and its line in the script."""
     message, _, stack = text.partition("\n")
     if message.strip() in ("", "null", "InternalError: out of memory"):
-        return {"message": f"more than {MEMORY // 2**20} MiB of memory are used", "line": None}
+        return {
+            "message": f"the script used more than {MEMORY // 2**20} MiB of memory",
+            "line": None,
+        }
     frames = _FRAME.findall(stack)
     own = [line for name, line in frames if name in ("__script", "<eval>")]
     if not own and "SyntaxError" in message:

@@ -1,4 +1,4 @@
-"""JSONPaths of documents: RFC 9535, with regular expressions that take linear time."""
+"""Evaluates documents' JSONPaths (RFC 9535), with regular expressions that take linear time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 
 
 class _Search(FilterFunction):
-    """The functions `search` and `match` of a filter, using RE2."""
+    """The filter functions `search` and `match`, implemented with RE2."""
 
     arg_types: Final = [ExpressionType.VALUE, ExpressionType.VALUE]
     return_type: Final = ExpressionType.LOGICAL
@@ -30,7 +30,7 @@ class _Search(FilterFunction):
 
 
 class _Environment(jsonpath.JSONPathEnvironment):
-    """The package's own dialect, with these functions."""
+    """The JSONPath dialect of the package, with filter functions that use RE2."""
 
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()
@@ -49,17 +49,17 @@ _ENVIRONMENT: Final = _Environment()
 
 
 def find(path: str, value: Any) -> list[Any]:
-    """Return all matches of a path in a value, in order.
+    """Return all matches of a JSONPath in a value, in order.
 
-    Raises OrgrestError if the path is malformed, descends too deep, or has a pattern that RE2 does
-    not support.
+    Raises OrgrestError if the path is malformed, descends too deeply, or contains a pattern that
+    RE2 does not support.
     """
     try:
         return list(_ENVIRONMENT.findall(path, value))
     except jsonpath.JSONPathError as error:
         reason = str(error).partition("\n")[0]
-        raise OrgrestError(f"{path} is no JSONPath: {reason}") from None
+        raise OrgrestError(f"{path} is not a valid JSONPath: {reason}") from None
     except RecursionError:
-        raise OrgrestError(f"{path} leads too deep") from None
+        raise OrgrestError(f"{path} is too deep") from None
     except re.error as error:
-        raise OrgrestError(f"{path} is no JSONPath: {error}") from None
+        raise OrgrestError(f"{path} is not a valid JSONPath: {error}") from None

@@ -1,7 +1,7 @@
-"""Runs untrusted work that is not linear in its input in a process that can be killed: `worker`.
+"""Runs untrusted work, which may take more than linear time, in a process (`worker`).
 
-Its jobs come from documents and servers. The process has an empty environment, and limits on memory
-and CPU time; it is started for the first job, and ends with its parent.
+The jobs come from documents and servers. The process can be killed, has an empty environment, and
+has limits on memory and CPU time. It is started for the first job, and ends when its parent ends.
 """
 
 from __future__ import annotations
@@ -21,44 +21,46 @@ from orgrest.http.sandbox.child import Child
 from orgrest.model import BROKEN_OFF, OrgrestError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orgrest.http.sandbox.answers import Shape
 
 MAX_OUTPUT: Final = 16 * 2**20
 """The maximum size of an answer, in bytes."""
 FIND_TIMEOUT: Final = 5.0
-"""The CPU time that a search for a path may take, in seconds."""
+"""The CPU time that the evaluation of a path may take, in seconds."""
 
-_COUNTS = hasattr(signal, "setitimer")  # CPU time; elsewhere, wall-clock time is used
+_COUNTS = hasattr(signal, "setitimer")  # limits CPU time; elsewhere, wall-clock time is limited
 _PATIENCE = 60.0
 """Additional seconds of wall-clock time for a job, in case the machine is busy."""
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class Sandbox:
-    """A process that answers jobs, one at a time; failures raise the class `error`."""
+    """A process that answers jobs, one at a time. If a job fails, an `error` is raised."""
 
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
-        """Prepare the process; it starts with the first job."""
+        """Prepare the process, which is started for the first job."""
         self._error = error
         self._process: Child | None = None
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """End the process, if one was started."""
+        """Stop the process if it was started."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # a job that the process did not read
+                with contextlib.suppress(OSError):  # the process did not read the whole job
                     cast("IO[bytes]", stream).close()
             process.wait()
 
     def answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
-        """Return the answer to a job, a line of JSON; it has this `shape`.
+        """Return the answer to a job (a line of JSON), after checking that it has the given shape.
 
-        `what` names the job in errors, which are raised if it needs more CPU time than `timeout`,
-        too much memory, returns too much, or an answer of another shape. In these cases, and
-        when interrupted, the process is killed.
+        `what` names the job in error messages. Raises an error if the job takes more than `timeout`
+        seconds of CPU time, uses too much memory, returns too much, or returns an answer of another
+        shape. The process is killed after an error, and when waiting for the answer is interrupted.
         """
         with self._lock:
             try:
@@ -80,20 +82,23 @@ class Sandbox:
             talk.join()
         line = out[0] if out else b""
         if process.broken_off:
-            raise self._error(f"the {what} was broken off: the run is over", code=BROKEN_OFF)
+            raise self._error(f"the {what} was interrupted: the run is over", code=BROKEN_OFF)
         if late or (not line and _COUNTS and process.wait() == -signal.SIGPROF):
-            raise self._error(f"the {what} did not come to an end within {timeout:g} s")
+            raise self._error(f"the {what} did not finish within {timeout:g} s")
         if len(line) > MAX_OUTPUT:
             raise self._error(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
         if not line.endswith(b"\n"):
-            raise self._error(f"the {what} ended its engine: it took more memory than it may have")
+            raise self._error(f"the {what} exceeded its memory limit")
         try:
             answer: dict[str, Any] = json.loads(line)
         except (ValueError, RecursionError):
             answer = {}
         if not shape(answer):
-            reason = f"what the {what} returned cannot be read: it changed JavaScript itself, or "
-            raise self._error(f"{reason}nested a value deeper than {answers.MAX_DEPTH}")
+            reason = (
+                f"could not read the result of the {what}: it modified JavaScript's own "
+                "objects, or "
+            )
+            raise self._error(f"{reason}returned a value nested deeper than {answers.MAX_DEPTH}")
         return answer
 
     def _started(self) -> Child:
@@ -111,6 +116,7 @@ class Sandbox:
                 env=environment,
                 cwd=os.sep,
             )
+        self._process.works_for = threading.current_thread()
         return self._process
 
 
@@ -121,21 +127,24 @@ def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> Non
         stdin.flush()
         out.append(stdout.readline(MAX_OUTPUT + 1))
     except (OSError, ValueError):
-        return  # the process is gone: there is no answer
+        return  # the process has ended, so there is no answer
 
 
 _FINDER = Sandbox()
 
 
-def find(kind: str, path: str, text: str) -> list[Any]:
-    """Return all matches of a path in a text: `kind` is `XPath` or `JSONPath`.
+def find(kind: str, path: str, text: str, prefixes: Mapping[str, str] | None = None) -> list[Any]:
+    """Return all matches of a path in a text.
 
-    Raises OrgrestError if the path or the text is malformed, or the search takes too long.
+    `kind` is `XPath` or `JSONPath`. `prefixes` maps the namespace prefixes in the path to
+    namespaces. Raises OrgrestError if the path or the text is malformed, or if the evaluation takes
+    too long.
     """
-    job = json.dumps({"find": kind, "path": path, "text": text}).encode() + b"\n"
-    answer = _FINDER.answer(job, f"{kind} {path[:200]}", FIND_TIMEOUT, answers.MATCHES)
+    job = {"find": kind, "path": path, "text": text, "prefixes": dict(prefixes or {})}
+    data = json.dumps(job).encode() + b"\n"
+    answer = _FINDER.answer(data, f"{kind} {path[:200]}", FIND_TIMEOUT, answers.MATCHES)
     if answer["error"] is not None:
         error = answer["error"]
         raise OrgrestError(error if isinstance(error, str) else f"{path}: {error['message']}")
-    found: list[Any] = answer["found"]
-    return found
+    matches: list[Any] = answer["found"]
+    return matches

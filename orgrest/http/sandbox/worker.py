@@ -1,15 +1,19 @@
-"""The process that does untrusted work: scripts, paths, validation. It does no input or output.
+"""The process that does untrusted work: scripts, paths and validation. It does not access files.
 
-`process` starts it as a program, with an empty environment; of orgrest, it imports only this folder
-and the errors. Each line of standard input is a job (JSON), each line of standard output an answer.
-A job with a `host` is a script (`engine`); an answer with `sleep` or `send` means that it waits,
-and continues after a job with `resume` or with the `response` to its request. The final answer has
-`log`, `tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (the changed request, or
-null) and `error` (`message`, `line` of the script from 1, or null). A job with `schemas` validates
-a value: JSON Schemas come from documents, too, and matching their patterns may take exponential
-time. A job with `parts` does the same with values and schemas of OpenAPI descriptions. A job with
-`find` evaluates a path. Each job is preceded by its limit of CPU time in seconds, at which a signal
-ends the process. Memory is limited, too.
+`process` starts it as a program with an empty environment. It imports only this folder and the
+errors of orgrest. Each line of standard input is a job in JSON, preceded by its CPU time limit in
+seconds. At that limit, a signal ends the process. Memory is limited, too. Each line of standard
+output is an answer.
+
+A job with a `host` is a script (`engine`). If its answer contains `sleep` or `send`, the script
+waits, and continues after a job with `resume`, or with the `response` to its request. The final
+answer has `log`, `tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (the changed
+request, or null) and `error` (null, or its `message` and `line`, where 1 is the first line of the
+script).
+
+A job with `schemas` validates a value. This happens here because JSON Schemas also come from
+documents, and matching their patterns may take exponential time. A job with `parts` validates
+values with the schemas of OpenAPI descriptions. A job with `find` evaluates a path.
 """
 
 from __future__ import annotations
@@ -21,12 +25,12 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-_MOST_ERRORS = 5  # reported for an invalid value
-_LONGEST = 200  # characters of a message
+_MOST_ERRORS = 5  # reported errors per invalid value
+_LONGEST = 200  # maximum length of a message in characters
 
 
 def _limit() -> None:
-    """Limit what a script could use if it escaped the engine: files, processes, memory."""
+    """Limit what a script could use if it escaped from the engine: files, processes, memory."""
     try:
         import resource
     except ImportError:  # missing on Windows
@@ -40,9 +44,9 @@ def _limit() -> None:
 
 
 def _validate(job: dict[str, Any]) -> str:
-    """Validate a value by a JSON Schema: return the first few locations and messages.
+    """Return the first few errors found when a value is validated with a JSON Schema.
 
-    The job has the schema, and the schemas that it refers to, by URI; nothing is fetched.
+    The job contains the schema and the schemas that it refers to, by URI. Nothing is fetched.
     """
     import itertools
 
@@ -62,20 +66,20 @@ def _validate(job: dict[str, Any]) -> str:
     try:
         draft.check_schema(job["schemas"][job["uri"]])
         errors = draft(schema, registry=registry).iter_errors(job["value"])
-        found = [
+        errors_found = [
             [error.json_path, error.message] for error in itertools.islice(errors, _MOST_ERRORS)
         ]
     except jsonschema.SchemaError as error:
-        return json.dumps({"error": f"no JSON Schema: {error.message}", "found": []})
+        return json.dumps({"error": f"not a valid JSON Schema: {error.message}", "found": []})
     except referencing.exceptions.Unresolvable as error:
-        return json.dumps({"error": f"refers to {error.ref}, which is not there", "found": []})
+        return json.dumps({"error": f"refers to {error.ref}, which was not found", "found": []})
     except RecursionError:
-        return json.dumps({"error": "never comes to an end", "found": []})
-    return json.dumps({"error": None, "found": found})
+        return json.dumps({"error": "never terminates", "found": []})
+    return json.dumps({"error": None, "found": errors_found})
 
 
 def _validate_parts(job: dict[str, Any]) -> str:
-    """Validate values by schemas of OpenAPI descriptions: return the first messages about each."""
+    """Return the first errors in each value that is validated with an OpenAPI description."""
     import itertools
 
     import jsonschema
@@ -88,49 +92,58 @@ def _validate_parts(job: dict[str, Any]) -> str:
         job["definitions"], default_specification=DRAFT202012
     )
     registry = jsonschema_specifications.REGISTRY.with_resource("description", definitions)
-    found: list[str] = []
+    messages: list[str] = []
     for name, definition, value in job["parts"]:
         schema = {"$ref": f"description#/$defs/{definition}"}
         validator = jsonschema.Draft202012Validator(schema, registry=registry)
         try:
             for error in itertools.islice(validator.iter_errors(value), _MOST_ERRORS):
                 hidden = error.validator == "not" and error.validator_value == {}
-                why = "is for requests only (writeOnly)" if hidden else error.message[:_LONGEST]
-                found.append(f"{name}{error.json_path[1:]}: {why}")
+                why = (
+                    "is only allowed in requests (writeOnly)"
+                    if hidden
+                    else error.message[:_LONGEST]
+                )
+                messages.append(f"{name}{error.json_path[1:]}: {why}")
         except referencing.exceptions.Unresolvable as error:
             reference = str(error.ref)
             why = job["missing"].get(reference.rpartition("/")[2])
-            why = why or f"{reference} is not in the description"
-            found.append(f"{name} cannot be checked: {why}")
+            why = why or f"{reference} is not defined in the description"
+            messages.append(f"{name} cannot be checked: {why}")
         except RecursionError:
-            found.append(f"{name} cannot be checked: its schema never comes to an end")
+            messages.append(f"{name} cannot be checked: its schema never terminates")
         except Exception as error:  # an invalid schema fails in many ways
-            found.append(f"{name} cannot be checked: its schema is none ({type(error).__name__})")
-    return json.dumps({"error": None, "found": found})
+            messages.append(
+                f"{name} cannot be checked: its schema is invalid ({type(error).__name__})"
+            )
+    return json.dumps({"error": None, "found": messages})
 
 
 def _find(job: dict[str, Any]) -> str:
-    """Evaluate a path in a body."""
+    """Return the matches of a path in a body."""
     from orgrest.model import OrgrestError
 
     try:
         if job["find"] == "XPath":
             from orgrest.http.sandbox import xpaths
 
-            found: list[Any] = list(xpaths.find(job["path"], job["text"]))
+            matches: list[Any] = xpaths.find(job["path"], job["text"], job["prefixes"])
         else:
             from orgrest.http.sandbox import jsonpaths
 
-            found = jsonpaths.find(job["path"], json.loads(job["text"]))
-        return json.dumps({"error": None, "found": found})
+            matches = jsonpaths.find(job["path"], json.loads(job["text"]))
+        return json.dumps({"error": None, "found": matches})
     except OrgrestError as error:
         return json.dumps({"error": error.reason})
     except RecursionError:
-        return json.dumps({"error": f"{job['path']} leads too deep"})
+        return json.dumps({"error": f"{job['path']} is too deep"})
 
 
 def _end_in(seconds: float) -> None:
-    """Let SIGPROF end this process after this much CPU time, where supported; 0 disables that."""
+    """Let a signal end this process after some seconds of CPU time, where supported.
+
+    0 disables the limit.
+    """
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
@@ -146,7 +159,7 @@ def _script(job: dict[str, Any], engines: list[Any]) -> Generator[str, dict[str,
 
 def main() -> None:
     """Answer jobs until standard input ends."""
-    # Later imports are installed next to orgrest, which need not be on this Python's path.
+    # Later imports are installed next to orgrest, whose folder need not be on this Python's path.
     sys.path.insert(0, str(Path(__file__).parents[3]))
     _limit()
     engines: list[Any] = []

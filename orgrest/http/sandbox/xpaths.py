@@ -1,4 +1,4 @@
-"""XPaths of documents; they run in `sandbox`, since they can take exponential time."""
+"""Evaluates documents' XPaths. This is done in the sandbox, as it can take exponential time."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ import elementpath
 from orgrest.model import OrgrestError
 
 
-def find(path: str, text: str) -> list[str]:
-    """Return the texts of all matches of an XPath in XML, in order.
+def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
+    """Return the text of each match of an XPath in an XML text, in order.
 
-    Raises OrgrestError if the path is malformed, or the text is not XML.
+    `prefixes` maps namespace prefixes to namespaces, in addition to those that the XML declares.
+    Raises OrgrestError if the path is malformed, or if the text is not XML.
     """
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)
         events = ElementTree.iterparse(StringIO(text), events=["start-ns"])  # noqa: S314
-        namespaces = {str(prefix): str(uri) for _, (prefix, uri) in events}
+        namespaces = {**{str(prefix): str(uri) for _, (prefix, uri) in events}, **prefixes}
     except (ElementTree.ParseError, RecursionError):
-        raise OrgrestError(f"the body is no XML, in which {path} could be looked for") from None
+        raise OrgrestError(f"cannot look up {path}: the body is not valid XML") from None
     try:
-        found = elementpath.select(root, path, namespaces=namespaces)
+        selected = elementpath.select(root, path, namespaces=namespaces)
     except (elementpath.ElementPathError, RecursionError) as error:
-        raise OrgrestError(f"{path} is no XPath: {error}") from None
-    every: list[Any] = found if isinstance(found, list) else [found]
-    return [_shown(one) for one in every if one is not None]
+        raise OrgrestError(f"{path} is not a valid XPath: {error}") from None
+    items: list[Any] = selected if isinstance(selected, list) else [selected]
+    return [_shown(item) for item in items if item is not None]
 
 
 def _shown(item: Any) -> str:
-    """Return an item of an XPath result as text: for an element, all the text in it."""
+    """Return an item of an XPath result as a string. For an element, this is all text within it."""
     if hasattr(item, "itertext"):
         return "".join(item.itertext())
     return str(item).lower() if isinstance(item, bool) else str(item)

@@ -50,7 +50,7 @@ const expected = (error, wanted, message) => {
       && typeof error[name] === "string" ? wanted[name].test(error[name])
       : equal(error[name], wanted[name], true)));
   }
-  check(holds, message, `it throws ${shown(error)}, which is not the error that is expected`);
+  check(holds, message, `it throws ${shown(error)}, which is not the expected error`);
 };
 const throws = (body, wanted, message) => {
   let error;

@@ -18,7 +18,7 @@ class Buffer extends Uint8Array {
     if (value instanceof ArrayBuffer) return new Buffer(value, encoding || 0, length);
     if (value && value.type === "Buffer" && Array.isArray(value.data)) return Buffer.from(value.data);
     if (value === null || typeof value !== "object") {
-      throw new TypeError("Buffer.from() takes a text, an array or a buffer");
+      throw new TypeError("Buffer.from() requires a string, an array or a buffer");
     }
     return super.from(value);
   }

@@ -43,7 +43,7 @@ const contains = (state, value, wanted) => {
   if (value instanceof Set) return [...value].some((one) => same(state, one, wanted));
   if (value instanceof Map) return [...value.values()].some((one) => same(state, one, wanted));
   if (value === null || typeof value !== "object") {
-    throw new AssertionError({message: `${shown(value)} can include nothing`});
+    throw new AssertionError({message: `${shown(value)} cannot include anything`});
   }
   return Object.keys(wanted).every(
     (name) => name in value && same(state, value[name], wanted[name])
@@ -196,7 +196,7 @@ const chain = (state) => {
         return chain(state);
       }
       if (!orgrest.has(METHODS, name) && !orgrest.has(SPECIAL, name)) {
-        throw new Error(`chai: .${name} is not known here, and checks nothing`);
+        throw new Error(`chai: .${name} is not supported, and checks nothing`);
       }
       // Some are methods and words at once: .include.members(), .length.above(), .a.property().
       const further = {...state};
@@ -249,5 +249,5 @@ for (const [name, type] of Object.entries({
 }
 return {
   expect, assert: functions, AssertionError,
-  should() { throw new Error("chai.should() is not there: use chai.expect()"); },
+  should() { throw new Error("chai.should() is not available: use chai.expect()"); },
 };

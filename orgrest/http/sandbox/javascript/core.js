@@ -60,7 +60,7 @@
   // A test without a function would check nothing, and a promise that fails is a failure.
   const test = (name, body) => {
     if (typeof body !== "function") {
-      report(name, "there is nothing to test: the function is missing");
+      report(name, "nothing to test: expected a function");
       return;
     }
     try {
@@ -113,10 +113,10 @@
     if (typeof value === "string") return value;
     if (value instanceof Error) throw value;
     if (value instanceof Date) return value.toISOString();
-    if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`gives ${value}`);
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`expected a finite number, found ${value}`);
     if (["number", "boolean", "bigint"].includes(typeof value)) return String(value);
     const text = stringify(value);
-    if (text === undefined) throw new Error(`gives ${typeof value}, which is no text`);
+    if (text === undefined) throw new Error(`expected text, found ${typeof value}`);
     return text;
   };
   const jsonOf = (value) => {
@@ -212,18 +212,45 @@
   for (const name of ["http", "https", "http2", "net", "tls", "dns", "dgram", "axios", "got"]) {
     MACHINE[name] = "write a request with # @name login, which others use as {{login.token}}";
   }
-  const require = (given) => {
+  const files = {};  // what the job's files export, by path: each is evaluated once
+  const fileOf = (path) => {
+    if (!has(files, path)) {
+      const {source, requires} = job.files[path];
+      if (path.endsWith(".json")) return parse(source);
+      const module = files[path] = {exports: {}};
+      try {
+        const run = evaluate(
+          `(function (exports, require, module, __filename, __dirname) {${source}\n})`
+        );
+        const folder = path.replace(/\/?[^/]*$/, "") || ".";
+        const inner = (name) => required(name, requires);
+        run.call(module.exports, module.exports, inner, module, path, folder);
+      } catch (error) {
+        delete files[path];
+        throw error;
+      }
+    }
+    return files[path].exports;
+  };
+  const required = (given, requires) => {
     const name = String(given).replace(/^node:/, "");
     if (has(MODULES, name)) {
       const found = load(MODULES[name]);
       return name === "assert/strict" ? found.strict : found;
     }
-    const instead = has(MACHINE, name) ? `: ${MACHINE[name]}`
-      : `, only ${keys(MODULES).join(", ")}`;
+    if (!has(MACHINE, name) && has(requires, name)) return fileOf(requires[name]);
+    if (has(MACHINE, name)) {
+      throw new Error(
+        `require("${given}") is not available: scripts cannot access files, the network or programs: ${MACHINE[name]}`
+      );
+    }
+    const install = /^[\w@]/.test(name) ? `; npm install ${name} puts a package there` : "";
     throw new Error(
-      `require("${given}") is not there: scripts see no files, network or programs${instead}`
+      `require("${given}"): no such file or package beside the document${install}. ` +
+      `Always available: ${keys(MODULES).join(", ")}`
     );
   };
+  const require = (given) => required(given, job.requires);
 
   // ---------------------------------------------------------------------------------------- time
 

@@ -8,7 +8,7 @@ const NAMES = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 const algorithmOf = (name) => {
   const plain = String(name).toLowerCase().replace(/^rsa-/, "").replace("-", "");
   if (!NAMES.includes(plain)) {
-    throw new Error(`crypto: ${name} is not known here, only ${NAMES.join(", ")}`);
+    throw new Error(`crypto: ${name} is not supported; available: ${NAMES.join(", ")}`);
   }
   return plain;
 };
@@ -60,7 +60,7 @@ for (const name of [
 ]) {
   Object.defineProperty(crypto, name, {
     get() {
-      throw new Error(`crypto.${name} is not there: scripts have hashes, HMACs and random values`);
+      throw new Error(`crypto.${name} is not available: scripts have hashes, HMACs and random values`);
     },
     enumerable: false,
   });

@@ -18,8 +18,8 @@ const bodyOf = (body) => {
     return {base64: orgrest.load("buffer").Buffer.from(body).toString("base64")};
   }
   throw new TypeError(
-    "request.body is a text or a Buffer, not " + typeof body +
-    ": JSON.stringify() makes a text of an object"
+    "request.body must be a string or a Buffer, found " + typeof body +
+    ": use JSON.stringify() for objects"
   );
 };
 const CHANGEABLE = ["protocol", "method", "url", "headers", "body"];
@@ -28,7 +28,7 @@ const sentOf = (request) => {
   const other = keys(request).find((name) => !CHANGEABLE.includes(name));
   if (other !== undefined) {
     throw new Error(
-      `request.${other} is not known here: url, method, headers and body can be changed`
+      `request.${other} is not supported: only url, method, headers and body can be changed`
     );
   }
   const headers = new Map();
@@ -50,7 +50,7 @@ const testOf = (response) => {
     if (!holds) throw new Error(message);
   };
   const about = (name, body) => test(name, () => {
-    check(response !== undefined, "there is no response yet");
+    check(response !== undefined, "no response yet");
     body();
   });
   const header = (name) => {
@@ -79,7 +79,7 @@ const testOf = (response) => {
     response.body === value, `response body is ${response.body} (expected: ${value})`
   ));
   tests.hasResponseBody = () => about("response body exists", () => check(
-    Boolean(response.body), "there is no response body"
+    Boolean(response.body), "the response has no body"
   ));
   tests.hasNoResponseBody = () => about("response body does not exists", () => check(
     !response.body, `response body is ${response.body}`
@@ -90,7 +90,7 @@ const testOf = (response) => {
 const elsewhere = (what, instead) => new Proxy({}, {
   get(_, name) {
     if (typeof name === "symbol") return undefined;
-    throw new Error(`${what}.${name} is not there: ${instead}`);
+    throw new Error(`${what}.${name} is not available: ${instead}`);
   },
 });
 const $httpyac = elsewhere("$httpyac", "# @ref and # @import name what is sent first");

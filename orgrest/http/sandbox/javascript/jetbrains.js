@@ -62,7 +62,7 @@ return () => {
     },
     exit() { throw exit; },
     global: Object.assign(store(globals, setGlobal, orgrest.removeVariable), {headers: {
-      set() { throw new Error("client.global.headers is not known here: write the header out"); },
+      set() { throw new Error("client.global.headers is not supported: write the header into each request"); },
     }}),
     variables: {
       global: store(globals, setGlobal, orgrest.removeVariable),

@@ -29,7 +29,7 @@ const NAMES = {
   404: "notFound", 429: "rateLimited",
 };
 const elsewhere = (name, instead) => () => {
-  throw new Error(`${name} is not there: ${instead}`);
+  throw new Error(`${name} is not available: ${instead}`);
 };
 const responseOf = (response) => {
   const json = () => parse(response.body);
@@ -83,7 +83,7 @@ const responseOf = (response) => {
     const strict = (object) => new Proxy(object, {
       get(_, name) {
         if (typeof name === "symbol" || name in object) return object[name];
-        throw new Error(`pm.response.to...${name} is not known here, and checks nothing`);
+        throw new Error(`pm.response.to...${name} is not supported, and checks nothing`);
       },
     });
     return strict({have: strict(have), be: strict(is)});
@@ -113,7 +113,7 @@ const encoded = (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join
 const BOUNDARY = "orgrest-form-boundary";
 const formOf = (given) => {
   if (Array.isArray(given) && given.some((one) => one.type === "file")) {
-    throw new Error("pm.sendRequest: scripts see no files: send the form with a request");
+    throw new Error("pm.sendRequest: scripts cannot read files: send the form in a request of the document");
   }
   const parts = pairsOf(given).map(([name, value]) => (
     `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
@@ -144,12 +144,12 @@ const credentialsOf = (auth) => {
     const pair = Buffer.from(`${value.username}:${value.password}`).toString("base64");
     return [["Authorization", `Basic ${pair}`]];
   }
-  throw new Error(`pm.sendRequest: auth of the type ${kind} is not known here`);
+  throw new Error(`pm.sendRequest: auth type ${kind} is not supported`);
 };
 const requestOf = (given) => {
   const made = typeof given === "string" ? {url: given} : given;
   const url = made && typeof made.url === "object" && made.url !== null ? made.url.raw : made.url;
-  if (typeof url !== "string") throw new Error("pm.sendRequest: a request has a url");
+  if (typeof url !== "string") throw new Error("pm.sendRequest: the request must have a url");
   const headers = pairsOf(made.header || made.headers);
   for (const pair of credentialsOf(made.auth)) {
     if (valueOf(headers, pair[0]) === undefined) headers.push(pair);
@@ -159,7 +159,7 @@ const requestOf = (given) => {
   let text = null;
   if (body && body.mode !== undefined && body.mode !== "none") {
     if (!has(BODIES, body.mode)) {
-      throw new Error(`pm.sendRequest: bodies of the mode ${body.mode} are not known here`);
+      throw new Error(`pm.sendRequest: body mode ${body.mode} is not supported`);
     }
     const [content, type] = BODIES[body.mode](body);
     text = content;
