@@ -1,1 +1,1 @@
-"""Org parsing: documents, their blocks and header arguments, Lisp data. No I/O."""
+"""Org parsing: documents, their blocks and header arguments, and Lisp data. No files are read."""

@@ -1,7 +1,7 @@
 """The syntax of header arguments: ``:name value`` pairs, and the values of ``:var``.
 
-Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that code that needs it can report
-that it is not run. Quoted literals (``'("a" 1)``) are data and are read.
+Nothing is evaluated. A value in Emacs Lisp is kept as `Lisp`, so that code that needs the value can
+report that it is not evaluated. Quoted literals (``'("a" 1)``) are data and are read.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 from functools import lru_cache
 from typing import TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.org.lisp import (
     NUMBER,
     STRING,
@@ -22,36 +21,37 @@ from orgrest.org.lisp import (
     understand,
     unquote,
 )
+from orgrest.regular import compiled
 
-_UNESCAPED_QUOTE = re.compile(r'[^\\]"')
-_REFERENCE = re.compile(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
+_UNESCAPED_QUOTE = compiled(r'[^\\]"')
+_REFERENCE = compiled(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
 
 
-@attrs.frozen
+@classes.frozen
 class Lisp:
-    """A value that Emacs would evaluate, and orgrest does not."""
+    """A value that Emacs would evaluate and that orgrest does not."""
 
     text: str
 
 
-@attrs.frozen
-class Reference:
-    """``NAME[indices](arguments)``, a reference to another value of the document."""
+@classes.frozen
+class ValueReference:
+    """``NAME[indices](arguments)``, a reference to another value in the document."""
 
     name: str
     indices: str = ""
     arguments: str | None = None
 
 
-Value: TypeAlias = "str | Number | Lisp | Reference | list[Literal] | None"
+Value: TypeAlias = "str | Number | Lisp | ValueReference | list[Literal] | None"
 Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 
 
 def split(text: str, first: str, then: str) -> list[str]:
-    """Split `text` where a character of `first` is followed by one of `then`.
+    """Return `text` split at each character in `first` that is followed by one in `then`.
 
-    With `then` empty, split at each character of `first`. Text within brackets and quotes is not
-    split; an unclosed bracket or quote is an ordinary character.
+    If `then` is empty, `text` is split at each character in `first`. Text within brackets and
+    quotes is not split. An unclosed bracket or quote is an ordinary character.
     """
     parts: list[str] = []
     closing = _closing(text)
@@ -77,7 +77,10 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Map the offset of each closed opening bracket to the offset after its closing bracket."""
+    """Return the end of each closed bracket, by the offset of the opening bracket.
+
+    The end is the offset after the closing bracket.
+    """
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}
     for match in re.finditer(r"[][()]", text):
@@ -91,14 +94,14 @@ def _closing(text: str) -> dict[int, int]:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Pairs:
-    """Parse header arguments into (name with colon, value) pairs, one per variable of a ``:var``.
+    """Return header arguments as (name with colon, value) pairs, with one pair for each variable.
 
-    Raises ArgumentError for a quote that never closes.
+    Raises ArgumentError for a quote that is not closed.
     """
     text = text.strip()
     if not text:
         return ()
-    found: list[tuple[str, str | Lisp | None]] = []
+    pairs: list[tuple[str, str | Lisp | None]] = []
     pieces = split(text, " \t", ":")
     for number, piece in enumerate(pieces):
         name, _, value = (piece if number == 0 else ":" + piece).strip().partition(" ")
@@ -107,14 +110,14 @@ def parse(text: str) -> Pairs:
             value = f"{more} {value}"
         value = value.strip()
         if name == ":var":
-            found += ((":var", variable) for variable in _variables(value))
+            pairs += ((":var", variable) for variable in _variables(value))
         else:
-            found.append((name, _read(value, name) if value else None))
-    return tuple(found)
+            pairs.append((name, _read(value, name) if value else None))
+    return tuple(pairs)
 
 
 def _variables(text: str) -> list[str]:
-    """Split ``a=1 b = "two"`` (commas between are allowed) into assignments."""
+    """Return the assignments in a string such as ``a=1 b = "two"``. Commas may separate them."""
     words = [word for word in split(text, " \t", "") if word.strip()]
     joined: list[str] = []
     for word in words:
@@ -126,7 +129,7 @@ def _variables(text: str) -> list[str]:
 
 
 def _read(text: str, name: str) -> str | Lisp:
-    """Parse one value: quotes are removed, Lisp is marked as such."""
+    """Return one value: a string without its quotes, or Lisp unchanged."""
     if text[0] in "(`'":
         try:
             return understand(text, {})
@@ -135,49 +138,49 @@ def _read(text: str, name: str) -> str | Lisp:
     if text[0] == '"':
         match = STRING.match(text)
         if match is None:
-            raise ArgumentError(f"header argument {name} has a quote that is never closed: {text}")
+            raise ArgumentError(f"header argument {name} has an unclosed quote: {text}")
         if match.end() == len(text):
             return unquote(text)
     return text
 
 
 def value(assignment: str) -> tuple[str, Value]:
-    """Read ``name=value`` of a ``:var``.
+    """Return the name and the value of ``name=value`` in a ``:var``.
 
     Raises ArgumentError if there is no value or it cannot be parsed.
     """
     name, equals, text = assignment.partition("=")
     name, text = name.strip(), text.strip()
     if not equals or not text:
-        raise ArgumentError(f':var {name} has no value; write :var {name}="" for an empty one')
+        raise ArgumentError(f':var {name} has no value; for an empty value, write :var {name}=""')
     if text[0] == '"':
         match = STRING.match(text)
         if match is None:
-            raise ArgumentError(f":var {name} has a quote that is never closed: {text}")
+            raise ArgumentError(f":var {name} has an unclosed quote: {text}")
         return name, unquote(match[0])
     if NUMBER.fullmatch(text):
         return name, Number(text)
     if text[0] == "'":
         items, end = literal(text, 1)
         if end != len(text):
-            raise ArgumentError(f":var {name} has something after its value: {text[end:]}")
+            raise ArgumentError(f":var {name} has extra text after its value: {text[end:]}")
         return name, items
     if text[0] in "(`[":
         return name, Lisp(text)
     match = _REFERENCE.match(text)
     if match is None:
-        raise ArgumentError(f":var {name} has a value that cannot be read: {text}")
+        raise ArgumentError(f":var {name} has an invalid value: {text}")
     indices = (match[2] or match[4] or "")[1:-1]
-    return name, Reference(match[1], indices, None if match[3] is None else match[3][1:-1])
+    return name, ValueReference(match[1], indices, None if match[3] is None else match[3][1:-1])
 
 
 def call_arguments(text: str) -> list[str]:
-    """Split the arguments of a call at its commas.
+    """Return the arguments of a call, split at its commas.
 
     Raises ArgumentError for an argument without a name.
     """
-    found = [part.strip() for part in split(text, ",", "") if part.strip()]
-    for part in found:
+    assignments = [part.strip() for part in split(text, ",", "") if part.strip()]
+    for part in assignments:
         if not re.match(r"[^\s=]+\s*=", part):
-            raise ArgumentError(f"an argument of a call needs a name (name=value): {part}")
-    return found
+            raise ArgumentError(f"arguments of a call must be written as name=value, found {part}")
+    return assignments

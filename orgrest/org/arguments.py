@@ -1,9 +1,10 @@
 """Header arguments of source blocks, inherited and merged in Org's order of precedence.
 
-From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
-headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
-(the first of which wins). ``:results`` merges word by word: a word replaces the other words of its
-group; variables of ``:var`` accumulate; everything else is overridden.
+From weakest to strongest, they come from Org's defaults, the language's defaults, ``header-args``
+of the document and of the headings above, ``header-args:LANGUAGE`` of both, the block's own
+line, and its ``#+HEADER:`` lines, of which the first is the strongest. ``:results`` is merged word
+by word: a word replaces the other words of its group. Variables of ``:var`` accumulate. A stronger
+value of any other argument replaces the weaker value.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.org.argument_syntax import Lisp, Pairs, call_arguments, parse
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.known import DEFAULTS, GROUPS, HEADING_DEFAULTS, REQUEST_DEFAULTS
@@ -21,53 +21,57 @@ from orgrest.org.lisp import NUMBER, ArgumentError, write, write_number, write_s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from orgrest.org.blocks import Block, Call, Heading
-    from orgrest.org.document import Document
+    from orgrest.org.blocks import BabelCall, Block, Heading
+    from orgrest.org.document import OrgDocument
 
 
-@attrs.frozen
+@classes.frozen
 class Arguments:
     """The header arguments that apply to one block.
 
-    `values` holds all arguments but ``:results`` and ``:var`` (None if only the name was given);
-    `results` the words of ``:results``, `variables` the ``:var``s in order.
+    `values` has all arguments except ``:results`` and ``:var``. A value is None if only the name
+    was given. `results` has the words of ``:results``. `variables` has the assignments of ``:var``
+    by name, in order.
     """
 
-    values: Mapping[str, str | Lisp | None] = attrs.field(factory=dict)
+    values: Mapping[str, str | Lisp | None] = classes.field(factory=dict)
     results: tuple[str, ...] = ()
-    variables: Mapping[str, str] = attrs.field(factory=dict)
+    variables: Mapping[str, str] = classes.field(factory=dict)
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
     def get(self, name: str, default: str = "") -> str:
-        """Return the text of an argument, `default` if it is missing or empty.
+        """Return the value of an argument, or `default` if it is missing or empty.
 
         Raises ArgumentError if the value is Emacs Lisp.
         """
         value = self.values.get(name)
         if isinstance(value, Lisp):
             raise ArgumentError(
-                f"header argument :{name} holds Emacs Lisp, which is not run: {value.text}"
+                f"header argument :{name} contains Emacs Lisp, which is not run: {value.text}"
             )
         return default if value is None else value
 
     @property
     def eval(self) -> str:
-        """The value of ``:eval``; without one, ``:noeval`` means no.
+        """The value of ``:eval``. If it is missing, ``:noeval`` means "no".
 
         Raises ArgumentError if the value is Emacs Lisp.
         """
         return self.get("eval") or ("no" if "noeval" in self else "")
 
     def flag(self, name: str) -> bool:
-        """Return whether a yes-or-no argument is on; the name alone means yes."""
+        """Return whether a yes-or-no argument is on. The name without a value means yes."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
 
 
 @lru_cache(maxsize=256)
 def merge(sources: tuple[Pairs, ...]) -> Arguments:
-    """Merge header arguments, the weakest first."""
+    """Return header arguments merged from `sources`, which start with the weakest.
+
+    Raises ArgumentError if the value of ``:results`` is Emacs Lisp.
+    """
     values: dict[str, str | Lisp | None] = {}
     results: list[str] = []
     variables: dict[str, str] = {}
@@ -79,32 +83,36 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
             elif name == ":results":
                 if isinstance(given, Lisp):
                     raise ArgumentError(
-                        f"header argument :results holds Emacs Lisp, which is not run: {given.text}"
+                        "header argument :results contains Emacs Lisp, which is not run: "
+                        f"{given.text}"
                     )
                 for word in (given or "").split():
                     others = next((group for group in GROUPS if word in group), (word,))
-                    results = [*(one for one in results if one not in others), word]
+                    results = [*(result for result in results if result not in others), word]
             elif name.startswith(":"):
                 values[name[1:]] = given
     return Arguments(values, tuple(results), variables)
 
 
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
-    """Compute the hash of a cached block as Org 9.5 does.
+    """Return the hash of a cached block, computed as in Org 9.5.
 
-    `variables` are the values of the ``:var``s, `body` the block's text, preceded by them.
+    `variables` are the names and values of the ``:var`` variables. `body` is the text of the block,
+    preceded by these variables.
     """
     from hashlib import sha1
 
     words = sorted(word for word in arguments.results if word not in GROUPS[2])
     kind = "output" if "output" in words else "value"
-    known: dict[str, str] = {
+    printed: dict[str, str] = {
         name: _print(text) for name, text in arguments.values.items() if isinstance(text, str)
     }
-    known["result-params"] = f"({' '.join(write_string(word) for word in words)})" if words else ""
-    known["result-type"] = kind
-    known["results"] = write_string(" ".join(words)) if words else ""
-    shown = [text for _, text in sorted(known.items()) if text]
+    printed["result-params"] = (
+        f"({' '.join(write_string(word) for word in words)})" if words else ""
+    )
+    printed["result-type"] = kind
+    printed["results"] = write_string(" ".join(words)) if words else ""
+    shown = [text for _, text in sorted(printed.items()) if text]
     shown += [f"({name} . {write(given)})" for name, given in variables]
     return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
 
@@ -118,69 +126,67 @@ def _print(text: str) -> str:
 class Inherited:
     """The header arguments that a document's keywords and property drawers give to its blocks."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: OrgDocument) -> None:
         """Collect the ``#+PROPERTY:`` lines of `document`."""
-        found: dict[str, list[str]] = {}
+        lines: dict[str, list[str]] = {}
         for key, text in document.keywords:
             if key == "property":
                 name, _, rest = text.partition(" ")
                 name = name.upper()
                 if name.endswith("+"):
-                    found.setdefault(name[:-1], []).append(rest)
+                    lines.setdefault(name[:-1], []).append(rest)
                 else:
-                    found[name] = [rest]
-        self._global = {name: " ".join(filter(None, parts)) for name, parts in found.items()}
+                    lines[name] = [rest]
+        self._global = {name: " ".join(filter(None, parts)) for name, parts in lines.items()}
         self._has_drawers = ":header-args" in document.text.lower()
-        self._known: dict[tuple[int, str], Pairs] = {}
+        self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the arguments below `heading`: for every language, and for this one."""
-        general = self._lookup(heading, "HEADER-ARGS")
-        if not language:
-            return general, ()
-        return general, self._lookup(heading, f"HEADER-ARGS:{language.upper()}")
+        """Return the arguments below `heading` for all languages, and those for `language` only."""
+        at = (heading.line if self._has_drawers else 0, language)
+        found = self._known.get(at)
+        if found is None:
+            general = self._lookup(heading, "HEADER-ARGS")
+            own = self._lookup(heading, f"HEADER-ARGS:{language.upper()}") if language else ()
+            found = self._known[at] = general, own
+        return found
 
     def _lookup(self, heading: Heading, key: str) -> Pairs:
-        at = (heading.line if self._has_drawers else 0, key)
-        known = self._known.get(at)
-        if known is None:
-            parts: list[str | None] = []  # the strongest first
-            for here in heading.path():
-                parts += (here.properties.get(key + "+"), here.properties.get(key))
-                if parts[-1] is not None:
-                    break
-            else:
-                parts.append(self._global.get(key))
-            text = " ".join(part for part in reversed(parts) if part is not None)
-            known = self._known[at] = parse(text)
-        return known
+        parts: list[str | None] = []  # starting with the strongest
+        for here in heading.path():
+            parts += (here.properties.get(key + "+"), here.properties.get(key))
+            if parts[-1] is not None:
+                break
+        else:
+            parts.append(self._global.get(key))
+        return parse(" ".join(part for part in reversed(parts) if part is not None))
 
 
-def arguments_of(document: Document, inherited: Inherited, block: Block) -> Arguments:
-    """Return the header arguments of a block or call of `document`.
+def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> Arguments:
+    """Return the header arguments of a block or call in `document`.
 
-    Raises ArgumentError if they cannot be parsed, or a call names no block.
+    Raises ArgumentError if they cannot be parsed, or if the block that a call names does not exist.
     """
     if block.call is None:
         return of_block(block, inherited)
     return of_call(block, block.call, target_of(document, block), inherited)
 
 
-def target_of(document: Document, block: Block) -> Block:
-    """Return the block that a call evaluates; for any other block, the block itself.
+def target_of(document: OrgDocument, block: Block) -> Block:
+    """Return the block that a call evaluates. Any other block is returned itself.
 
-    Raises ArgumentError.
+    Raises ArgumentError if there is no block with the called name.
     """
     target = document.block_named(block.call.name) if block.call else block
     if target is None:
-        raise ArgumentError(f"no source block is named {block.call.name if block.call else ''}")
+        raise ArgumentError(f"no source block named {block.call.name if block.call else ''}")
     return target
 
 
 def of_block(block: Block, inherited: Inherited) -> Arguments:
     """Return the header arguments of a source block or inline block.
 
-    Raises ArgumentError if they cannot be read.
+    Raises ArgumentError if they cannot be parsed.
     """
     return merge(tuple(_sources(block, inherited)))
 
@@ -202,10 +208,11 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
     ]
 
 
-def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Arguments:
-    """Return the header arguments with which `call`, that of `block`, evaluates `target`.
+def of_call(block: Block, call: BabelCall, target: Block, inherited: Inherited) -> Arguments:
+    """Return the header arguments with which a call evaluates the block `target`.
 
-    Raises ArgumentError if they cannot be read.
+    `block` is the element of the document with the `call`. Raises ArgumentError if the arguments
+    cannot be parsed.
     """
     sources = _sources(target, inherited)
     sources += inherited.pairs(block.heading, target.language)

@@ -1,28 +1,29 @@
 """The elements of an Org document: headings, and the blocks and calls that can be evaluated.
 
-Data only; `orgrest.org.reader` parses them.
+This module has only data types. `orgrest.org.reader` parses the elements.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REQUEST_LANGUAGES = frozenset({"restclient", "http", "rest"})
 VERB = "verb"
-"""The language of verb's blocks, and of the headings that hold its requests."""
+"""The language of verb's blocks, and of the headings that contain verb requests."""
 ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Heading:
-    """A heading, or (level 0) the text before the first; `properties` by upper-case key.
+    """A heading or, with level 0, the text above the first heading.
 
-    `comment` is whether it, or an ancestor, is a COMMENT. `tags` include inherited tags.
+    The keys of `properties` are in upper case. `comment` says whether the heading or an ancestor is
+    a COMMENT. `tags` include inherited tags.
     """
 
     level: int
@@ -33,20 +34,21 @@ class Heading:
     tags: frozenset[str] = frozenset()
 
     def path(self) -> Iterator[Heading]:
-        """Yield this heading and its ancestors, level 0 last."""
+        """Yield this heading and its ancestors. The heading with level 0 comes last."""
         here: Heading | None = self
         while here is not None:
             yield here
             here = here.parent
 
 
-@attrs.frozen(eq=False)
-class Region:
-    """The region that encloses an element, which ends before the line `limit`.
+@classes.frozen(eq=False)
+class Enclosure:
+    """The part of a document that encloses an element and ends before the line `limit`.
 
-    `item` is the column of the bullet of the enclosing list item, -1 outside of lists; `footnote`
-    is whether the element belongs to a footnote. Two blank lines end both. `inside` are the
-    enclosing containers: what closes each (a type of block, ``:end:``, ``#+end:``), and its line.
+    `item` is the column of the bullet of the enclosing list item, or -1 outside of lists.
+    `footnote` says whether the element belongs to a footnote. Two blank lines end an item and a
+    footnote. `inside` has, for each enclosing container, what closes the container (a block type,
+    ``:end:``, ``#+end:``) and the line at which the container starts.
     """
 
     limit: int
@@ -54,15 +56,15 @@ class Region:
     footnote: bool
     inside: tuple[tuple[str, int], ...] = ()
 
-    def moved(self, lines: int) -> Region:
-        """Return the region shifted down by a number of lines."""
+    def moved(self, lines: int) -> Enclosure:
+        """Return the enclosure moved down by a number of lines."""
         inside = self.inside and tuple((kind, line + lines) for kind, line in self.inside)
-        return Region(self.limit + lines, self.item, self.footnote, inside)
+        return Enclosure(self.limit + lines, self.item, self.footnote, inside)
 
 
-@attrs.frozen
-class Call:
-    """The parts of ``NAME[inside](arguments) end``; in an inline call, the end is in brackets."""
+@classes.frozen
+class BabelCall:
+    """The parts of ``NAME[inside](arguments) end``. In an inline call, the end is in brackets."""
 
     name: str
     inside: str
@@ -70,18 +72,20 @@ class Call:
     end: str
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Block:
     """An element that can be evaluated.
 
-    `kind` is ``block``, ``call``, ``inline``, ``inline call``, or ``heading`` for a request of verb
-    (`orgrest.org.verb`), whose name is the heading's title and whose body is the text below.
+    `kind` is ``block``, ``call``, ``inline``, ``inline call``, or ``heading`` for a verb request
+    (see `orgrest.org.verb`). The name of such a request is the title of the heading, and its body
+    is the text below.
 
-    `start` and `end` are offsets of the element without affiliated keywords and trailing newline.
-    `line` is the index of its first line, `first` and `last` the half-open range of the lines of a
-    block's body. `arguments` are the header arguments written in the element itself, `headers`
-    those of its ``#+HEADER:`` lines in order. `result` is the line index of a results keyword
-    directly above: the block is then itself a result, or at the place of a result.
+    `start` and `end` are the offsets of the element without affiliated keywords and trailing
+    newline. `line` is the index of its first line. The lines of a block's body have the indexes
+    from `first` up to but excluding `last`. `arguments` are the header arguments written in the
+    element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order. `result`
+    is the index of the line with a results keyword directly above. If there is such a keyword, the
+    block is itself a result, or at the place of a result.
     """
 
     kind: str
@@ -89,7 +93,7 @@ class Block:
     end: int
     line: int
     heading: Heading
-    region: Region
+    region: Enclosure
     language: str = ""
     switches: str = ""
     arguments: str = ""
@@ -99,11 +103,11 @@ class Block:
     first: int = 0
     last: int = 0
     inline: str = ""
-    call: Call | None = None
+    call: BabelCall | None = None
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Return the block shifted down, below `heading`."""
+        """Return the block moved down by `lines` and `characters`, below `heading`."""
         return Block(
             self.kind,
             self.start + characters,
@@ -125,12 +129,12 @@ class Block:
         )
 
 
-@attrs.frozen
+@classes.frozen
 class Body:
     """The text of a block as it is evaluated, without Org's escapes and the common indentation.
 
-    `places` has, for each line, its number in the document (from 1) and how many leading characters
-    were removed.
+    For each line, `places` has its line number in the document (from 1) and the number of leading
+    characters that were removed.
     """
 
     text: str

@@ -1,10 +1,10 @@
-"""Values in a document that a ``:var`` can refer to: tables, lists, results, texts.
+"""The values in a document that ``:var`` can refer to: tables, lists, results and plain text.
 
-Named elements are read as Org reads them: a table gives its rows (without rules, and without the
-header above the first rule), a list its items, fixed-width and example text its lines; the markers
-of a cell or item that is entirely ``=verbatim=`` are removed. Indices (``name[1,0]``, ranges
-``0:2``, ``*`` or nothing for all, negative indices from the end) select from tables and lists,
-counting rules and header.
+Named elements are read as Org reads them. A table gives its rows, without rules and without the
+header above the first rule. A list gives its items, and fixed-width or example text gives its
+lines. The markers of a cell or item that is entirely ``=verbatim=`` are removed. Indices select
+from tables and lists: ``name[1,0]``, ranges ``0:2``, ``*`` or nothing for everything, negative
+indices from the end. Rules and the header are counted, too.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from typing import TypeAlias
 from orgrest.org.elements import Elements
 from orgrest.org.lisp import ArgumentError, Number
 from orgrest.org.text import column, unescape
+from orgrest.regular import compiled
 
 Data: TypeAlias = "str | list[Data]"
 
-_RULE = re.compile(r"[ \t]*\|[-+]")
-_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
-_VERBATIM = re.compile(r"=(?!=)(?:[^=]|=(?=[^\W_]))+=|~(?!~)(?:[^~]|~(?=[^\W_]))+~")
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_RULE = compiled(r"[ \t]*\|[-+]")
+_ITEM = compiled(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
+_VERBATIM = compiled(r"=(?!=)(?:[^=]|=(?=[^\W_]))+=|~(?!~)(?:[^~]|~(?=[^\W_]))+~")
+_JSON_NUMBER = compiled(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HLINE: list[Data] = []
 
 
 def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
-    """Return the value of the element (table, list, result or text) called `name`.
+    """Return the value of an element called `name`: a table, a list, a result or plain text.
 
-    `header` keeps the header of a table. Raises ArgumentError for indices that are malformed or out
-    of range.
+    If `header` is True, the header of a table is part of the value. Raises ArgumentError if the
+    indices are malformed or out of range.
     """
     kind, lines = element
     if kind == "drawer":
@@ -45,7 +46,9 @@ def read(element: tuple[str, list[str]], name: str, indices: str, *, header: boo
         return pick(items, indices, name) if indices else items
     text = _text(kind, lines)
     if indices:
-        raise ArgumentError(f"{name} is not a table or list, so {name}[{indices}] is nothing")
+        raise ArgumentError(
+            f"{name} is not a table or list, so it cannot be indexed with [{indices}]"
+        )
     return text
 
 
@@ -55,7 +58,7 @@ def _cells(line: str) -> list[Data]:
 
 
 def _unmarked(text: str) -> str:
-    """Return a cell or item without the markers that only keep Org from interpreting it."""
+    """Return a cell or item without the markers that just keep Org from interpreting it."""
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 
@@ -78,7 +81,7 @@ def _text(kind: str, lines: list[str]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Return a value as it appears in a request: lists and tables as JSON, the rest unchanged."""
+    """Return a value as it appears in a request: lists and tables as JSON, others unchanged."""
     if value is None:
         return ""
     if isinstance(value, Number):
@@ -96,11 +99,14 @@ def _json(value: object) -> str:
 
 
 def pick(data: Data, indices: str, name: str) -> Data:
-    """Follow indices into a table or list. Raises ArgumentError if they are out of range."""
+    """Return the part of a table or list that `indices` select.
+
+    Raises ArgumentError if the indices are out of range.
+    """
     first, _, rest = indices.partition(",")
     first = first.strip()
     if not isinstance(data, list):
-        raise ArgumentError(f"{name}[{indices}] goes deeper than the data does")
+        raise ArgumentError(f"{name}[{indices}] has more indices than the data has dimensions")
     try:
         if first in ("", "*"):
             chosen = data
@@ -112,7 +118,7 @@ def pick(data: Data, indices: str, name: str) -> Data:
             item = data[_index(first, len(data))]
             return pick(item, rest, name) if rest else item
     except IndexError:
-        raise ArgumentError(f"{name} has no index [{indices}]") from None
+        raise ArgumentError(f"index out of range: {name}[{indices}]") from None
     items = [item for item in chosen if item is not _HLINE]
     return [pick(item, rest, name) for item in items] if rest else items
 

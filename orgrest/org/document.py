@@ -1,12 +1,13 @@
 r"""An Org document: its text, and where its headings, source blocks, calls and names are.
 
-A `Document` parses a text once and is immutable; sections unchanged since an earlier version are
-not parsed again. `orgrest.org.results` finds the results of its blocks, `orgrest.org.placing` gives
-the edits that insert new results.
+A `OrgDocument` parses a text once and is immutable. Sections that are the same as in an earlier
+version are not parsed again. `orgrest.org.results` finds the results of its blocks, and
+`orgrest.org.placing` returns the edits that insert new results.
 
-The rules are those of Org 9.5, from its manual (Working with Source Code), its syntax description
-and Emacs itself. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` keeps track
-of those in the file); line indexes count from 0. Time grows linearly with the text.
+The rules are those of Org 9.5, taken from its manual (Working with Source Code), its syntax
+description and Emacs itself. Offsets refer to the text, whose line ends are ``\n`` (`orgrest.files`
+keeps track of the line ends in the file). Line indexes count from 0. The time grows linearly with
+the text.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Body, Heading
 from orgrest.org.elements import Elements, Landmarks
 from orgrest.org.reader import Section, read
 from orgrest.org.text import blanks, column, unescape
+from orgrest.regular import compiled
 
-_HEADING = re.compile(r"^\*+ ", re.MULTILINE)
+_HEADING = compiled(r"\n\*+ ")
 
 
 class Placed:
-    """A section at its place in the text: from `line` to before `end`, starting at offset `start`.
+    """A section at its place in the document. Its blocks are computed on first use.
 
-    `heading` is the section's own. The contents are computed on first use.
+    It starts at the offset `start` and consists of the lines from `line` up to but excluding `end`.
+    `heading` is its own heading.
     """
 
     __slots__ = ("_blocks", "end", "heading", "line", "section", "start")
@@ -45,57 +48,57 @@ class Placed:
         """The blocks of the section, in the order of the text."""
         if self._blocks is None:
             self._blocks = [
-                one.moved(self.line, self.start, self.heading) for one in self.section.blocks
+                block.moved(self.line, self.start, self.heading) for block in self.section.blocks
             ]
         return self._blocks
 
 
-class Document(Elements):
-    """An Org text, read once.
+class OrgDocument(Elements):
+    """An Org text, parsed once.
 
-    `sections` are its sections with their positions. Everything else is computed on first use.
+    `sections` has its sections with their positions. Everything else is computed on first use.
     """
 
-    def __init__(self, text: str, before: Document | None = None) -> None:
-        r"""Parse `text`, whose line ends are ``\n``; `before` is its previous version."""
-        starts = [0, *(one.start() for one in _HEADING.finditer(text, 1))]
+    def __init__(self, text: str, before: OrgDocument | None = None) -> None:
+        r"""Parse `text`, whose line ends are ``\n``. `before` is its previous version."""
+        starts = [0, *[one.start() + 1 for one in _HEADING.finditer(text)]]
         if syntax.HEADING.match(text):
-            starts.insert(0, 0)  # there is no text above the first heading
+            starts.insert(0, 0)  # the text above the first heading is empty
         ends = [start - 1 for start in starts[1:]] + [len(text)]
         known = before._read if before else {}
         self._read: dict[str, Section] = {}
-        found: list[Section] = []
+        parsed_sections: list[Section] = []
         for start, end in zip(starts, ends, strict=True):
             part = text[start:end] if end > start else ""
             section = self._read.get(part) or known.get(part) or read(part)
             self._read[part] = section
-            found.append(section)
+            parsed_sections.append(section)
         super().__init__(text)
-        self._todo = [word for section in found for word in section.landmarks.todo]
+        self._todo = [word for section in parsed_sections for word in section.landmarks.todo]
         is_kept = before is not None and before._todo == self._todo
         self.sections: list[Placed] = self._place(
-            found, starts, before.sections if before and is_kept else []
+            parsed_sections, starts, before.sections if before and is_kept else []
         )
 
     @cached_property
     def landmarks(self) -> Landmarks:
         """The lines that close elements, from all sections."""
-        found = Landmarks(todo=self._todo)
+        landmarks_here = Landmarks(todo=self._todo)
         for placed in self.sections:
             section, line = placed.section, placed.line
             if section.level:
-                found.headings.append(line)
+                landmarks_here.headings.append(line)
             for kind, numbers in section.landmarks.closings.items():
                 moved = [number + line for number in numbers] if line else numbers
-                found.closings.setdefault(kind, []).extend(moved)
-        return found
+                landmarks_here.closings.setdefault(kind, []).extend(moved)
+        return landmarks_here
 
     def _place(
         self, sections: list[Section], starts: list[int], before: list[Placed]
     ) -> list[Placed]:
-        """Return the sections their positions and parent headings.
+        """Return the sections with their positions and parent headings.
 
-        Leading sections shared with `before` keep their positions.
+        The first sections keep their `Placed` as long as they are the same as in `before`.
         """
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
@@ -126,12 +129,12 @@ class Document(Elements):
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Everything that can be evaluated, in document order, in any language."""
+        """Everything that can be evaluated, in any language, in document order."""
         return [block for placed in self.sections for block in placed.blocks]
 
     @cached_property
     def requests(self) -> list[int]:
-        """The start offsets of source blocks in a request language."""
+        """The start offsets of the source blocks in a request language."""
         return [
             block.start + placed.start
             for placed in self.sections
@@ -141,23 +144,23 @@ class Document(Elements):
 
     @cached_property
     def keywords(self) -> list[tuple[str, str]]:
-        """The document's ``#+KEY: value`` lines as (lower-case key, value), in order."""
-        return [one for placed in self.sections for one in placed.section.keywords]
+        """The ``#+KEY: value`` lines of the document as (lower-case key, value), in order."""
+        return [keyword for placed in self.sections for keyword in placed.section.keywords]
 
     @cached_property
     def named(self) -> dict[str, int]:
         """The lines of named elements, by lower-case name."""
-        found: dict[str, int] = {}
+        lines_by_name: dict[str, int] = {}
         for placed in self.sections:
             for name, at in placed.section.named:
-                found.setdefault(name, placed.line + at)
-        return found
+                lines_by_name.setdefault(name, placed.line + at)
+        return lines_by_name
 
     @cached_property
     def results(self) -> dict[str, list[tuple[int, int]]]:
         """The lines of results keywords, by lower-case name.
 
-        Each comes with the line where its enclosing region ends.
+        Each line comes with the line where its enclosing region ends.
         """
         found: dict[str, list[tuple[int, int]]] = {}
         for placed in self.sections:
@@ -169,7 +172,7 @@ class Document(Elements):
     def unclosed(self) -> dict[str, list[int]]:
         """The lines that open an element that is never closed.
 
-        They are keyed by what would close it (``src``, ``:end:``, ``#+end:``).
+        They are keyed by what would close the element (``src``, ``:end:``, ``#+end:``).
         """
         found: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -182,7 +185,7 @@ class Document(Elements):
         """The verb requests below headings, in document order."""
         if VERB not in self.text:
             return []
-        headings = (one.heading for one in self.sections if one.heading.level)
+        headings = (section.heading for section in self.sections if section.heading.level)
         return verb.requests(self, headings, self.keywords)
 
     @cached_property
@@ -201,7 +204,7 @@ class Document(Elements):
         return found
 
     def block_named(self, name: str) -> Block | None:
-        """Find the first source block with this ``#+NAME:``, ignoring case."""
+        """Return the first source block with this ``#+NAME:``, ignoring case, or None."""
         found = self.namesakes(name)
         return next((block for block in found if block.kind == "block"), None)
 
@@ -210,12 +213,14 @@ class Document(Elements):
         return self._namesakes.get(name.lower(), [])
 
     def block_at(self, line: int) -> Block | None:
-        """Find the block whose lines, affiliated keywords included, hold the line (from 1).
+        """Return the block at a line (from 1), or None.
 
-        Outside of blocks that can be sent, that is the verb request of the section that holds the
-        line.
+        Affiliated keywords belong to their block. Outside of blocks, this is the verb request of
+        the section around the line, if it has one.
         """
-        section = next((one for one in self.verb if one.line < line <= one.region.limit), None)
+        section = next(
+            (request for request in self.verb if request.line < line <= request.region.limit), None
+        )
         if section is not None and line <= section.last:
             return section
         for block in self.blocks:
@@ -229,27 +234,29 @@ class Document(Elements):
     def request_languages(self) -> frozenset[str]:
         """Return the languages whose blocks are requests in this document.
 
-        A document with restclient blocks is assumed to be written for ob-restclient: its http and
+        A document with restclient blocks was probably written for ob-restclient, so its http and
         rest blocks belong to some other tool.
         """
         every = (block for placed in self.sections for block in placed.section.blocks)
-        used = {block.language for block in every if block.call is None}
-        return frozenset({"restclient", VERB}) if "restclient" in used else ALL_LANGUAGES
+        if any(block.language == "restclient" and block.call is None for block in every):
+            return frozenset({"restclient", VERB})
+        return ALL_LANGUAGES
 
     def unclosed_requests(self) -> list[int]:
         """Return the lines (from 1) that open a request block that is never closed."""
-        found = []
+        line_numbers = []
         for line in self.unclosed.get("src", []):
             match = syntax.SRC.match(self.lines[line].lstrip(" \t"))
             if match is not None and match[1] in ALL_LANGUAGES:
-                found.append(line + 1)
-        return found
+                line_numbers.append(line + 1)
+        return line_numbers
 
     def body(self, block: Block) -> Body:
-        """Return a source block's body as it is evaluated, or the text below a verb heading.
+        """Return the body of a source block as it is evaluated, or the text below a verb heading.
 
-        One comma of Org's escapes is removed, and so is the common indentation (unless the block
-        has the switch ``-i``). A heading's text includes the blank lines at its section's end.
+        On each line that Org escapes, one comma is removed. The common indentation is removed, too,
+        unless the block has the switch ``-i``. The text below a heading includes the blank lines at
+        the end of its section.
         """
         if block.kind == "heading":
             limit = blank = block.region.limit
@@ -257,9 +264,9 @@ class Document(Elements):
             if block.last < limit and not self.lines[block.last].strip(" \t"):
                 while not self.lines[blank - 1].strip(" \t"):
                     blank -= 1
-            taken = [*range(block.first, block.last), *range(blank, limit)]
-            text = "\n".join(self.lines[line] for line in taken)
-            return Body(text, tuple((line + 1, 0) for line in taken))
+            line_indexes = [*range(block.first, block.last), *range(blank, limit)]
+            text = "\n".join(self.lines[line] for line in line_indexes)
+            return Body(text, tuple((line + 1, 0) for line in line_indexes))
         if block.kind != "block":
             return Body(block.inline, ((block.line + 1, self._inline_column(block)),))
         raw = self.lines[block.first : block.last]

@@ -1,8 +1,9 @@
 r"""The lines of an Org text, and where its elements end.
 
-An element is a block, drawer, table, list, paragraph ... (Org's syntax description). An opening
-line counts only if the element is closed before the enclosing region ends, so a first pass collects
-the closing lines, and the end of a block is found by bisection: time stays linear.
+An element is a block, drawer, table, list, paragraph and so on (see Org's syntax description). An
+opening line counts only if the element is closed before the enclosing region ends. Therefore a
+first pass collects the closing lines, and then the end of a block is found by bisection, so that
+the time stays linear.
 """
 
 from __future__ import annotations
@@ -13,35 +14,35 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.org import syntax
 from orgrest.org.text import column
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS = frozenset("*#:\\ \t")  # the beginnings of lines that close an element
-_FORMULA = re.compile(r"#\+tblfm:", re.IGNORECASE)
+_MARKS = frozenset("*#:\\ \t")  # the first characters of lines that close an element
+_FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 
 
-@attrs.frozen
+@classes.frozen
 class Landmarks:
-    """The lines that close elements: `headings`, and `closings` by what they close.
+    """The lines that close elements: `headings`, and `closings` by the kind of element.
 
-    `todo` are the TODO keywords that the text defines in addition to Org's.
+    `todo` has the TODO keywords that the text defines in addition to Org's keywords.
     """
 
-    headings: list[int] = attrs.field(factory=list)
-    closings: dict[str, list[int]] = attrs.field(factory=dict)
-    todo: list[str] = attrs.field(factory=list)
+    headings: list[int] = classes.field(factory=list)
+    closings: dict[str, list[int]] = classes.field(factory=dict)
+    todo: list[str] = classes.field(factory=list)
 
 
 class Elements:
     """The lines of a text, and the extents of the elements that start there."""
 
     def __init__(self, text: str) -> None:
-        r"""Split `text`, whose line ends are ``\n``."""
+        r"""Keep `text`, whose line ends must be ``\n``."""
         self.text = text
 
     @cached_property
@@ -65,26 +66,26 @@ class Elements:
         return self.landmarks.headings
 
     def offset(self, line: int) -> int:
-        """Return the start offset of the line with this index; past the last, the text's end."""
+        """Return the offset at which a line starts, or the end of the text after the last line."""
         return min(self._starts[min(line, len(self.lines))], len(self.text))
 
     def line_of(self, offset: int) -> int:
-        """Return the index of the line that holds this offset."""
+        """Return the index of the line at an offset."""
         return bisect_right(self._starts, offset) - 1
 
     def closing(self, kind: str, line: int, limit: int) -> int | None:
-        """Find the first line after `line` and before `limit` that closes `kind`."""
+        """Return the first line between `line` and `limit` that closes this `kind`, or None."""
         return closing(self.landmarks, kind, line, limit)
 
     def section_end(self, line: int) -> int:
-        """Find the first heading after `line`, or the end."""
+        """Return the line of the first heading after `line`, or the number of lines."""
         at = bisect_right(self.headings, line)
         return self.headings[at] if at < len(self.headings) else len(self.lines)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
-        """Return the type and the lines of the element at a line, ("", []) if none starts there.
+        """Return the type and the lines of the element at a line, or ("", []) if none starts there.
 
-        Types are those of `extent`. Affiliated keywords are left out of the lines.
+        The types are those of `extent`. The lines do not include affiliated keywords.
         """
         limit = self.section_end(line)
         if line >= limit or not self.lines[line].strip(" \t"):
@@ -95,9 +96,9 @@ class Elements:
         return kind, self.lines[line:end]
 
     def removable(self, at: int, limit: int) -> tuple[str, int]:
-        """Return the type of the element at a line, and the line after it.
+        """Return the type of the element at the line `at`, and the line after the element.
 
-        If Org would not remove the element as an old result, returns "" and `at`.
+        Returns "" and `at` if Org would not remove the element as an old result.
         """
         if syntax.LINK_LINE.match(self.lines[at]):
             return "link", at + 1
@@ -105,10 +106,10 @@ class Elements:
         return (kind, end) if kind in syntax.REMOVABLE else ("", at)
 
     def extent(self, at: int, limit: int) -> tuple[str, int]:
-        """Return the type of the element at a non-blank line, and the line after it.
+        """Return the type of the element at a non-blank line, and the line after the element.
 
-        Types are ``src``, ``example`` and the like, ``special``, ``dynamic``, ``drawer``,
-        ``fixed``, ``table``, ``latex``, ``list``, ``text`` and, for the rest, ``other``.
+        The types are ``src``, ``example`` and the like, ``special``, ``dynamic``, ``drawer``,
+        ``fixed``, ``table``, ``latex``, ``list``, ``text`` and, for everything else, ``other``.
         """
         lines = self.lines
         while at + 1 < limit and syntax.is_affiliated(lines[at]) and lines[at + 1].strip(" \t"):
@@ -165,7 +166,7 @@ class Elements:
 
 
 def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | None:
-    """Find the first line after `line` and before `limit` that closes `kind`."""
+    """Return the first line between `line` and `limit` that closes this `kind`, or None."""
     lines = landmarks.closings.get(kind)
     if lines is None:
         return None
@@ -174,19 +175,19 @@ def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | Non
 
 
 def landmarks_of(lines: list[str]) -> Landmarks:
-    """Find the lines that close elements."""
-    found = Landmarks()
+    """Return the lines that close elements."""
+    landmarks = Landmarks()
     for number, line in [(at, one) for at, one in enumerate(lines) if one[:1] in _MARKS]:
         text = line.lstrip(" \t")
         first = text[:1]
         if first == "*":
             if len(text) == len(line) and syntax.HEADING.match(line):
-                found.headings.append(number)
+                landmarks.headings.append(number)
         elif first and first in "#:\\":
             kind = syntax.closing(text)
             if kind is not None:
-                found.closings.setdefault(kind, []).append(number)
+                landmarks.closings.setdefault(kind, []).append(number)
             elif first == "#" and "TODO:" in text[:12].upper():
                 match = syntax.KEYWORD.match(text)
-                found.todo.extend(syntax.TODO_WORD.findall(match[3]) if match else ())
-    return found
+                landmarks.todo.extend(syntax.TODO_WORD.findall(match[3]) if match else ())
+    return landmarks

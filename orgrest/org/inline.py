@@ -1,7 +1,7 @@
-"""Inline blocks (``src_LANG{body}``) and inline calls (``call_NAME(arguments)``) of one line.
+"""Inline blocks (``src_LANG{body}``) and inline calls (``call_NAME(arguments)``) in a line.
 
-None is recognized within ``=verbatim=``, ``~code~`` or ``{{{results(...)}}}``; each kind of bracket
-is matched independently of the others.
+They are not recognized within ``=verbatim=``, ``~code~`` or ``{{{results(...)}}}``. Each kind of
+bracket is matched independently of the others.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# (The length of names is bounded: a line that is a single name would take quadratic time.)
-_INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
-_VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
-_VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
+# The length of names is bounded, because a line with one long name would take quadratic time.
+_INLINE = compiled(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
+_VERBATIM_OPENS = compiled(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
+_VERBATIM_CLOSES = compiled(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
 
 
-@attrs.frozen
+@classes.frozen
 class Inline:
     """An inline block or call: its columns `start` and `end`, and the contents of its brackets.
 
-    Only a block has a `language`. `inside` holds the first square brackets, `body` the braces of a
-    block or the parentheses of a call, `final` a call's last brackets.
+    Only a block has a `language`. `inside` is the content of the first square brackets. `body` is
+    the content of the braces of a block or the parentheses of a call. `final` is the content of the
+    last brackets of a call.
     """
 
     start: int
@@ -40,7 +42,7 @@ class Inline:
 
 
 def find(line: str) -> Iterator[Inline]:
-    """Find the inline blocks and calls of a line, in order."""
+    """Yield the inline blocks and calls in a line, in order."""
     hidden = sorted([*_verbatim(line), *_results(line)])
     hidden_ends = list(itertools.accumulate((end for _, end in hidden), max))
     closing = closing_brackets(line)
@@ -65,7 +67,7 @@ def find(line: str) -> Iterator[Inline]:
 
 
 def _verbatim(line: str) -> Iterator[tuple[int, int]]:
-    """Find the spans of ``=verbatim=`` and ``~code~``."""
+    """Yield the spans of ``=verbatim=`` and ``~code~``."""
     closes: dict[str, list[int]] = {"=": [], "~": []}
     for match in _VERBATIM_CLOSES.finditer(line):
         closes[match[0]].append(match.start())
@@ -79,7 +81,7 @@ def _verbatim(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _results(line: str) -> Iterator[tuple[int, int]]:
-    """Find the spans of ``{{{results(...)}}}``."""
+    """Yield the spans of ``{{{results(...)}}}``."""
     at = 0
     while (start := line.find("{{{results(", at)) >= 0:
         end = line.find(")}}}", start)
@@ -90,9 +92,10 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 
 
 def closing_brackets(line: str) -> dict[int, int]:
-    """Map the column of each closed opening bracket to the column after its closing bracket.
+    """Return the end of each closed bracket, by the column of the opening bracket.
 
-    Each kind of bracket is matched independently of the others.
+    The end is the column after the closing bracket. Each kind of bracket is matched independently
+    of the others.
     """
     opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
     closing: dict[int, int] = {}

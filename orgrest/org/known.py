@@ -1,19 +1,20 @@
-"""The known header arguments with their values: Org's and orgrest's own.
+"""The known header arguments with their values: Org's arguments and orgrest's own.
 
-One table, used by completion, hover, diagnostics and the merging of arguments (Org manual,
-"Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for orgrest's own).
+The table is used by completion, hover, diagnostics and the merging of arguments. Sources: Org
+manual, "Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for
+orgrest's own arguments.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Mutually exclusive words of :results; the third group selects how old and new result are joined.
+# Mutually exclusive words of :results; the third group says how a new result joins the old one.
 GROUPS = (
     frozenset({"file", "list", "vector", "table", "scalar", "verbatim"}),
     frozenset({"raw", "html", "latex", "org", "code", "pp", "drawer", "link", "graphics"}),
@@ -31,18 +32,18 @@ DEFAULTS = (
     (":tangle", "no"),
 )
 REQUEST_DEFAULTS = ((":results", "raw"),)
-HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as verb's users write it on their blocks
+HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # which users of verb write on their blocks
 
 
-@attrs.frozen
+@classes.frozen
 class Known:
-    """A known header argument: a one-line description, and the values it may have.
+    """A known header argument: its description in one line, and the values it may have.
 
-    An `inert` argument is Org's: it is accepted but has no effect here.
+    An `inert` argument is an argument of Org that has no effect here.
     """
 
     description: str
-    values: Mapping[str, str] = attrs.field(factory=dict)
+    values: Mapping[str, str] = classes.field(factory=dict)
     inert: bool = False
 
 
@@ -51,23 +52,23 @@ _YES_NO = {"yes": "Yes.", "no": "No."}
 # By name without the colon.
 KNOWN: Mapping[str, Known] = {
     "results": Known(
-        "How the result is written, and where.",
+        "The form of the result, and where it is inserted.",
         {
-            "raw": "As it is, not quoted.",
-            "value": "The body only, as it came.",
+            "raw": "Unchanged, not quoted.",
+            "value": "Only the body, unchanged.",
             "output": "Body, status and headers.",
-            "replace": "In place of the old result.",
-            "append": "Below the old result.",
-            "prepend": "Above the old result.",
-            "silent": "Not at all.",
-            "none": "Not at all.",
+            "replace": "Replaces the previous result.",
+            "append": "Appends the result after the previous one.",
+            "prepend": "Inserts the result before the previous one.",
+            "silent": "Not inserted.",
+            "none": "Not inserted.",
             "code": "In a source block.",
             "drawer": "In a drawer.",
             "wrap": "The same as drawer.",
             "org": "In an Org source block.",
             "html": "In an HTML export block.",
             "latex": "In a LaTeX export block.",
-            "verbatim": "As text: in an example block, or after colons.",
+            "verbatim": "As text: in an example block, or in lines that start with a colon.",
             "scalar": "The same as verbatim.",
             "pp": "Pretty-printed.",
             "table": "As an Org table.",
@@ -79,53 +80,55 @@ KNOWN: Mapping[str, Known] = {
         },
     ),
     "var": Known("A variable: NAME=value, or the name of a block, table or list."),
-    "jq": Known("A jq program that picks from the response."),
+    "jq": Known("A jq program whose output for the response is the result."),
     "jq-args": Known("Options for jq, such as -r."),
-    "noheaders": Known("Leave the response's headers out.", _YES_NO),
+    "noheaders": Known("Leave out the response's headers.", _YES_NO),
     "headers": Known(
         "Whether the response's headers are shown.",
         {"yes": "Body and headers.", "no": "The body only.", "only": "The headers only."},
     ),
-    "timeout": Known("Give up after so many seconds."),
+    "timeout": Known("Time limit in seconds."),
     "expect": Known(
-        "What the response is to be: statuses, the result that stands here, or both.",
+        "The expected response: statuses, the result in the document, or both.",
         {
-            "200": "The status 200; several may stand here, with blanks or commas.",
+            "200": "The status 200; separate several with spaces or commas.",
             "2xx": "A status from 200 to 299.",
-            "same": "The result is the one that stands here, but for what :volatile names.",
+            "same": "The same result as in the document, except for what :volatile lists.",
         },
     ),
     "openapi": Known("The OpenAPI description that requests and responses are checked against."),
     "volatile": Known(
-        "What may differ where :expect same or --check compare results: headers (X-Id), "
+        "What :expect same and --check ignore when they compare results: headers (X-Id), "
         "jq paths (.id), patterns (/[0-9]+ ms/)."
     ),
     "op": Known(
-        "What a block of verb is to do.",
+        "The operation of a verb block.",
         {
             "send": "Send it; the whole response is the result.",
             "send get-body": "Send it; the body is the result.",
             "send get-headers": "Send it; the headers are the result.",
         },
     ),
-    "limit": Known("How much of a body is shown: 64k, 2M; a file takes all of it."),
+    "limit": Known("How much of a body is shown: 64k, 2M; a file gets the whole body."),
     "follow": Known("Whether redirects are followed.", _YES_NO),
-    "requests": Known("Which requests of the block are sent.", {"all": "All, not only the first."}),
+    "requests": Known(
+        "Which requests of the block are sent.", {"all": "All requests, not only the first."}
+    ),
     "eval": Known(
         "Whether the block is evaluated.",
         {
             "yes": "Yes.",
             "no": "Never.",
             "never": "Never.",
-            "query": "Only after a question.",
+            "query": "Only after confirmation.",
             "no-export": "Not during Org's export.",
             "never-export": "Not during Org's export.",
-            "strip-export": "Not during Org's export, where it is left out.",
-            "query-export": "During Org's export only after a question.",
+            "strip-export": "Not during Org's export, which also omits the block.",
+            "query-export": "During Org's export only after confirmation.",
         },
     ),
-    "noeval": Known("The same as :eval no, unless there is an :eval."),
-    "cache": Known("Send only when the block has changed.", _YES_NO),
+    "noeval": Known("Equivalent to :eval no, unless the block has :eval."),
+    "cache": Known("Send only if the block has changed.", _YES_NO),
     "wrap": Known(
         "The block around the result.",
         {
@@ -135,24 +138,24 @@ KNOWN: Mapping[str, Known] = {
         },
     ),
     "file": Known("The file that the body is written to."),
-    "file-ext": Known("The extension of that file, where :file does not name it."),
+    "file-ext": Known("The extension of that file, if :file gives none."),
     "file-desc": Known("The text of the link to the file."),
     "output-dir": Known("The folder for files that results are written to."),
-    "dir": Known("The folder where paths start."),
+    "dir": Known("The folder that relative paths start from."),
     "noweb": Known(
-        "Whether <<name>> stands for the block of this name.",
+        "Whether <<name>> is replaced with the block of this name.",
         _YES_NO
         | {
             "eval": "Yes.",
             "tangle": "Only when tangled.",
             "no-export": "Yes, but not in Org's export.",
-            "strip-export": "Yes; taken out of Org's export.",
+            "strip-export": "Yes; removed in Org's export.",
         },
     ),
-    "noweb-ref": Known("The name under which <<name>> finds this block."),
-    "prologue": Known("Lines put before the block's own."),
-    "epilogue": Known("Lines put after the block's own."),
-    "post": Known("The block that the result is handed to, as *this*."),
+    "noweb-ref": Known("The name by which <<name>> refers to this block."),
+    "prologue": Known("Lines inserted before those of the block."),
+    "epilogue": Known("Lines inserted after those of the block."),
+    "post": Known("The block that processes the result, which it gets as *this*."),
     "colnames": Known("Whether tables have column names.", _YES_NO),
     "exports": Known(
         "What Org exports.",
@@ -161,7 +164,7 @@ KNOWN: Mapping[str, Known] = {
     ),
     "session": Known("The session of an interpreter.", {"none": "None."}, inert=True),
     "cmdline": Known("Arguments for a program that evaluates the block.", inert=True),
-    "hlines": Known("Whether tables keep their lines.", _YES_NO, inert=True),
+    "hlines": Known("Whether tables keep their horizontal lines.", _YES_NO, inert=True),
     "rownames": Known("Whether tables have row names.", _YES_NO, inert=True),
     "tangle": Known("The file that the block is tangled to.", _YES_NO, inert=True),
     "tangle-mode": Known("The mode of the tangled file.", inert=True),
@@ -170,8 +173,21 @@ KNOWN: Mapping[str, Known] = {
     "padline": Known("Whether tangling separates blocks.", _YES_NO, inert=True),
     "shebang": Known("First line of the tangled file.", inert=True),
     "no-expand": Known("Tangle without expansion.", inert=True),
-    "noweb-sep": Known("What stands between blocks of one noweb-ref.", inert=True),
-    "noweb-prefix": Known("Whether what stands before <<name>> is repeated.", _YES_NO, inert=True),
+    "noweb-sep": Known("The separator between blocks with the same noweb-ref.", inert=True),
+    "noweb-prefix": Known(
+        "Whether the text before <<name>> is repeated on each line.", _YES_NO, inert=True
+    ),
     "file-mode": Known("The mode of the file.", inert=True),
     "sep": Known("The separator of tables in files.", inert=True),
 }
+
+_ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "expect")
+
+
+def resembled(name: str) -> str | None:
+    """Return the known header argument that an unknown name seems to mean, or None."""
+    from difflib import get_close_matches
+
+    words = {one: one for one in KNOWN} | _ASSERTING
+    close = get_close_matches(name.lower(), words, 1, 0.8)
+    return words[close[0]] if close else None

@@ -1,8 +1,8 @@
 """The subset of Emacs Lisp found in header arguments: data, and concatenated strings.
 
-Numbers, strings and quoted lists are read and written. Of code, only the concatenation of constant
-strings is understood (``concat``, ``identity``): nothing is ever run. `forms` parses code for
-callers that interpret a few known functions.
+Numbers, strings and quoted lists are read and written. The only code that is understood is the
+concatenation of constant strings (``concat``, ``identity``). Code is never run. `forms` parses code
+for callers that interpret a few known functions.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+STRING = compiled(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+NUMBER = compiled(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 MAX_DEPTH = 50
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
-_BLANKS = re.compile(r"\s*")
-_WORD = re.compile(r"[^\s()\"]+")
-_TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
+_BLANKS = compiled(r"\s*")
+_WORD = compiled(r"[^\s()\"]+")
+_TOKEN = compiled(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _FUNCTIONS = frozenset({"concat", "identity"})
 
 
 class ArgumentError(OrgrestError):
-    """Header arguments that cannot be parsed; the message says which and why."""
+    """Raised if header arguments cannot be parsed. The message says which arguments and why."""
 
 
-@attrs.frozen
+@classes.frozen
 class Number:
-    """A number, spelled as it was written."""
+    """A number, spelled as in the source."""
 
     text: str
 
 
-@attrs.frozen
+@classes.frozen
 class Symbol:
     """A symbol in code."""
 
@@ -52,18 +52,21 @@ Literal: TypeAlias = "str | Number | list[Literal] | None"
 
 
 def unquote(text: str) -> str:
-    """Read a Lisp string with its quotes."""
+    """Return the value of a Lisp string, which is given with its quotes."""
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 
 def literal(text: str, at: int = 0) -> tuple[Literal, int]:
-    """Read Lisp data: strings, numbers, symbols, lists of them."""
+    """Return the Lisp data at `at` (a string, a number, a symbol or a list), and where it ends.
+
+    Raises ArgumentError if it cannot be parsed.
+    """
     if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
         return unquote(match[0]), match.end()
     if text[at : at + 1] != "(":
         match = _WORD.match(text, at)
         if match is None:
-            raise ArgumentError(f"this Lisp list cannot be read: {text}")
+            raise ArgumentError(f"invalid Lisp list: {text}")
         word = match[0]
         if word == "nil":
             return None, match.end()
@@ -74,13 +77,13 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
     while stack:
         at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
         if at >= len(text):
-            raise ArgumentError(f"this Lisp list is never closed: {text}")
+            raise ArgumentError(f"unclosed Lisp list: {text}")
         if text[at] == ")":
             stack.pop()
             at += 1
         elif text[at] == "(":
             if len(stack) >= MAX_DEPTH:
-                raise ArgumentError(f"this Lisp list is nested deeper than {MAX_DEPTH}")
+                raise ArgumentError(f"the Lisp list is nested deeper than {MAX_DEPTH}")
             inner: list[Literal] = []
             stack[-1].append(inner)
             stack.append(inner)
@@ -92,14 +95,17 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
 
 
 def forms(text: str) -> list[Form]:
-    """Read Lisp code: calls as lists, texts, numbers, symbols. Raises ArgumentError."""
-    found: list[Form] = []
-    stack = [found]
+    """Return parsed Lisp code. Raises ArgumentError.
+
+    Calls are lists. Other forms are strings, numbers and symbols.
+    """
+    parsed: list[Form] = []
+    stack = [parsed]
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None or (match[2] and len(stack) == 1) or len(stack) > MAX_DEPTH:
-            raise ArgumentError(f"this Lisp cannot be read: {text}")
+            raise ArgumentError(f"invalid Lisp: {text}")
         at = match.end()
         opened, closed, quoted, word = match.groups()
         if opened:
@@ -113,17 +119,18 @@ def forms(text: str) -> list[Form]:
         else:
             stack[-1].append(Number(word) if NUMBER.fullmatch(word) else Symbol(word))
     if len(stack) > 1:
-        raise ArgumentError(f"this Lisp is never closed: {text}")
-    return found
+        raise ArgumentError(f"unclosed Lisp expression: {text}")
+    return parsed
 
 
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
-    """Evaluate Emacs Lisp that only joins strings: a constant, a variable, ``concat``.
+    """Return the string that Emacs Lisp evaluates to if it just joins strings.
 
+    This may be a constant, a variable of `variables`, or a call of ``concat`` or ``identity``.
     Raises ArgumentError for anything else, which is not run.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
-    found: list[str] = []
+    strings: list[str] = []
     depth = 0
     done = False
     at, end = 0, len(lisp.rstrip())
@@ -142,11 +149,11 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
         elif closed:
             depth -= 1
         elif text:
-            found.append(unquote(text))
+            strings.append(unquote(text))
         elif word in variables:
-            found.append(variables[word])
+            strings.append(variables[word])
         elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not depth:
-            found.append(word)
+            strings.append(word)
         else:
             raise refusal
         if depth < 0:
@@ -154,24 +161,24 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
         done = depth == 0
     if not done:
         raise refusal
-    return "".join(found)
+    return "".join(strings)
 
 
 def write_string(text: str) -> str:
-    """Write a text as a Lisp string."""
+    """Return `text` as a Lisp string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def write_number(text: str) -> str:
-    """Write a number as Lisp prints it after reading it."""
+    """Return a number as Lisp prints it after reading it."""
     if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
         return repr(float(text)).replace("inf", "1.0e+INF")
-    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of digits
+    digits = text.strip("+-.").lstrip("0") or "0"  # int() would refuse thousands of digits
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 
 def write(given: object) -> str:
-    """Write a value as Lisp data."""
+    """Return a value as Lisp data."""
     if isinstance(given, Number):
         return write_number(given.text)
     if isinstance(given, list):

@@ -1,9 +1,9 @@
-"""Places a result: the edit that inserts it into an Org document, replacing the old result.
+"""Computes the edit that inserts a result into an Org document and replaces the old result.
 
-The rules are Org 9.5's, except where those would lose text: ``replace`` removes the element below
-the keyword if it is of a type that results have, and otherwise puts the new result above it. Beyond
-Org, the result of the last run is recognized by its text, so that evaluating again does not pile up
-paragraphs; a request block is never a result and is kept.
+The rules are those of Org 9.5, except where Org would lose text: ``replace`` removes the element
+below the keyword if results can be of its type, else it inserts the new result above the element.
+In addition, the result of the last run is recognized by its text, so that repeated evaluations do
+not pile up paragraphs. A request block never counts as a result and is kept.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from orgrest.org import syntax
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit, column, indent, unescape
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
     from orgrest.org.results import Result
 
-_INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
-_EXAMPLE = re.compile(r"#\+begin_example\n(.*)#\+end_example\n", re.DOTALL)
-_REQUEST_LINE = re.compile(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
+_INLINE_RESULT = compiled(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
+_EXAMPLE = compiled(r"#\+begin_example\n(.*)#\+end_example\n", re.DOTALL)
+_REQUEST_LINE = compiled(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
 
 
 def place(
-    document: Document,
+    document: OrgDocument,
     block: Block,
     text: str,
     *,
@@ -39,11 +40,11 @@ def place(
 ) -> Edit:
     """Return the edit that inserts `text` as the result of a block or call.
 
-    `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or ``prepend``.
-    `digest` is the hash of a cached block; if it is new or has changed, Org rewrites the keyword in
-    every mode. `prose` means that results of this kind have no delimiters in Org, so that the lines
-    directly below the keyword are the old result. A request block below the keyword is kept: it is
-    the user's, not a result.
+    `text` is empty or consists of whole lines that are not indented. `mode` is ``replace``,
+    ``append`` or ``prepend``. `digest` is the hash of a cached block. If it is new or has changed,
+    Org rewrites the keyword in every mode. `prose` means that results of this kind have no
+    delimiters in Org, so that the lines directly below the keyword are the old result. A request
+    block below the keyword is kept, because it belongs to the user and is not a result.
     """
     result = result_of(document, block)
     if result is None:
@@ -54,7 +55,7 @@ def place(
     head = "" if document.lines[result.keyword + 1 :] else "\n"
     new = indent(text, result.column)
     if digest is not None and result.hash != digest:
-        if result.hash is None:  # not cached before: only what Org would remove is its result
+        if result.hash is None:  # not cached before, so only what Org would remove is its result
             end = _old_end(document, result, new, end, prose=prose)
         elif end == result.end:
             end = _element_end(document, result)
@@ -66,20 +67,23 @@ def place(
     end = _old_end(document, result, new, end, prose=prose)
     gap = _gap(document, text, result.column, document.line_of(end))
     if not new and start < end and document.text[end : end + 1].strip():
-        gap = "\n"  # separates the text below, which would be read as the result
+        gap = "\n"  # keeps the text below from being read as the result
     return Edit(start, end, head + new + gap)
 
 
-def _element_end(document: Document, result: Result) -> int:
-    """Find the end of the element below a keyword; with a hash, any type counts as a result."""
+def _element_end(document: OrgDocument, result: Result) -> int:
+    """Return the offset at which the element below a keyword ends.
+
+    If the keyword has a hash, an element of any type counts as a result.
+    """
     line = result.keyword + 1
     if line < result.limit and document.lines[line].strip(" \t"):
         return document.offset(document.extent(line, result.limit)[1])
     return result.start
 
 
-def _old_end(document: Document, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Find the end of the old result, which for Org ends at `end`."""
+def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
+    """Return the offset at which the old result ends. For Org, this offset is `end`."""
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -87,8 +91,8 @@ def _old_end(document: Document, result: Result, new: str, end: int, *, prose: b
     return _wrapped_end(document, result, new) if result.end == result.start else end
 
 
-def _wrapped_end(document: Document, result: Result, new: str) -> int:
-    """Find the end of an old result in a wrapper that Org would keep but `new` has, too."""
+def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
+    """Return the end of an old result whose wrapper, which `new` also has, Org would keep."""
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
     wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
@@ -98,10 +102,11 @@ def _wrapped_end(document: Document, result: Result, new: str) -> int:
     return result.start
 
 
-def _gap(document: Document, text: str, width: int, line: int) -> str:
-    """Return the blank lines that separate a list inserted before a line from a list below it.
+def _gap(document: OrgDocument, text: str, width: int, line: int) -> str:
+    """Return the blank lines to put between a list that is inserted and a list below `line`.
 
-    Two blank lines end a list; with fewer, the text below would become part of the result.
+    Two blank lines end a list. With fewer blank lines, the list below would become part of the
+    result.
     """
     if not syntax.ITEM.match(text):
         return ""
@@ -110,14 +115,14 @@ def _gap(document: Document, text: str, width: int, line: int) -> str:
         below += 1
     if below == len(document.lines) or below - line >= 2:
         return ""
-    found = document.lines[below]
-    here = column(found)
-    item = syntax.ITEM.match(found, len(found) - len(found.lstrip(" \t")))
+    first_line = document.lines[below]
+    here = column(first_line)
+    item = syntax.ITEM.match(first_line, len(first_line) - len(first_line.lstrip(" \t")))
     joins = here > width or (here == width and item)
     return "\n" * (2 - (below - line)) if joins else ""
 
 
-def _new(document: Document, block: Block, text: str, digest: str | None) -> Edit:
+def _new(document: OrgDocument, block: Block, text: str, digest: str | None) -> Edit:
     line = document.line_of(block.end) + 1
     at = document.offset(line)
     keyword = "#+RESULTS" + (f"[{digest}]" if digest else "") + ":"
@@ -135,9 +140,12 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
 
 
 def _renew(
-    document: Document, block: Block, result: Result, text: str, digest: str, end: int
+    document: OrgDocument, block: Block, result: Result, text: str, digest: str, end: int
 ) -> Edit:
-    """Rewrite keyword and result, replacing the old result, which ends at the offset `end`."""
+    """Return the edit that rewrites the keyword and the result.
+
+    The old result ends at the offset `end`.
+    """
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if end > result.start:
@@ -151,10 +159,10 @@ def _renew(
     return Edit(document.offset(result.keyword), end, new)
 
 
-def _prose_lines(document: Document, line: int, limit: int, *, mixed: bool = True) -> int:
-    """Find where plain text ends: at a blank line or any other element.
+def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
+    """Return the line at which plain text ends: a blank line or the start of another element.
 
-    With `mixed`, lists, tables and the like may belong to it.
+    With `mixed`, lists, tables and the like may belong to the text.
     """
     while line < limit:
         stripped = document.lines[line].lstrip(" \t")
@@ -166,11 +174,11 @@ def _prose_lines(document: Document, line: int, limit: int, *, mixed: bool = Tru
     return line
 
 
-def _prose_end(document: Document, result: Result, new: str) -> int:
-    """Find the end of an old result without delimiters.
+def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
+    """Return the offset at which an old result without delimiters ends.
 
-    It includes at least the lines below the keyword; further paragraphs belong to it as long as the
-    new result has them, too. So do as many trailing blank lines as the new result has.
+    It includes at least the lines below the keyword. Further paragraphs belong to it as long as the
+    new result has them, too, and so do as many blank lines as the new result has at its end.
     """
     line = document.line_of(result.end) if result.kind else result.keyword + 1
     if not result.kind:
@@ -199,10 +207,10 @@ def _prose_end(document: Document, result: Result, new: str) -> int:
     return document.offset(line)
 
 
-def _holds_request(document: Document, result: Result) -> bool:
-    """Return whether a request block that the user wrote is below a results keyword.
+def _holds_request(document: OrgDocument, result: Result) -> bool:
+    """Return whether one of the user's request blocks is below a results keyword.
 
-    It may be in a list that continues the result's.
+    The block may be in a list that continues the result's list.
     """
     if result.kind == "list":
         at = bisect_left(document.requests, result.start)
@@ -219,17 +227,17 @@ def _holds_request(document: Document, result: Result) -> bool:
     return any(_REQUEST_LINE.match(line) for line in body)
 
 
-def place_inline(document: Document, block: Block, text: str) -> Edit:
+def place_inline(document: OrgDocument, block: Block, text: str) -> Edit:
     """Return the edit that puts `text` after an inline block, replacing the result there."""
     old = _INLINE_RESULT.match(document.text, block.end)
     return Edit(block.end, old.end() if old else block.end, f" {{{{{{results({text})}}}}}}")
 
 
-def closes(document: Document, edit: Edit, block: Block) -> int | None:
-    """Find the line (from 1) of an element that inserting the result of `block` would close.
+def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
+    """Return the line (from 1) of an element that `edit`, the result of `block`, would close.
 
-    Either it encloses the block and would end too early, or it is unclosed, and the text after its
-    line would end up inside a block or drawer.
+    Either the element encloses the block and would end too early, or it is unclosed and the text
+    after its line would become part of a block or drawer. Returns None if there is no such element.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

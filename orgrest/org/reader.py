@@ -1,9 +1,9 @@
-"""The parser of one section of an Org text: its blocks, calls, keywords and names.
+"""The parser for one section of an Org text: its blocks, calls, keywords and names.
 
-A single pass over the lines, whose state is the region around the current line. Blocks are
-recognized as by Org's parser: an example block hides its contents, a heading ends everything, an
-unclosed element is text. As a heading ends everything, a section depends on no other text: a
-`Section` can be reused as long as its text is unchanged, even if it moves.
+It makes a single pass over the lines, whose state is the region around the current line. Blocks are
+recognized as by Org's parser: an example block hides its contents, a heading ends everything, and
+an unclosed element is text. Because a heading ends everything, a section depends on no other text.
+Therefore a `Section` can be reused as long as its text is unchanged, even if it moves.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.org import inline, syntax
-from orgrest.org.blocks import Block, Call, Heading, Region
+from orgrest.org.blocks import BabelCall, Block, Enclosure, Heading
 from orgrest.org.elements import closing, landmarks_of
 from orgrest.org.text import column
 
@@ -24,21 +23,22 @@ if TYPE_CHECKING:
 
     from orgrest.org.elements import Landmarks
 
-# The limit on recorded containers around a line: recording all would take quadratic memory.
+# The most containers recorded around a line; recording all would take quadratic memory.
 _MAX_INSIDE = 20
 _NOWHERE = Heading(0, 0, False, None, {})
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Section:
-    """A heading and the text up to the next heading; or the text above the first heading.
+    """A heading with the text up to the next heading, or the text above the first heading.
 
-    `level` (0 for none), `title` and `properties` are the heading's. `height` is the number of
-    lines. Lines and offsets count from the section's start, as those of `blocks` do; the blocks
-    have a placeholder heading. `keywords` are the lines ``#+KEY: value`` as (lower-case key,
-    value). `named` has the lower-case names of elements with their lines, `results` those of the
-    results keywords with their lines and their regions' ends, `unclosed` the lines that open an
-    unclosed element, with what would close it (``src``, ``:end:``, ``#+end:``).
+    `level` (0 without a heading), `title` and `properties` belong to the heading. `height` is the
+    number of lines. All lines and offsets, also those of `blocks`, count from the start of the
+    section. The blocks have a placeholder as their heading. `keywords` has the ``#+KEY: value``
+    lines as (lower-case key, value). `named` has the lower-case names of elements with their lines.
+    `results` has the lower-case names in results keywords, with their lines and the lines at which
+    their regions end. `unclosed` has the lines that open an unclosed element, with what would close
+    it (``src``, ``:end:``, ``#+end:``).
     """
 
     level: int
@@ -46,15 +46,15 @@ class Section:
     properties: dict[str, str]
     landmarks: Landmarks
     height: int
-    blocks: list[Block] = attrs.field(factory=list)
-    keywords: list[tuple[str, str]] = attrs.field(factory=list)
-    named: list[tuple[str, int]] = attrs.field(factory=list)
-    results: list[tuple[str, int, int]] = attrs.field(factory=list)
-    unclosed: list[tuple[str, int]] = attrs.field(factory=list)
+    blocks: list[Block] = classes.field(factory=list)
+    keywords: list[tuple[str, str]] = classes.field(factory=list)
+    named: list[tuple[str, int]] = classes.field(factory=list)
+    results: list[tuple[str, int, int]] = classes.field(factory=list)
+    unclosed: list[tuple[str, int]] = classes.field(factory=list)
 
 
 def read(text: str) -> Section:
-    """Parse the text of a section: only its first line may be a heading."""
+    """Return the parsed section of a text, in which only the first line may be a heading."""
     lines = text.split("\n")
     landmarks = landmarks_of(lines)
     if landmarks.headings:
@@ -138,12 +138,12 @@ class _Reader:
 
     # the region around a line
 
-    def _region(self) -> Region:
+    def _region(self) -> Enclosure:
         item = self._items[-1] if self._items else -1
-        return Region(self._limit, item, self._footnote, self._inside)
+        return Enclosure(self._limit, item, self._footnote, self._inside)
 
     def _enter(self, kind: str, at: int, end: int) -> None:
-        """Enter a container that opens at a line and is closed by the line `end`."""
+        """Enter a container that opens at the line `at` and is closed by the line `end`."""
         self._outer.append((self._limit, self._items, self._footnote, self._inside))
         self._inside = (*self._inside[-_MAX_INSIDE:], (kind, at))
         self._limit, self._items, self._footnote, self._above = end, [], False, []
@@ -162,7 +162,10 @@ class _Reader:
             self._items, self._footnote = [], True
 
     def _opening(self, at: int, text: str) -> int | None:
-        """Read a line that may open a block, drawer or LaTeX environment."""
+        """Read a line that may open a block, drawer or LaTeX environment.
+
+        Returns the line to continue with, or None if the line is text.
+        """
         opened = syntax.opening(text)
         if opened is None:
             return None
@@ -261,7 +264,7 @@ class _Reader:
                 headers=headers,
                 name=name,
                 indent=column(line),
-                call=Call(
+                call=BabelCall(
                     match[1].strip(" \t"),
                     (match[2] or "")[1:-1],
                     line[match.end() + 1 : close - 1],
@@ -286,7 +289,7 @@ class _Reader:
                     language=found.language,
                     arguments="" if is_call else found.inside,
                     inline="" if is_call else found.body,
-                    call=Call(found.name, found.inside, found.body, found.final)
+                    call=BabelCall(found.name, found.inside, found.body, found.final)
                     if is_call
                     else None,
                 )
@@ -296,7 +299,10 @@ class _Reader:
 def _keywords(
     lines: Sequence[str], above: Sequence[int]
 ) -> tuple[str | None, tuple[str, ...], int | None]:
-    """Read affiliated keywords: the name, the header lines, the line of a results keyword."""
+    """Return the name, the header lines, and the line of the results keyword.
+
+    They are read from the affiliated keywords in the lines `above`.
+    """
     name: str | None = None
     headers: list[str] = []
     result: int | None = None
@@ -315,25 +321,28 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Read the property drawer that starts at a line; at the `top`, comments may precede it."""
+    """Return the properties in the drawer that starts at a line, or {} if there is none.
+
+    At the `top` of a document, comments may precede the drawer.
+    """
     count = len(lines)
     if top:
         while at < count and (not lines[at].strip() or re.match(r"[ \t]*#(?: |$)", lines[at])):
             at += 1
     elif at < count and syntax.PLANNING.match(lines[at]):
         at += 1
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     if at >= count or lines[at].strip(" \t").upper() != ":PROPERTIES:":
-        return found
+        return properties
     for number in range(at + 1, count):
         match = syntax.PROPERTY.match(lines[number])
         if match is None:
             return {}
         key = match[1].upper()
         if key == "END":
-            return found
+            return properties
         value = (match[2] or "").strip(" \t")
-        if key.endswith("+") and key in found:
-            value = f"{found[key]} {value}"
-        found[key] = value
+        if key.endswith("+") and key in properties:
+            value = f"{properties[key]} {value}"
+        properties[key] = value
     return {}

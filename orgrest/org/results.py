@@ -1,12 +1,12 @@
-"""Finding the result of a block in an Org document, and elements by name.
+"""Finds the result of a block in an Org document, and elements by name.
 
-Rules of Org: a named block's result is the first ``#+RESULTS: name`` of the document; that of a
-nameless one is the next element, if that has a nameless results keyword. Only some types of element
-below the keyword are an old result (`syntax.REMOVABLE`).
+In Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result of
+a block without a name is the next element, if that has a results keyword without a name. Only some
+types of element below the keyword count as an old result (`syntax.REMOVABLE`).
 
-If several blocks share a name, Org would write all results to the first keyword. Here each has its
-own: the first keyword between it and the next block with that name. A heading's result is in its
-section.
+If several blocks have the same name, Org would write all results to the first keyword. Here each
+block has its own result: the first keyword between it and the next block with that name. The result
+of a heading is in its section.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.org import syntax
 from orgrest.org.text import column
 
 if TYPE_CHECKING:
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
 
 
-@attrs.frozen
+@classes.frozen
 class Result:
-    """A results keyword at line `keyword`, and the old result from `start` to `end` below it.
+    """A results keyword at the line `keyword`, and the old result from `start` to `end` below it.
 
-    `column` is the keyword's, `limit` the line where its enclosing region ends, `hash` the content
-    of its brackets, `kind` the type of the element below ("" for none).
+    `column` is the column of the keyword, and `limit` is the line at which the enclosing region
+    ends. `hash` is the content of the keyword's brackets. `kind` is the type of the element below
+    the keyword, or "" for none.
     """
 
     keyword: int
@@ -41,11 +41,11 @@ class Result:
     kind: str
 
 
-def result_of(document: Document, block: Block) -> Result | None:
+def result_of(document: OrgDocument, block: Block) -> Result | None:
     """Return the result that belongs to a block or call, or None if it has no result yet."""
     if block.name:
-        found = _named_keyword(document, block, block.name)
-        return None if found is None else _result_at(document, *found)
+        place = _named_keyword(document, block, block.name)
+        return None if place is None else _result_at(document, *place)
     line = _following(document, block)
     if line is None:
         return None
@@ -62,8 +62,11 @@ def result_of(document: Document, block: Block) -> Result | None:
     return None
 
 
-def _named_keyword(document: Document, block: Block, name: str) -> tuple[int, int] | None:
-    """Find the results keyword of a named block, and the line where its enclosing region ends."""
+def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int, int] | None:
+    """Return the results keyword of a named block, and the line at which its region ends.
+
+    Returns None if there is no such keyword.
+    """
     keywords = document.results.get(name.lower(), [])
     namesakes = document.namesakes(name)
     number = bisect_left(namesakes, block.start, key=lambda one: one.start)
@@ -71,17 +74,17 @@ def _named_keyword(document: Document, block: Block, name: str) -> tuple[int, in
     at = bisect_left(keywords, (block.line,)) if number or in_section else 0
     if at == len(keywords):
         return None
-    found = keywords[at]
+    keyword = keywords[at]
     if in_section:
-        return found if found[0] < block.region.limit else None
-    is_others = number + 1 < len(namesakes) and namesakes[number + 1].line < found[0]
-    return None if is_others else found
+        return keyword if keyword[0] < block.region.limit else None
+    is_others = number + 1 < len(namesakes) and namesakes[number + 1].line < keyword[0]
+    return None if is_others else keyword
 
 
-def _following(document: Document, block: Block) -> int | None:
-    """Find the line of the element after `block` in the same region.
+def _following(document: OrgDocument, block: Block) -> int | None:
+    """Return the line of the element after `block` in the same region, or None.
 
-    A block may begin in a list item and end outside of it, which is then where its result is.
+    A block may begin in a list item and end outside of it. Then its result is outside, too.
     """
     region = block.region
     after = document.line_of(block.end) + 1
@@ -98,7 +101,7 @@ def _following(document: Document, block: Block) -> int | None:
     return line
 
 
-def _result_at(document: Document, keyword: int, limit: int) -> Result:
+def _result_at(document: OrgDocument, keyword: int, limit: int) -> Result:
     line = document.lines[keyword]
     hash_, _ = _results_keyword(line) or (None, "")
     kind, end = "", keyword + 1
@@ -116,7 +119,10 @@ def _result_at(document: Document, keyword: int, limit: int) -> Result:
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
-    """Parse a results keyword: its hash (False for brackets without one) and its name."""
+    """Return the hash (False for brackets without one) and the name in a results keyword.
+
+    Returns None if the line is not a results keyword.
+    """
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":
         return None
@@ -127,11 +133,11 @@ def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
     return (hash_[1] if hash_ else False), name
 
 
-def element_named(document: Document, name: str) -> tuple[str, list[str]] | None:
-    """Find the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
+def element_named(document: OrgDocument, name: str) -> tuple[str, list[str]] | None:
+    """Return the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
 
-    Returns the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
-    lines; None when there is no such name. For the name of a source block, that is its result.
+    Returns its type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its lines, or
+    None if the name does not exist. If a source block has the name, returns the block's result.
     """
     block = document.block_named(name)
     if block is not None:

@@ -1,41 +1,43 @@
-"""Org's syntax as tables: patterns for keywords, items, drawers ..., and the kinds of blocks.
+"""The syntax of Org as tables: patterns for keywords, items and so on, and types of blocks.
 
-Source: Org 9.5's syntax description and `org-element.el`. Patterns are matched at the start of a
-line if they begin with blanks themselves, otherwise at its first non-blank character.
+Source: Org 9.5's syntax description and `org-element.el`. A pattern that starts with blanks is
+matched at the start of a line, and any other pattern at the first non-blank character.
 """
 
 from __future__ import annotations
 
 import re
 
-HEADING = re.compile(r"\*+ ")
-TAGS = re.compile(r"[ \t]:([\w@#%:]+):[ \t]*$")
-KEYWORD = re.compile(r"[ \t]*#\+([^\s:\[]+)(?:\[(.*)\])?:[ \t]*(.*)")
-END = re.compile(r"#\+end_(\S+)[ \t]*$", re.IGNORECASE)
-DYNAMIC_END = re.compile(r"#\+end:?[ \t]*$", re.IGNORECASE)
-DRAWER = re.compile(r":([\w-]+):[ \t]*$")
-PROPERTY = re.compile(r"[ \t]*:(\S+):(?:[ \t](.*))?$")
-SRC = re.compile(
+from orgrest.regular import compiled
+
+HEADING = compiled(r"\*+ ")
+TAGS = compiled(r"[ \t]:([\w@#%:]+):[ \t]*$")
+KEYWORD = compiled(r"[ \t]*#\+([^\s:\[]+)(?:\[(.*)\])?:[ \t]*(.*)")
+END = compiled(r"#\+end_(\S+)[ \t]*$", re.IGNORECASE)
+DYNAMIC_END = compiled(r"#\+end:?[ \t]*$", re.IGNORECASE)
+DRAWER = compiled(r":([\w-]+):[ \t]*$")
+PROPERTY = compiled(r"[ \t]*:(\S+):(?:[ \t](.*))?$")
+SRC = compiled(
     r"#\+begin_src(?:[ \t]+(\S+))?"
     r"((?:[ \t]+(?:-(?:l[ \t]+\".+?\"|[ikr])|[-+]n(?:[ \t]*[0-9]+)?)(?=[ \t]|$))*)(.*)$",
     re.IGNORECASE,
 )
-ITEM = re.compile(r"(?:[-+]|(?<=[ \t])\*|[0-9]+[.)])(?:[ \t]|$)")
-FOOTNOTE = re.compile(r"\[fn:[-\w]+\]")
-LATEX_BEGIN = re.compile(r"\\begin\{([A-Za-z0-9*]+)\}")
-LATEX_END = re.compile(r"\\end\{([A-Za-z0-9*]+)\}[ \t]*$")
-PLANNING = re.compile(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):")
-LINK_LINE = re.compile(r"[ \t]*\[\[(?:[^\]\[\\]|\\.)+\](?:\[[^\n]+?\])?\][ \t]*$")
-RULE = re.compile(r"-{5,}[ \t]*$")
-COMMENT = re.compile(r"#(?: |$)")
-SEPARATE = re.compile(
+ITEM = compiled(r"(?:[-+]|(?<=[ \t])\*|[0-9]+[.)])(?:[ \t]|$)")
+FOOTNOTE = compiled(r"\[fn:[-\w]+\]")
+LATEX_BEGIN = compiled(r"\\begin\{([A-Za-z0-9*]+)\}")
+LATEX_END = compiled(r"\\end\{([A-Za-z0-9*]+)\}[ \t]*$")
+PLANNING = compiled(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):")
+LINK_LINE = compiled(r"[ \t]*\[\[(?:[^\]\[\\]|\\.)+\](?:\[[^\n]+?\])?\][ \t]*$")
+RULE = compiled(r"-{5,}[ \t]*$")
+COMMENT = compiled(r"#(?: |$)")
+SEPARATE = compiled(
     r"$|\||:(?: |$)|:[-\w]+:[ \t]*$|#(?:[ +]|$)|-{5,}[ \t]*$|(?:[-+]|[0-9]+[.)])(?:[ \t]|$)"
     r"|\[fn:|\\begin\{"
 )
-TODO_WORD = re.compile(r"[^\s|(]+(?=\(|\s|$)")
-FIXED = re.compile(r":(?: |$)")
-CALL = re.compile(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
-HASH = re.compile(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
+TODO_WORD = compiled(r"[^\s|(]+(?=\(|\s|$)")
+FIXED = compiled(r":(?: |$)")
+CALL = compiled(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
+HASH = compiled(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
 
 # Old spellings of the affiliated keywords; either form may precede an element.
 TODAY = {
@@ -70,9 +72,9 @@ def is_affiliated(line: str) -> bool:
 
 
 def closing(text: str) -> str | None:
-    r"""Return the kind of element that a line, without leading blanks, closes.
+    r"""Return what a line closes, or None. `text` is the line without leading blanks.
 
-    That is a type of block, ``#+end:``, ``:end:`` or ``\name`` of a LaTeX environment.
+    The result is a block type, ``#+end:``, ``:end:``, or ``\name`` for a LaTeX environment.
     """
     if text[:5].lower() == "#+end":
         if match := END.match(text):

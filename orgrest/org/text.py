@@ -1,30 +1,31 @@
-"""Lines of Org text: Org's escapes, columns and indentation, and changes to a text as edits."""
+"""Org's escapes, columns and indentation in lines, and changes of a text as edits."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_STRUCTURE = re.compile(r"^([ \t]*)(?=,*(?:\*|#\+))", re.MULTILINE)
-_ESCAPED = re.compile(r"^([ \t]*,*),(?=\*|#\+)", re.MULTILINE)
+_STRUCTURE = compiled(r"^([ \t]*)(?=,*(?:\*|#\+))", re.MULTILINE)
+_ESCAPED = compiled(r"^([ \t]*,*),(?=\*|#\+)", re.MULTILINE)
 
 
 def escape(text: str) -> str:
-    """Put a comma before line starts that Org would read as a heading or keyword.
+    """Return `text` with a comma before each line that Org would read as a heading or keyword.
 
-    The rule of the manual's "Literal Examples": lines that start with any number of commas and then
-    ``*`` or ``#+`` get one more comma.
+    The rule is in the manual, "Literal Examples": lines that start with any number of commas and
+    then ``*`` or ``#+`` get one more comma.
     """
     return _STRUCTURE.sub(r"\1,", text)
 
 
 def unescape(text: str) -> str:
-    """Remove the commas that `escape` adds."""
+    """Return `text` without the commas that `escape` adds."""
     return _ESCAPED.sub(r"\1", text)
 
 
@@ -35,12 +36,12 @@ def column(line: str) -> int:
 
 
 def indentation(width: int) -> str:
-    """Return indentation `width` columns wide as Emacs writes it: as many tabs as fit."""
+    """Return indentation of `width` columns as Emacs writes it, with as many tabs as fit."""
     return "\t" * (width // 8) + " " * (width % 8)
 
 
 def blanks(line: str, width: int) -> str:
-    """Return a line's indentation up to a column; a tab that crosses it becomes spaces."""
+    """Return a line's indentation up to a column. A tab across the column becomes spaces."""
     at = 0
     for index, blank in enumerate(line):
         after = at + 8 - at % 8 if blank == "\t" else at + 1
@@ -51,7 +52,10 @@ def blanks(line: str, width: int) -> str:
 
 
 def indent(text: str, width: int) -> str:
-    """Indent the lines of `text`; blank lines become empty. A width of 0 changes nothing."""
+    """Return `text` with its lines indented by `width` columns, and blank lines empty.
+
+    A width of 0 changes nothing.
+    """
     if width == 0:
         return text
     return "\n".join(
@@ -60,9 +64,9 @@ def indent(text: str, width: int) -> str:
     )
 
 
-@attrs.frozen
+@classes.frozen
 class Edit:
-    """A change: the characters from `start` to `end` become `text`."""
+    """A change of a text: `text` replaces the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -70,7 +74,7 @@ class Edit:
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """Return `text` with the `edits` applied; insertions at one offset keep their order.
+    """Return `text` with `edits` applied. Insertions at the same offset keep their order.
 
     Raises ValueError if two edits overlap.
     """

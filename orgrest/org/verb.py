@@ -8,11 +8,11 @@
 
     {"name": "Jane"}
 
-A heading is verb's if it or an ancestor has the tag `verb`, or ``#+FILETAGS:`` sets it for all. Its
-request is the text from the first line that is not a comment, property, drawer or planning line, up
-to the next heading. Unlike in verb, which would send those lines, too, it also ends at its own
-result and at a request block; a heading whose text begins with a block has only the block's
-request.
+A heading belongs to verb if it or an ancestor has the tag `verb`, or if ``#+FILETAGS:`` sets the
+tag for the whole file. The request of a heading is the text from the first line that is not a
+comment, property, drawer or planning line, up to the next heading. It also ends at its own result
+and at a request block, whereas verb would send those lines, too. If the text of a heading starts
+with a block, the heading has only the request of the block.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest.org import syntax
-from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Region
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Enclosure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,29 +33,32 @@ if TYPE_CHECKING:
 def requests(
     elements: Elements, headings: Iterable[Heading], keywords: Iterable[tuple[str, str]]
 ) -> list[Block]:
-    """Return the texts below verb's headings as blocks of the kind ``heading``, in order.
+    """Return the text below each verb heading as a block of the kind ``heading``, in order.
 
-    `headings` and `keywords` are those of the whole text. `orgrest.http.verb` decides whether a
-    text is a request.
+    `headings` and `keywords` come from the whole text. `orgrest.http.verb` decides whether the text
+    below a heading is a request.
     """
     everywhere = is_file_tag(keywords)
     words = "|".join(re.escape(word) for word in ("TODO", "DONE", *elements.landmarks.todo))
     title = re.compile(rf"\*+ +(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?(?:COMMENT(?:[ \t]+|$))?")
-    found: list[Block] = []
+    blocks: list[Block] = []
     for heading in headings:
         if everywhere or VERB in heading.tags:
             block = _request(elements, heading, title)
-            found += [block] if block is not None else []
-    return found
+            blocks += [block] if block is not None else []
+    return blocks
 
 
 def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
-    """Return whether ``#+FILETAGS:`` gives every heading verb's tag."""
+    """Return whether ``#+FILETAGS:`` gives the verb tag to every heading."""
     return any(key == "filetags" and VERB in text.split(":") for key, text in keywords)
 
 
 def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Block | None:
-    """Return the text below a heading; `title` matches what precedes the heading's own words."""
+    """Return the text below a heading as a block, or None if there is no such text.
+
+    `title` matches everything before the actual title of the heading.
+    """
     limit = elements.section_end(heading.line)
     first = _first(elements, heading.line + 1, limit)
     if first is None:
@@ -72,7 +75,7 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
         end=elements.offset(last - 1) + len(elements.lines[last - 1]),
         line=heading.line,
         heading=heading,
-        region=Region(limit, -1, footnote=False),
+        region=Enclosure(limit, -1, footnote=False),
         language=VERB,
         name=title.sub("", syntax.TAGS.sub("", elements.lines[heading.line]), 1).strip(" \t")
         or None,
@@ -82,7 +85,7 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
 
 
 def _first(elements: Elements, at: int, limit: int) -> int | None:
-    """Find the first line of a section's text, None if it has none or begins with a block."""
+    """Return the first line of a section's text, or None if it is empty or starts with a block."""
     while at < limit:
         text = elements.lines[at].lstrip(" \t")
         opened = syntax.opening(text)
@@ -97,7 +100,10 @@ def _first(elements: Elements, at: int, limit: int) -> int | None:
 
 
 def _ends_request(text: str) -> bool:
-    """Return whether a line, without leading blanks, has a results keyword or begins a request."""
+    """Return whether a line has a results keyword or starts a request block.
+
+    `text` is the line without leading blanks.
+    """
     if text[:2] != "#+":
         return False
     keyword = syntax.KEYWORD.match(text)

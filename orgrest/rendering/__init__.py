@@ -1,1 +1,1 @@
-"""Rendering of responses as results in a document, by media type and `:results`."""
+"""Renders responses as results in a document, by media type and `:results`."""

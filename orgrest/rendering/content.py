@@ -6,14 +6,15 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
+from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from orgrest.model import Response
 
-_PARAMETER = re.compile(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
-_HTML_CHARSET = re.compile(rb"""<meta[^>]*?\bcharset\s*=\s*["']?([\w.-]+)""", re.IGNORECASE)
+_PARAMETER = compiled(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
+_XML_ENCODING = compiled(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
+_HTML_CHARSET = compiled(rb"""<meta[^>]*?\bcharset\s*=\s*["']?([\w.-]+)""", re.IGNORECASE)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -43,9 +44,9 @@ LANGUAGES = {
     "application/x-www-form-urlencoded": "text",
 }
 _PIECE = 2**16
-_FEW = 4  # a text may accidentally contain this many control characters
-_STRANGE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_FEW = 4  # a text may contain fewer control characters than this by accident
+_STRANGE = compiled("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_CONTROL = compiled(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _EXTENSIONS = {
     "application/json": ".json",
     "application/xml": ".xml",
@@ -122,11 +123,11 @@ DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
         ".7z",
     ]
 )
-"""The suffixes of data files; tools may treat some names as configuration or packages."""
+"""The suffixes of data files. Tools may treat some names as configuration or packages."""
 
 
 def media_type(response: Response) -> str:
-    """Return the response's media type in lower case without parameters, "" if it has none."""
+    """Return the media type of a response in lower case without parameters, or ""."""
     return (response.header("Content-Type") or "").partition(";")[0].strip().lower()
 
 
@@ -153,8 +154,9 @@ def language(kind: str, text: str) -> str:
 def is_binary(response: Response, kind: str) -> bool:
     """Return whether a body of media type `kind` is binary.
 
-    A body with a text media type is binary if its beginning contains NULs, or if more than three
-    in ten characters never occur in text; any other body is binary if it has one such character.
+    A body with a text media type is binary if its beginning contains several NULs, or if more than
+    three in ten of its characters never occur in text. Any other body is binary if a single
+    character never occurs in text.
     """
     body = response.body
     if kind.startswith("image/") or not body:
@@ -178,7 +180,7 @@ def is_binary(response: Response, kind: str) -> bool:
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
     """Return the body as text with LF line ends, and notes about its decoding.
 
-    With `size`, only about that many bytes are decoded, from the beginning.
+    With `size`, only about that many bytes at the beginning are decoded.
     """
     body = response.body if size is None else response.body[:size]
     codec, notes = _codec_of(response, kind)
@@ -187,12 +189,12 @@ def decode(response: Response, kind: str, size: int | None = None) -> tuple[str,
         text = codecs.getincrementaldecoder(codec)("strict").decode(body, final=whole)
     except UnicodeDecodeError:
         text = codecs.getincrementaldecoder(codec)("backslashreplace").decode(body, final=whole)
-        notes.append(f"bytes that are not {codec} are shown as \\xNN")
+        notes.append(f"bytes that are not valid {codec} are shown as \\xNN")
     return text.replace("\r\n", "\n"), notes
 
 
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec of a body, and notes about that choice."""
+    """Return the codec of a body, and notes about the choice."""
     match = _PARAMETER.search(response.header("Content-Type") or "")
     charset = match and (match[1] if match[1] is not None else match[2])
     if match is None:
@@ -210,13 +212,11 @@ def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
         return f"{codec}-le", []  # the Encoding Standard's default without a BOM
     if codec is not None:
         return codec, []
-    return "utf-8", [
-        f"the charset {visible(charset or '', one_line=True)} is not known: read as UTF-8"
-    ]
+    return "utf-8", [f"unknown charset {visible(charset or '', one_line=True)}: read as UTF-8"]
 
 
 def _codec(charset: str) -> str | None:
-    """Return Python's name of a charset, None if Python does not know it."""
+    """Return Python's name for a charset, or None if Python does not know the charset."""
     try:
         info = codecs.lookup(charset)
         "".encode(info.name)  # raises for a codec that is not a charset, like rot13

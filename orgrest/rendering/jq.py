@@ -1,11 +1,13 @@
-"""Running jq programs on response bodies: `:jq`, `:jq-args` and `-> jq-set-var`.
+"""Runs jq programs on response bodies: `:jq`, `:jq-args` and `-> jq-set-var`.
 
 The program comes from a document and its input from a server, so neither is trusted. jq runs in a
-child process with limits on time, memory and output and with an empty environment (jq's `env` shows
-nothing). Modules are disabled because they could be any file, and only options that name no file
-are accepted. The Python package `jq` is used if it is installed, else the `jq` executable.
+child process with limits on time, memory and output. The environment of the process is empty, so
+that jq's `env` shows nothing. Modules are disabled because they could be any file. Options that
+name a file are rejected. The Python package `jq` is used if it is installed, else the `jq`
+executable.
 
-The child starts as a few lines of Python, `_CHILD`, which set the limits and then become jq.
+The child process starts as a few lines of Python, `_CHILD`, which set the limits and then become
+jq.
 """
 
 from __future__ import annotations
@@ -24,14 +26,22 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import IO, cast
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.sandbox.child import Child
 from orgrest.installing import install_command
-from orgrest.model import BROKEN_OFF, CaptureError
+from orgrest.model import BROKEN_OFF, OrgrestError
+from orgrest.regular import compiled
+
+
+class CaptureError(OrgrestError):
+    """Raised if jq is missing, does not accept the program, or fails on the response."""
+
 
 TIMEOUT = 10
-"""The CPU time that a program may take, in seconds (wall-clock time where that is not limited)."""
+"""The CPU time that a program may take, in seconds.
+
+On systems that cannot limit CPU time, this is wall-clock time.
+"""
 PATIENCE = 60
 """Additional seconds of wall-clock time, in case the machine is busy."""
 MAX_OUTPUT = 16 * 2**20
@@ -60,18 +70,18 @@ _BY_PACKAGE = frozenset("rcjs")
 
 # The part of jq's lexer that separates code from strings and comments. A backslash at the end of a
 # line continues a comment.
-_TOKEN = re.compile(
+_TOKEN = compiled(
     r"(?P<comment>\#(?:[^\\\n]|\\\r\n|\\.|\\\Z)*)"
     r"|(?P<name>[.$]?[a-zA-Z_][a-zA-Z_0-9]*(?:::[a-zA-Z_][a-zA-Z_0-9]*)*)"
     r"|(?P<blank>\s+)|.",
     re.DOTALL,
 )
-_TEXT = re.compile(r'(?:[^"\\]|\\[^(])*(?:"|\\\(|\\?\Z)', re.DOTALL)
-_COLON = re.compile(r"\s*:")
+_TEXT = compiled(r'(?:[^"\\]|\\[^(])*(?:"|\\\(|\\?\Z)', re.DOTALL)
+_COLON = compiled(r"\s*:")
 _KEYWORDS = frozenset({"import", "include"})
 _BUILTINS = frozenset({"modulemeta", "get_search_list", "get_jq_origin", "get_prog_origin"})
 
-_COUNTS = hasattr(signal, "SIGXCPU")  # CPU time
+_COUNTS = hasattr(signal, "SIGXCPU")  # whether the system limits CPU time
 
 # Environment variables that Python may need to start; jq sees none of them.
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -110,9 +120,9 @@ except RecursionError:
 """
 
 
-@attrs.frozen
+@classes.frozen
 class _Options:
-    """jq's command-line options: single letters, variables, and the original words."""
+    """The command-line options for jq: single letters, variables, and the original words."""
 
     letters: frozenset[str]
     values: dict[str, object]
@@ -123,7 +133,7 @@ def _options(args: str) -> _Options:
     try:
         words = shlex.split(args)
     except ValueError as error:
-        raise CaptureError(f"jq's arguments {args!r}: {error}") from error
+        raise CaptureError(f"invalid jq arguments {args!r}: {error}") from error
     letters: set[str] = set()
     values: dict[str, object] = {}
     left = iter(words)
@@ -132,7 +142,7 @@ def _options(args: str) -> _Options:
         if count is not None:
             given = list(islice(left, count))
             if len(given) < count:
-                raise CaptureError(f"a value is missing behind jq's argument {word}")
+                raise CaptureError(f"jq argument {word} requires a value")
             if word == "--indent":
                 letters.add("i")
             else:
@@ -143,7 +153,7 @@ def _options(args: str) -> _Options:
             letters.update(word[1:])
         else:
             allowed = ", ".join([*_PLAIN, *_WITH_VALUES])
-            raise CaptureError(f"jq's argument {word} is not taken; these are: {allowed}")
+            raise CaptureError(f"unsupported jq argument {word}; supported: {allowed}")
     return _Options(frozenset(letters), values, tuple(words))
 
 
@@ -151,19 +161,20 @@ def _json(text: str) -> object:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise CaptureError(f"jq's --argjson value is not JSON: {text[:200]}") from error
+        reason = f"the value of jq's --argjson is not valid JSON: {text[:200]}"
+        raise CaptureError(reason) from error
     except RecursionError:
-        raise CaptureError("jq's --argjson value is nested too deep") from None
+        raise CaptureError("the value of jq's --argjson is nested too deeply") from None
     return value
 
 
 def _checked(program: str) -> str:
     """Return the program without comments, because versions of jq disagree where they end.
 
-    Raises `CaptureError` if the program would read a file or reveal file paths.
+    Raises CaptureError if the program would read a file or reveal the paths of files.
     """
     if "\0" in program:
-        raise CaptureError("the jq program holds a NUL")
+        raise CaptureError("the jq program contains a NUL character")
     kept: list[str] = []
     inside: list[str] = []  # stack of enclosing contexts: brackets or a string
     before = ""
@@ -184,7 +195,7 @@ def _checked(program: str) -> str:
         elif before != "{" and (
             word in _BUILTINS or (word in _KEYWORDS and not _COLON.match(program, at))
         ):
-            raise CaptureError(f"a jq program of a document cannot import modules: {word}")
+            raise CaptureError(f"jq programs in documents cannot import modules: {word}")
         kept.append(program[match.start() : at])
         if not match["blank"]:
             before = word
@@ -192,10 +203,10 @@ def _checked(program: str) -> str:
 
 
 def run(program: str, text: str, args: str = "") -> str:
-    """Run `program` on the JSON `text`; return jq's output without the last newline.
+    """Run `program` on the JSON `text`, and return jq's output without the last newline.
 
-    Raises `CaptureError` if jq is missing, refuses the program or an argument, fails, or exceeds
-    its limits.
+    Raises CaptureError if jq is missing, rejects the program or an argument, fails, or exceeds its
+    limits.
     """
     options = _options(args)
     program = _checked(program)
@@ -215,7 +226,10 @@ def _by_package(program: str, text: str, options: _Options) -> str:
 
 
 def _start(words: list[str], text: str, *, site: bool) -> str:
-    """Run the child and return its output; `words` begin with the executable or `package`."""
+    """Run the child process and return its output.
+
+    `words` start with the path of the executable, or with `package` for the Python package.
+    """
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     try:
@@ -228,10 +242,10 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         )
     except OSError as error:
         if error.errno == errno.E2BIG:
-            raise CaptureError("the jq program is too long for a command line") from None
-        raise CaptureError(f"jq cannot be started: {error.strerror}") from None
+            raise CaptureError("the jq program is too long for the command line") from None
+        raise CaptureError(f"could not start jq: {error.strerror}") from None
     except ValueError as error:  # a NUL or a lone surrogate in an argument
-        raise CaptureError(f"jq's program or arguments: {error}") from None
+        raise CaptureError(f"invalid jq program or arguments: {error}") from None
     with child:
         out, errors = bytearray(), bytearray()
         threads = [
@@ -252,14 +266,14 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         for thread in threads:
             thread.join()
     if child.broken_off:
-        raise CaptureError("jq was broken off: the run is over", code=BROKEN_OFF)
+        raise CaptureError("jq was interrupted: the run is over", code=BROKEN_OFF)
     if status is None or (_COUNTS and status == -signal.SIGXCPU):
-        raise CaptureError(f"jq did not come to an end within {TIMEOUT} s")
+        raise CaptureError(f"jq did not finish within {TIMEOUT} s")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
         raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")
     if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: set by -e
         lines = errors.decode("utf-8", "replace").strip().split("\n")
-        raise CaptureError(f"jq: {lines[0].removeprefix('jq: ') or f'ended with {status}'}")
+        raise CaptureError(f"jq: {lines[0].removeprefix('jq: ') or f'exit status {status}'}")
     return out.decode("utf-8", "replace")
 
 

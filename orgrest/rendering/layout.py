@@ -1,15 +1,15 @@
 """The layout of a response in an Org document: the type and the wrapper of a result.
 
-`results` renders a response as text; this module wraps it according to ``:results`` and ``:wrap``,
-like Org 9.5. Precedence: ``list`` and ``table`` shape the text; then ``:wrap`` overrides
-``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``; everything else becomes fixed-width
-text. ob-restclient's default is ``raw``, which only another word of the same group replaces.
+`results` renders a response as text. This module wraps it according to ``:results`` and ``:wrap``,
+like Org 9.5. First, ``list`` and ``table`` shape the text. Then ``:wrap`` overrides ``html``,
+``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width text. The
+default of ob-restclient is ``raw``, which only another word of the same group replaces.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
 text, code, and lists and tables of these. In source and example blocks, commas escape structure.
-Elsewhere, text that is not plain (`sanitize.is_plain`) goes into an example block, and such a list
-item or table cell is put between ``=``. ``html`` and ``latex`` would export a server's text
-unescaped, so a source block is written instead. Notes inform the user about such replacements.
+Elsewhere, text that is not plain (`sanitize.is_plain`) goes into an example block, or between ``=``
+in a list item or table cell. ``html`` and ``latex`` would export a server's text unescaped, so a
+source block is written instead. Notes inform the user about such replacements.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.text import escape
+from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES
 from orgrest.rendering.sanitize import is_plain, is_plain_inside, verbatim
 
@@ -39,28 +39,32 @@ _OF_DATA = frozenset(LANGUAGES.values()) | {
     *("tsv", "xml"),
 }  # the languages of source blocks that show responses
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
-_NUMBER = re.compile(
+_NUMBER = compiled(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
 )
 # Org manual, "The Spreadsheet" and "Column Width and Alignment": formulas, row and column markers.
-_SPECIAL_CELL = re.compile(r":?=|(?:[!^_#*$/<>]|<>|<[lrc]?[0-9]*>)\Z")
-_RULE = re.compile(r"\|[-+]+\|?$")
+_SPECIAL_CELL = compiled(r":?=|(?:[!^_#*$/<>]|<>|<[lrc]?[0-9]*>)\Z")
+_RULE = compiled(r"\|[-+]+\|?$")
 
-_DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_DRAWER_END = compiled(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
 """The result of a Babel function: text, list items, table rows (None is a rule), or nothing."""
 
-IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
-NO_EXPORT = "the response stands in a source block: exported as it is, it could run scripts"
-NO_REQUEST = "the response is a request: it does not stand in a block that could be sent"
-NO_CODE = "the response stands in an example: in this source block it could be run or tangled"
-NO_VERSE = "the response looks like Org markup, of which a verse block would read the inside"
-NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
+IN_EXAMPLE = "the response looks like Org markup, so it was inserted as an example block"
+NO_EXPORT = (
+    "the response cannot be inserted in an export block: when exported, it could run scripts"
+)
+NO_REQUEST = "the response is itself a request: it cannot be inserted in a block that could be sent"
+NO_CODE = (
+    "the response cannot be inserted in this kind of source block, where it could be run or tangled"
+)
+NO_VERSE = "the response looks like Org markup, which Org would interpret in a verse block"
+NO_DRAWER = "the response contains a line :end:, so it cannot be inserted in a drawer"
 
 
-@attrs.frozen
-class Shown:
+@classes.frozen
+class RenderedResult:
     """A result to insert below its keyword: whole lines or "", and notes for the user.
 
     `prose` means that no delimiter marks the end of the result.
@@ -83,19 +87,19 @@ def pure(arguments: Arguments) -> bool:
 
 def show(
     arguments: Arguments, values: Sequence[str], blocks: Sequence[str], language: str
-) -> Shown:
+) -> RenderedResult:
     """Return the responses of one block as its result.
 
-    `values` are the bodies, `blocks` the responses wrapped as ob-restclient does; both consist of
-    whole lines or are empty. Verb blocks use only `values`, as ob-verb does. `language` is the
-    block's, for ``code``.
+    `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each one is
+    empty or consists of whole lines. Blocks of verb use only `values`, as ob-verb does. `language`
+    is the language of the block, for ``code``.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
     if "code" in words and not bare and "wrap" not in arguments:
-        return Shown("".join(blocks))  # already a source block
+        return RenderedResult("".join(blocks))  # already a source block
     text = "".join(values if bare else blocks)
-    loose = bare and not is_plain(text)  # a source block would contain it
+    loose = bare and not is_plain(text)  # a source block would delimit it
     if len(values) > 1 and not _delimited(arguments):
         return _drawer(text, loose)
     if _shaped(arguments):
@@ -107,29 +111,35 @@ def show(
         return _wrap(arguments.get("wrap") or "results", text, loose)
     if "html" in words or "latex" in words:
         name = "html" if "html" in words else "latex"
-        return Shown(f"#+begin_src {name}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
+        return RenderedResult(f"#+begin_src {name}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
     if "org" in words:
-        return Shown(f"#+begin_src org\n{escape(text)}#+end_src\n")
+        return RenderedResult(f"#+begin_src org\n{escape(text)}#+end_src\n")
     if "code" in words and _would_be_sent(text, language):
-        return Shown(_example(text), notes=(NO_REQUEST,))
+        return RenderedResult(_example(text), notes=(NO_REQUEST,))
     if "code" in words:
-        return Shown(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
+        return RenderedResult(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
     if "raw" in words:
         prose = bare and not _shaped(arguments)
-        return Shown(_example(text), prose, (IN_EXAMPLE,)) if loose else Shown(text, prose)
+        return (
+            RenderedResult(_example(text), prose, (IN_EXAMPLE,))
+            if loose
+            else RenderedResult(text, prose)
+        )
     if "drawer" in words or "wrap" in words:
         return _drawer(text, loose)
     if "table" in words or "vector" in words:
-        return Shown(_example(text), notes=(IN_EXAMPLE,)) if loose else Shown(text)
-    return Shown(_fixed(text))
+        return (
+            RenderedResult(_example(text), notes=(IN_EXAMPLE,)) if loose else RenderedResult(text)
+        )
+    return RenderedResult(_fixed(text))
 
 
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Return the response of an inline block as the argument of ``{{{results(...)}}}``.
 
-    Returns None if the text has several lines, would end the macro, or contains markup: an export
-    expands the macro before it parses the paragraph. ``raw`` results use the macro, too; in Emacs
-    they do not, and accumulate.
+    Returns None if the text has several lines, would end the macro, or contains markup, because an
+    export expands the macro before it parses the paragraph. Results with ``raw`` use the macro,
+    too. In Emacs they do not, and accumulate.
     """
     if not text:
         return ""
@@ -173,9 +183,10 @@ def returned(
 ) -> tuple[Returned, tuple[str, ...], bool]:
     """Return the value for a Babel function, from which Org writes the same result as `show`.
 
-    The other two values are the notes and whether it is prose, as in `Shown`. `texts` are the
-    responses with their heads as comments; the other parameters are those of `show`. Raises
-    ArgumentError if Org would find structure or markup in the text.
+    The other two values are the notes and whether the result is prose, as in `RenderedResult`.
+    `texts` are the responses with their heads as comments. Other parameters are as in `show`.
+
+    Raises ArgumentError if Org would find structure or markup in the text.
     """
     words = arguments.results
     bare = pure(arguments)
@@ -187,14 +198,14 @@ def returned(
     text = "".join(values if bare else blocks)
     for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE, NO_CODE):
         if note in shown.notes:
-            raise ArgumentError(f"{note}: write another :results or :wrap")
+            raise ArgumentError(f"{note}: use another :results or :wrap")
     if _shaped(arguments):
         return _inert_shaped(arguments, text), (), False
     return _example(text) if shown.notes else text, shown.notes, shown.prose
 
 
 def shaped(arguments: Arguments, text: str) -> Returned:
-    """Return a text as the list or table that ``:results`` asks for, or unchanged."""
+    """Return `text` as the list or table that ``:results`` requests, else unchanged."""
     words = arguments.results
     if "list" in words:
         return _items(text) or ""
@@ -211,8 +222,8 @@ def _inert_shaped(arguments: Arguments, text: str) -> Returned:
         return _inert_rows(text) or None
     except _LiveError:
         raise ArgumentError(
-            "the response looks like Org markup, which would be live in a list or table: "
-            "write :results value drawer"
+            "the response looks like Org markup, which Org would interpret in a list or "
+            "table: use :results value drawer"
         ) from None
 
 
@@ -221,7 +232,7 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
-    """Return whether a text would be a request in a source block of this language."""
+    """Return whether `text` would be a request in a source block of this language."""
     if language == VERB:
         return bool(text.strip())
     return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
@@ -238,32 +249,32 @@ def _example(text: str) -> str:
     return f"#+begin_example\n{escape(text)}#+end_example\n"
 
 
-def _drawer(text: str, loose: bool) -> Shown:
+def _drawer(text: str, loose: bool) -> RenderedResult:
     if _DRAWER_END.search(text):  # Org has no escape for this line
-        return Shown(_example(text) if loose else text, notes=(NO_DRAWER,))
+        return RenderedResult(_example(text) if loose else text, notes=(NO_DRAWER,))
     if loose:
-        return Shown(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
-    return Shown(f":results:\n{text}:end:\n")
+        return RenderedResult(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
+    return RenderedResult(f":results:\n{text}:end:\n")
 
 
-def _wrap(full: str, text: str, loose: bool) -> Shown:
+def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
     kind, *rest = full.split() or ["results"]
     notes: tuple[str, ...] = ()
     if kind.lower() in ("src", "export"):
         if _would_be_sent(text, "".join(rest[:1])):
-            return Shown(_example(text), notes=(NO_REQUEST,))
+            return RenderedResult(_example(text), notes=(NO_REQUEST,))
         if not _is_of_data(rest):
-            return Shown(_example(text), notes=(NO_CODE,))
+            return RenderedResult(_example(text), notes=(NO_CODE,))
     if kind.lower() == "export":
         opened = " ".join(("src", *rest))
-        return Shown(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
+        return RenderedResult(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
     if kind.lower() == "verse" and (loose or not is_plain(text)):  # Org parses markup in its lines
-        return Shown(_example(text), notes=(NO_VERSE,))
+        return RenderedResult(_example(text), notes=(NO_VERSE,))
     if kind.lower() in ("src", "example", "comment"):
         text = escape(text)
     elif loose:
         text, notes = _example(text), (IN_EXAMPLE,)
-    return Shown(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
+    return RenderedResult(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
@@ -279,11 +290,11 @@ def _fixed(text: str) -> str:
 
 
 class _LiveError(Exception):
-    """A line can be written neither as plain nor as verbatim text."""
+    """Raised for a line that can be written neither as plain nor as verbatim text."""
 
 
 def _inert(text: str) -> str:
-    """Return the line of an item or cell, as verbatim text if Org would parse it."""
+    """Return the text of an item or cell, as verbatim text if Org would parse it."""
     found = verbatim(text)
     if found is None:
         raise _LiveError
@@ -291,17 +302,17 @@ def _inert(text: str) -> str:
 
 
 def listed(text: str, *, bare: bool = True) -> str:
-    """Return the lines of a text as an Org list. Raises _LiveError if one cannot be made inert."""
+    """Return the lines of `text` as an Org list. Raises _LiveError if a line cannot be inert."""
     return "".join(f"- {item}\n" for item in _inert_items(text, bare)) or "\n"
 
 
 def _items(text: str) -> list[str]:
-    """Return the lines of a text as list items."""
+    """Return the lines of `text` as list items."""
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def _inert_items(text: str, bare: bool) -> list[str]:
-    """Return the lines of a text as items, each plain or verbatim. Raises _LiveError."""
+    """Return the lines of `text` as items, each plain or verbatim. Raises _LiveError."""
     return [_item(line, bare) for line in _items(text)]
 
 
@@ -311,7 +322,7 @@ def _item(line: str, bare: bool) -> str:
 
 
 def table(text: str) -> str:
-    """Return a text (JSON, an Org table, tab- or comma-separated values) as an Org table.
+    """Return `text` (JSON, an Org table, or tab- or comma-separated values) as an Org table.
 
     Raises _LiveError if a cell cannot be made inert.
     """
@@ -320,12 +331,12 @@ def table(text: str) -> str:
 
 
 def _inert_rows(text: str) -> list[list[str] | None]:
-    """Return the rows of a text, each cell plain or verbatim. Raises _LiveError."""
+    """Return the rows in `text`, with each cell plain or verbatim. Raises _LiveError."""
     return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 
 
 def _rows(text: str) -> list[list[str] | None]:
-    """Parse the rows of a text; None is a rule."""
+    """Return the rows in `text`. A row that is None is a rule."""
     if not text.strip():
         return []
     if text.lstrip()[0] in "[{":
@@ -353,7 +364,7 @@ def _rows(text: str) -> list[list[str] | None]:
 
 
 def _json_rows(data: object) -> list[list[str] | None]:
-    """Return JSON data as rows; a list of objects gets a header of their keys."""
+    """Return JSON data as rows. For a list of objects, the first row has their keys."""
     items = data if isinstance(data, list) else [data]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
@@ -387,19 +398,19 @@ def _json_cell(data: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text as a single line, for a cell."""
+    """Return `text` as a single line, for a cell."""
     return " ".join(text.split("\n")).strip()
 
 
 def _inert_cell(line: str) -> str:
-    """Return a cell's text without bars, plain or verbatim. Raises _LiveError."""
+    """Return the text of a cell without bars, plain or verbatim. Raises _LiveError."""
     if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
         line = _inert(line)
     return line.replace("|", "\\vert{}")
 
 
 def _width(text: str) -> int:
-    """Return the width of a text on a terminal, in columns."""
+    """Return the width of `text` on a terminal, in columns."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -411,10 +422,10 @@ def _width(text: str) -> int:
 
 
 def align(rows: Sequence[list[str] | None]) -> str:
-    """Return rows as an aligned Org table; columns of mostly numbers are right-aligned."""
+    """Return rows as an aligned Org table. Columns of mostly numbers are right-aligned."""
     count = max(len(row) for row in rows if row is not None) if any(rows) else 1
     cells = sum(len(row) for row in rows if row is not None)
-    if count * len(rows) > max(_MAX_CELLS, 2 * cells):  # a few long rows: Org fills up the rest
+    if count * len(rows) > max(_MAX_CELLS, 2 * cells):  # Org fills in the shorter rows
         every = ("|-" if row is None else f"| {' | '.join(row)} |" for row in rows)
         return "\n".join(every) + "\n"
     full = [None if row is None else row + [""] * (count - len(row)) for row in rows]

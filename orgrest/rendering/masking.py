@@ -1,43 +1,49 @@
 r"""Masks secrets in responses as `***`.
 
-Servers echo received data, often in another encoding. `mask` finds the common spellings:
+Servers echo the data that they receive, often in another encoding. `mask` finds the common
+spellings of a secret:
 
 - unchanged, in upper case and in lower case, and each line of a multi-line secret;
-- percent-encoded, in UTF-8 or Latin-1; JSON-escaped, also with every character as `\uXXXX`; as HTML
-  with named, decimal or hexadecimal references for the special, the non-ASCII, or all characters;
-- in base64, alone or as a part of something else (`user:secret`), and in hexadecimal;
+- percent-encoded, in UTF-8 or Latin-1;
+- JSON-escaped, also with every character as `\uXXXX`;
+- as HTML with named, decimal or hexadecimal references for the special, the non-ASCII, or all
+  characters;
+- in base64, alone or as part of something else (`user:secret`), and in hexadecimal;
 - as UTF-8 decoded as Latin-1 or Windows-1252, and as Latin-1 decoded as UTF-8.
 
-A secret of fewer than `LEAST` characters often occurs by chance, so it is masked only if it is the
-whole text, such as the value of a variable.
+A secret of fewer than `LEAST` characters often occurs by chance. Therefore it is masked only if it
+is the whole text, such as the value of a variable.
 
-A request records the secrets in each of its parts: `masked` also hides a part in which a secret
-has none of these spellings.
+A request records the secrets in each of its parts, so `masked` also hides a part whose secret has
+none of these spellings.
 
-This is not a security boundary: a server can always disguise a secret (reversed, encoded twice, in
-pieces). Send secrets only to servers that may know them.
+This is not a security boundary, because a server can always disguise a secret, for example by
+reversing it, splitting it or encoding it twice. Send secrets only to servers that may know them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, AnyStr, Generic
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Request, secrets_in, to_bytes
+from orgrest.occurrences import Index, each, replaced
+from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
 
 MASK = "***"
 LEAST = 4
 """The minimum length of a secret that is masked within other text."""
 
-# Sets of characters that percent-encoders leave unchanged: none; those of paths; those of
+# The characters that percent-encoders leave unchanged: none; those of paths; those of
 # `encodeURIComponent`; those of `encodeURI` and of request targets.
 _QUOTED_SAFE = (
     "",
@@ -47,10 +53,10 @@ _QUOTED_SAFE = (
     "!$&'()*+,-./:;=?@_~",
     "!$&'()*+,-./:;=?@_~%",
 )
-_PERCENT = re.compile(r"%[0-9A-F]{2}")
-_JSON_IN_HTML = re.compile(r"[<>&']")
+_PERCENT = compiled(r"%[0-9A-F]{2}")
+_JSON_IN_HTML = compiled(r"[<>&']")
 _REFERENCES = ("&#{};", "&#x{:x};", "&#x{:X};", "&#X{:X};")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_BASE64 = compiled(r"[A-Za-z0-9+/_-]*={0,2}")
 _BASE64_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LEAST_BASE64 = 5  # characters; shorter words occur by chance
 
@@ -61,31 +67,33 @@ def mask(text: str, secrets: Collection[str]) -> str:
         return text
     if len(text) < LEAST:
         return MASK if text.strip() and text in secrets else text
-    found = _spellings(frozenset(secrets))
-    for inside in found.inside_base64:
-        if inside in text:
-            text = _mask_base64(text, inside)
-    for spelling in found.whole:
-        if spelling in text:
-            text = text.replace(spelling, MASK)
-    return text
+    secrets = frozenset(secrets)
+    spans: list[tuple[int, int]] = []
+    inside: list[tuple[int, int]] = []
+    for start, end, owners in _in_text.of(secrets).occurrences(text):
+        if not secrets.isdisjoint(owners.whole):
+            spans.append((start, end))
+        if not secrets.isdisjoint(owners.inside_base64):
+            inside.append((start, end))
+    return replaced(text, [*spans, *_base64_words(text, inside)], MASK) if spans or inside else text
 
 
 def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
     """Return `data` with every secret, in any of its spellings, replaced by `***`."""
     if not secrets:
         return data
-    found = _spellings(frozenset(secrets))
-    for spelling in (*found.whole, *found.inside_base64):
-        given = to_bytes(spelling)
-        if given in data:
-            data = data.replace(given, MASK.encode())
-    return data
+    secrets = frozenset(secrets)
+    found = _in_bytes.of(secrets).occurrences(data)
+    spans = [(start, end) for start, end, owners in found if owners.are_masked(secrets)]
+    return replaced(data, spans, MASK.encode()) if spans else data
 
 
 def mask_value(value: str, secrets: frozenset[str]) -> str:
-    """Return a variable's value masked; `***` if the position of a secret in it is unknown."""
-    inside = {one.text for one in secrets_in(value) if not one.possible}
+    """Return the value of a variable with its secrets masked.
+
+    The whole value is masked if it contains a secret at an unknown position.
+    """
+    inside = {secret.text for secret in secrets_in(value) if not secret.possible}
     return mask(value, secrets | inside) if _are_spelled(inside, value) else MASK
 
 
@@ -94,32 +102,34 @@ def masked(
 ) -> Request:
     """Return a request with its secrets masked, and at most `limit` bytes of its body.
 
-    `known` are additional secrets. A part that holds a secret, but none of its known spellings, is
-    hidden completely.
+    `known` are additional secrets. A part is hidden completely if it holds a secret that does not
+    occur in any known spelling.
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):
-        return request if body == request.body else attrs.evolve(request, body=body)
+        return request if body == request.body else classes.evolve(request, body=body)
     whole = {"method": request.method, "url": request.url}
     for name, value in request.headers:
         whole[name.lower()] = f"{whole.get(name.lower(), '')}\n{value}"
-    inside = {part: {x.text for of, x in request.held if of == part and not x.possible}
-              for part in (*whole, "body")}  # fmt: skip
+    inside: dict[str, set[str]] = {part: set() for part in (*whole, "body")}
+    for part, one in request.held:
+        if part in inside and not one.possible:
+            inside[part].add(one.text)
     if body and inside["body"]:
         whole["body"] = (request.body or b"").decode("utf-8", "surrogateescape")
     hidden = {part for part, text in whole.items() if not _are_spelled(inside[part], text)}
-    secrets = {part: request.secrets.union(known, own) for part, own in inside.items()}
+    secrets = request.secrets.union(known, *inside.values())
 
     def shown(part: str, text: str) -> str:
-        return MASK if part in hidden else mask(text, secrets[part])
+        return MASK if part in hidden else mask(text, secrets)
 
     if body:
-        body = MASK.encode() if "body" in hidden else mask_bytes(body, secrets["body"])
-    return attrs.evolve(
+        body = MASK.encode() if "body" in hidden else mask_bytes(body, secrets)
+    return classes.evolve(
         request,
         method=shown("method", request.method),
         url=shown("url", request.url),
-        headers=tuple((mask(n, secrets["url"]), shown(n.lower(), v)) for n, v in request.headers),
+        headers=tuple((mask(n, secrets), shown(n.lower(), v)) for n, v in request.headers),
         body=body,
     )
 
@@ -135,92 +145,150 @@ def spelled_in(request: Request, secret: str) -> Iterator[str]:
 
 
 def _are_spelled(secrets: Iterable[str], text: str) -> bool:
-    """Return whether a text has a spelling of each of these secrets, as a whole.
+    """Return whether `text` contains a complete spelling of each of these secrets.
 
-    An empty secret has no spelling; secrets that are too short to be masked are ignored.
+    An empty secret has no spelling. Secrets that are too short to be masked are ignored.
     """
-    if not text:
+    missing = {secret for secret in secrets if not 0 < len(secret.strip()) < LEAST}
+    if not text or not missing:
         return True
-    return all(
-        any(one in text for one in _complete(secret)) if secret else False
-        for secret in secrets
-        if not 0 < len(secret.strip()) < LEAST
-    )
-
-
-@lru_cache(maxsize=64)
-def _complete(secret: str) -> frozenset[str]:
-    """Return the spellings of a secret as a whole, not of its lines."""
-    found = {one for text in _lined(secret) for one in _texts(text)}
-    for data in _encoded(secret):
-        found |= {*_base64(data), data.hex(), data.hex().upper(), *_inside_base64(data)}
-    return frozenset(found)
+    blank = {one for one in missing if not one.strip()}
+    if any(not one or one not in text for one in blank):
+        return False
+    missing -= blank
+    for _, _, owners in _in_text.of(frozenset(missing)).occurrences(text):
+        missing -= owners.complete & missing
+    return not missing
 
 
 def _lined(secret: str) -> set[str]:
-    """Return a secret with its own line ends, with LF, and with CRLF."""
+    """Return a secret as it is, without outer blanks, with LF and with CRLF line ends."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Mask the beginning of a secret at the end of a truncated text."""
-    for spelling in _spellings(frozenset(secrets)).whole:
-        for length in range(min(len(spelling) - 1, len(text)), 3, -1):
-            if text.endswith(spelling[:length]):
-                return text[:-length] + MASK
-    return text
+    """Return a truncated `text`. If a secret begins at its end, that beginning is masked."""
+    longest = 0
+    for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
+        tail = text[1 - len(spelling) :]
+        for at in each(spelling[:LEAST], tail):
+            if spelling.startswith(tail[at:]):
+                longest = max(longest, len(tail) - at)
+                break
+    return text[:-longest] + MASK if longest else text
 
 
-def _mask_base64(text: str, inside: str) -> str:
-    """Mask every base64 word that contains characters which encode a secret."""
-    out: list[str] = []
+def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the base64 words that contain `inside`, the spans that encode a secret."""
     done = 0
-    at = text.find(inside)
-    while at >= 0:
+    for at, end in sorted(inside):
+        if at < done:
+            continue
         start = at
         while start > done and text[start - 1] in _BASE64_CHARACTERS:
             start -= 1
         match = _BASE64.match(text, at)
-        out += [text[done:start], MASK]
-        done = match.end() if match else at + len(inside)
-        at = text.find(inside, done)
-    return "".join([*out, text[done:]])
+        done = max(end, match.end() if match else end)
+        yield start, done
 
 
-class _Spellings:
-    """The spellings of secrets, the longest first."""
+@classes.frozen
+class _Spelled:
+    """The spellings of a secret.
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        spelled = [_spelled(secret) for secret in secrets if len(secret.strip()) >= LEAST]
-        whole = frozenset().union(*(one for one, _ in spelled))
-        self.whole = _ordered(text for text in whole if text.strip() and text.strip("*"))
-        self.inside_base64 = _ordered(frozenset().union(*(inside for _, inside in spelled)))
+    `whole` has the spellings of the secret and of its lines. `inside_base64` has spellings within
+    longer base64. `complete` has all spellings of the complete secret.
+    """
+
+    whole: frozenset[str]
+    inside_base64: frozenset[str]
+    complete: frozenset[str]
 
 
-@lru_cache(maxsize=4096)  # each request of a loop adds a secret
-def _spelled(secret: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the spellings of a secret and its lines, and their base64 inside of longer data."""
+@classes.define
+class _Owners:
+    """The secrets that share one spelling, by the kind of spelling (see `_Spelled`)."""
+
+    whole: AbstractSet[str] = frozenset()
+    inside_base64: AbstractSet[str] = frozenset()
+    complete: AbstractSet[str] = frozenset()
+
+    def add(self, kind: str, secret: str) -> None:
+        """Record that `secret` has this spelling, which is of the given kind."""
+        secrets = getattr(self, kind) or set()
+        secrets.add(secret)
+        setattr(self, kind, secrets)
+
+    def are_masked(self, secrets: frozenset[str]) -> bool:
+        """Return whether the spelling is masked where it occurs when `secrets` are masked."""
+        return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(secret: str) -> _Spelled:
     lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
-    whole = {one for text in {*_lined(secret), *lines} for one in _texts(text)}
+    texts = {one for text in _lined(secret) for one in _texts(text)}
     inside: set[str] = set()
     for data in _encoded(secret):
-        whole |= {*_base64(data), data.hex(), data.hex().upper()}
+        texts |= {*_base64(data), data.hex(), data.hex().upper()}
         inside.update(_inside_base64(data))
-    return frozenset(whole), frozenset(inside)
+    whole = texts.union(*map(_texts, lines))
+    return _Spelled(
+        frozenset(text for text in whole if text.strip() and text.strip("*")),
+        frozenset(inside),
+        frozenset(one for one in texts | inside if one),
+    )
 
 
-@lru_cache(maxsize=64)
-def _spellings(secrets: frozenset[str]) -> _Spellings:
-    return _Spellings(secrets)
+class _Spellings(Generic[AnyStr]):
+    """The spellings of secrets, to find them in strings or bytes.
+
+    A run may add a secret with each request. Therefore the spellings of many secrets are in one
+    index that grows.
+    """
+
+    def __init__(self, encode: Callable[[str], AnyStr]) -> None:
+        self._encode: Callable[[str], AnyStr] = encode
+        self._lock = threading.Lock()
+        self._many: Index[AnyStr, _Owners] = Index()
+        self._known: set[str] = set()  # the secrets in `_many`
+        self.of: Callable[[frozenset[str]], Index[AnyStr, _Owners]] = lru_cache(64)(self._of)
+
+    def _of(self, secrets: frozenset[str]) -> Index[AnyStr, _Owners]:
+        """Return an index with the spellings of `secrets`, and perhaps of other secrets."""
+        if len(secrets) <= _FEW:
+            return self._added(Index(), secrets)
+        with self._lock:
+            if len(self._known) > _MOST:
+                self._many, self._known = Index(), set()
+            self._added(self._many, secrets - self._known)
+            self._known |= secrets
+            return self._many
+
+    def _added(
+        self, index: Index[AnyStr, _Owners], secrets: Iterable[str]
+    ) -> Index[AnyStr, _Owners]:
+        for secret in secrets:
+            if len(secret.strip()) < LEAST:
+                continue
+            spelled = _spelled(secret)
+            for kind in ("whole", "inside_base64", "complete"):
+                for text in map(self._encode, getattr(spelled, kind)):
+                    owners = index.get(text)
+                    if owners is None:
+                        index.put(text, owners := _Owners())
+                    owners.add(kind, secret)
+        return index
 
 
-def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(sorted(texts), key=len, reverse=True))
+_FEW = 20  # secrets; making a new index for more of them would take too long
+_MOST = 100_000  # secrets in one index
+_in_text, _in_bytes = _Spellings(str), _Spellings(to_bytes)
 
 
 def _encoded(text: str) -> set[bytes]:
-    """Return a text's bytes in UTF-8 and, if Latin-1 can encode it, in Latin-1."""
+    """Return the bytes of `text` in UTF-8 and, if Latin-1 can encode it, in Latin-1."""
     found = {to_bytes(text)}
     with contextlib.suppress(UnicodeEncodeError):
         found.add(text.encode("latin-1"))
@@ -228,7 +296,7 @@ def _encoded(text: str) -> set[bytes]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings of a text that encode each character separately."""
+    """Yield the spellings of `text` in which each character is encoded separately."""
     for one in (text, text.upper(), text.lower(), *_misread(text)):
         yield from (one, visible(one), visible(one, one_line=True))
     for data in _encoded(text):
@@ -238,7 +306,7 @@ def _texts(text: str) -> Iterator[str]:
 
 
 def _misread(text: str) -> Iterator[str]:
-    """Yield the texts that result from decoding the text's bytes in a wrong charset."""
+    """Yield the strings that result from decoding the bytes of `text` in a wrong charset."""
     if text.isascii():
         return
     for data in _encoded(text):
@@ -259,13 +327,13 @@ def _json(text: str) -> Iterator[str]:
     import json
 
     dumped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
-    dumped |= {one.replace("/", "\\/") for one in dumped}
-    dumped |= {_JSON_IN_HTML.sub(lambda m: f"\\u{ord(m[0]):04x}", one) for one in dumped}
+    dumped |= {spelling.replace("/", "\\/") for spelling in dumped}
+    dumped |= {_JSON_IN_HTML.sub(lambda m: f"\\u{ord(m[0]):04x}", spelling) for spelling in dumped}
     units = text.encode("utf-16-be", "surrogatepass").hex()
     dumped.add("".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)))
     yield from dumped
-    for one in dumped:
-        yield re.sub(r"\\u[0-9a-f]{4}", lambda match: f"\\u{match[0][2:].upper()}", one)
+    for spelling in dumped:
+        yield re.sub(r"\\u[0-9a-f]{4}", lambda match: f"\\u{match[0][2:].upper()}", spelling)
 
 
 def _html(text: str) -> Iterator[str]:
@@ -280,13 +348,13 @@ def _html(text: str) -> Iterator[str]:
         return re.sub(characters, lambda match: form.format(ord(match[0])), text, flags=re.DOTALL)
 
     escaped = {text, escape(text), escape(text, quote=False)}
-    escaped |= {one.replace("&#x27;", "&#39;") for one in escaped}
-    escaped |= {one.replace("&quot;", "&#34;") for one in escaped}
-    for one in escaped:
-        yield one
-        yield "".join(c if c.isascii() else named(c) for c in one)
+    escaped |= {spelling.replace("&#x27;", "&#39;") for spelling in escaped}
+    escaped |= {spelling.replace("&quot;", "&#34;") for spelling in escaped}
+    for spelling in escaped:
+        yield spelling
+        yield "".join(c if c.isascii() else named(c) for c in spelling)
         for form in _REFERENCES:
-            yield numbered(one, form, r"[^\x00-\x7f]")
+            yield numbered(spelling, form, r"[^\x00-\x7f]")
     for form in _REFERENCES:
         yield numbered(text, form, """[<>&"']""")
         yield numbered(text, form, """[<>&"']|[^\\x00-\\x7f]""")
@@ -297,24 +365,24 @@ def _base64(data: bytes) -> set[str]:
     from base64 import b64encode, urlsafe_b64encode
 
     encoded = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
-    encoded |= {one.rstrip("=") for one in encoded}
+    encoded |= {spelling.rstrip("=") for spelling in encoded}
     for width in (64, 76):  # the line lengths of PEM and MIME
         for end in ("\n", "\r\n"):
             encoded |= {
-                end.join(one[i : i + width] for i in range(0, len(one), width))
-                for one in encoded
-                if end not in one
+                end.join(spelling[i : i + width] for i in range(0, len(spelling), width))
+                for spelling in encoded
+                if end not in spelling
             }
     return encoded
 
 
 def _inside_base64(data: bytes) -> Iterator[str]:
-    """Yield the base64 characters that `data` yields inside longer data, for each alignment."""
+    """Yield the base64 characters that encode `data` within longer data, for each alignment."""
     from base64 import b64encode, urlsafe_b64encode
 
     for before in range(3):
         padded = bytes(before) + data
-        first = -(-before * 8 // 6)  # the first character that depends on `data` only
+        first = -(-before * 8 // 6)  # the first character that depends only on `data`
         last = len(padded) * 8 // 6
         for encode in (b64encode, urlsafe_b64encode):
             inside = encode(padded)[first:last].decode()

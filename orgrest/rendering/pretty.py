@@ -1,14 +1,14 @@
 r"""Pretty-prints JSON and XML without changing their meaning.
 
-Both printers work on tokens, in one pass and without recursion, and return malformed text
-unchanged: a response is shown, never repaired.
+Both printers work on tokens, in one pass and without recursion. They return malformed text
+unchanged, because a response is shown, never repaired.
 
 JSON (RFC 8259) is indented by two spaces. The order of keys, duplicate keys and the spelling of
-numbers are kept; unnecessary escapes in strings are removed. Several consecutive values are laid
-out separately; text after the last value is kept.
+numbers are kept. Unnecessary escapes in strings are removed. Several consecutive values are laid
+out separately. Text after the last value is kept.
 
 XML is indented by two spaces. A one-line element that contains text is broken only between two
-adjacent tags, as restclient and Emacs's nxml-mode do. An element with xml:space="preserve" is kept
+adjacent tags, as in restclient and Emacs's nxml-mode. An element with xml:space="preserve" is kept
 unchanged. Entities and doctypes are not resolved.
 """
 
@@ -19,7 +19,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 500
 _GROWTH = 8
 
-_JSON = re.compile(
+_JSON = compiled(
     r"""[ \t\n\r]*+(?:
         ([\[\]{},:])
       | ("[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")
@@ -37,11 +38,11 @@ _JSON = re.compile(
     re.VERBOSE,
 )
 # The beginning of a truncated token: nothing, a string, a number, a word.
-_CUT_TOKEN = re.compile(
+_CUT_TOKEN = compiled(
     r"""[ \t\n\r]*+(?:"(?:[^"\\\x00-\x1f]|\\.)*+\\?|[0-9.eE+-]*+|[a-z]*+)""", re.DOTALL
 )
-_SPACE = re.compile(r"[ \t\n\r]*+")
-_NEEDS_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
+_SPACE = compiled(r"[ \t\n\r]*+")
+_NEEDS_ESCAPE = compiled('["\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
 _SHORT_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
@@ -54,7 +55,7 @@ _SHORT_ESCAPES = {
 
 # Atomic groups, because Python 3.11.0 to 3.11.4 matches `(...)*+` wrongly if an iteration fails
 # half-way, as in an attribute without its closing quote (gh-106052).
-_XML = re.compile(
+_XML = compiled(
     r"""
         (?P<comment><!--.*?-->)
       | (?P<cdata><!\[CDATA\[.*?\]\]>)
@@ -67,23 +68,26 @@ _XML = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PRESERVE = re.compile(r"xml:space\s*=\s*[\"']preserve")
+_PRESERVE = compiled(r"xml:space\s*=\s*[\"']preserve")
 # The characters that restclient allows between two tags when it breaks the line there. The t is a
 # bug in restclient ("\\t" instead of a tab), but existing documents contain results made this way.
-_BETWEEN_TAGS = re.compile(r"[ \\t]*+")
+_BETWEEN_TAGS = compiled(r"[ \\t]*+")
 
 
 class _NotUnderstoodError(Exception):
-    """The text is malformed, or its layout would be too large."""
+    """Raised if the text is malformed or its layout would be too large."""
 
 
 def _same(text: str) -> str:
     return text
 
 
-@attrs.frozen
+@classes.frozen
 class _Tokens:
-    """The patterns for tokens where a value may begin and elsewhere; how to spell strings."""
+    """The token patterns of a language: `value` where a value may begin, `other` elsewhere.
+
+    `spelled` returns how to write a string.
+    """
 
     value: re.Pattern[str]
     other: re.Pattern[str]
@@ -107,19 +111,19 @@ STRING = rf'"(?>(?:{VARIABLE}|[^"\\\n]|\\.)*)"'  # a run of braces is matched in
 _ATOM = rf"""(?>(?:{VARIABLE}|[^\s\[\]{{}},:"])+)"""
 _PLAIN = _Tokens(_JSON, _JSON, _json_string)
 _TEMPLATE = _Tokens(
-    re.compile(
+    compiled(
         rf"\s*+(?:((?!{VARIABLE})[\[\]{{}},])|({STRING}|(?::(?=[\w-]))?{_ATOM})|((?!))|((?!)))"
     ),
-    re.compile(rf"\s*+(?:((?!{VARIABLE})[\[\]{{}},:])|({STRING}|{_ATOM})|((?!))|((?!)))"),
+    compiled(rf"\s*+(?:((?!{VARIABLE})[\[\]{{}},:])|({STRING}|{_ATOM})|((?!))|((?!)))"),
     lambda token, _: token,
 )
 
 
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
-    """Pretty-print the JSON values of `text`; text that is not JSON is returned unchanged.
+    """Return `text` with its JSON values pretty-printed. Text that is not JSON is unchanged.
 
-    `change` is applied to every string (decoded) and number before it is written. `cut` means
-    that the text was truncated.
+    `change` is applied to every string (decoded) and number before it is written. If `cut` is True,
+    the text was truncated.
     """
     out: list[str] = []
     at = 0
@@ -140,9 +144,9 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 
 
 def json_template(text: str) -> str | None:
-    """Pretty-print a JSON value with placeholders in it; None if it is not valid.
+    """Return a JSON value with placeholders, pretty-printed, or None if it is not valid.
 
-    Numbers, strings and escapes stay as they are written; `{{name}}` and `:name` may be anywhere.
+    Numbers, strings and escapes stay as they are written. `{{name}}` and `:name` may be anywhere.
     """
     try:
         value, end = _json_value(text, 0, _same, _GROWTH * len(text) + 2**16, tokens=_TEMPLATE)
@@ -160,11 +164,14 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return a value's layout and its end; for a truncated value, the end of its last token."""
+    """Return the layout of a value and its end.
+
+    For a truncated value, this is the end of its last token.
+    """
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
-    # What may come next: a value, a key, the colon after a key, a comma or the end; after an
-    # opening bracket also the closing one.
+    # What may come next: a value, a key, the colon after a key, a comma or the end. After an
+    # opening bracket, the closing bracket may come, too.
     state, may_close = "value", False
     size, last = 0, ""
     while True:
@@ -208,7 +215,7 @@ def _json_value(
 
 
 def xml_text(text: str) -> str:
-    """Pretty-print XML; text whose tags are not properly nested is returned unchanged."""
+    """Return XML pretty-printed. Text whose tags are not properly nested is unchanged."""
     try:
         return _xml(text)
     except _NotUnderstoodError:
@@ -254,7 +261,10 @@ def _xml(text: str) -> str:
 
 
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
-    """Return the start tags of elements that are kept unchanged, and each start tag's end tag."""
+    """Return the start tags of elements that are kept unchanged, and the end of each start tag.
+
+    Tags are given by the indexes of their tokens. The end of a start tag is its end tag.
+    """
     verbatim: set[int] = set()
     ends: dict[int, int] = {}
     opened: list[int] = []
@@ -280,11 +290,11 @@ def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int
 
 
 def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
-    """Break the lines of an element with text between adjacent tags, and indent them.
+    """Return an element with text, broken into indented lines between adjacent tags.
 
-    The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with an end tag is
-    aligned with the start tag, if that begins a line; any other line is indented by its own tokens
-    and those of the line above.
+    The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
+    aligned with the start tag, if that begins a line. Any other line is indented by its own tokens
+    and the tokens of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):
@@ -294,7 +304,7 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
         if index and token["text"] is None and tokens[after]["text"] is None:
             lines.append([])
         lines[-1].append(token)
-    opened: list[tuple[int, bool]] = []  # of open elements: line, and whether it begins it
+    opened: list[tuple[int, bool]] = []  # of open elements: line, whether first in it
     widths: list[int] = []
     for number, line in enumerate(lines):
         closed = (number, False)

@@ -1,29 +1,29 @@
 r"""Renders a response as the text below its request.
 
-The parts and their order are those of ob-restclient: the body, pretty-printed by its type, then as
-comments of that type the request line, the status line, the header lines as the server sent them
-and the duration. `Rendered` has the separate parts and the complete block (`#+BEGIN_SRC js`).
+The parts and their order are the same as in ob-restclient. First comes the body, pretty-printed by
+its type. Then follow, as comments of that type, the request line, the status line, the header lines
+as the server sent them, and the duration. `Rendered` has the separate parts and the complete block
+(`#+BEGIN_SRC js`).
 
 Servers are not trusted. Rules:
 
 - Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
   masked before the text is pretty-printed, and again afterwards.
-- Characters that `sanitize` considers harmful are made visible; line ends are LF.
-- `Rendered.block` puts Org's escaping comma before lines that would be structure. The other texts
-  are not escaped; `layout` makes them inert where they are inserted.
-- A binary body goes into a file, as does one longer than a limit, whose beginning is shown. Only
+- Characters that `sanitize` considers harmful are made visible. Line ends are LF.
+- `Rendered.block` puts Org's escaping comma before lines that would be structure. The other parts
+  are not escaped. `layout` makes them inert where they are inserted.
+- A binary body goes into a file. So does a body longer than a limit, whose beginning is shown. Only
   that beginning is decoded and laid out, so the limit bounds memory and time.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-import attrs
-
-from orgrest.model import CaptureError, OrgrestError, Request, Response, Verdict, to_bytes
+from orgrest import classes
+from orgrest.model import OrgrestError, Request, Response, Verdict, to_bytes
 from orgrest.org.text import escape
+from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
 from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
 from orgrest.rendering.pretty import json_text, xml_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SHOWN = 2**20
 """The default number of bytes of a body that a document shows."""
 
-_SIZE = re.compile(r"(\d{1,15})[ \t]*([kKmM]?)(?:i?[bB])?")
+_SIZE = compiled(r"(\d{1,15})[ \t]*([kKmM]?)(?:i?[bB])?")
 _UNITS = {"": 1, "k": 2**10, "m": 2**20}
 
 _SLACK = 2**16  # bytes read beyond the limit, because pretty-printing may shorten them
@@ -51,16 +51,16 @@ _COMMENTS = {
 }
 
 
-@attrs.frozen
+@classes.frozen
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body ("" without a body or if it is in `data`); `head` has the request
-    line, redirects, status line, headers and duration without comment characters; `language` is
-    that of the source block. `data` is a body to be written to a file and `extension` the suffix of
-    that file; if the body is cut, `body` is its beginning, and `link` leads to the file once that
-    has a name. `notes` are messages for the user. `tests` has a line for each of the request's
-    assertions and tests.
+    `body` is the text of the body, or "" without a body or if the body is in `data`. `head` has
+    the request line, redirects, status line, headers and duration without comment characters.
+    `language` is the language of the source block. `data` is a body to be written to a file, and
+    `extension` is the suffix of that file. If the body is cut, `body` is its beginning, and `link`
+    leads to the file once that has a name. `notes` are messages for the user. `tests` has a line
+    for each assertion and test of the request.
     """
 
     body: str
@@ -78,10 +78,10 @@ class Rendered:
         return self.data is not None and self.body != ""
 
     def uncut(self) -> str:
-        """Return the complete body. Raises `OrgrestError` if it is cut."""
+        """Return the complete body. Raises OrgrestError if it is cut."""
         if self.is_cut:
             size = len(self.data or b"")
-            reason = f"the body is only shown in part, and all of it is needed: :limit {size}"
+            reason = f"the body is shown only in part, but all of it is needed: use :limit {size}"
             raise OrgrestError(reason)
         return self.body
 
@@ -126,14 +126,14 @@ def _inside(line: str, closing: str) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Parse a size such as `500`, `64k` or `2 MiB`; return the number of bytes, at least 1.
+    """Return the number of bytes, at least 1, in a size such as `500`, `64k` or `2 MiB`.
 
     Raises ValueError for any other text.
     """
     match = _SIZE.fullmatch(text.strip())
     size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
     if not size:
-        raise ValueError(f"a size is a number of bytes, like 500, 64k or 2M, not {text}")
+        raise ValueError(f"a size must be a number of bytes such as 500, 64k or 2M, found {text}")
     return size
 
 
@@ -147,11 +147,12 @@ def render(
     jq_args: str = "",
     limit: int | None = None,
 ) -> Rendered:
-    """Render the response to a request.
+    """Return the response to a request, rendered for a document.
 
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
     the request's assertions. `jq` is a program whose output replaces the body. `limit` is the
-    maximum number of bytes of a body shown, `SHOWN` if None. Raises `CaptureError` if jq fails.
+    maximum number of bytes of the body that are shown. None means `SHOWN`. Raises CaptureError if
+    jq fails.
     """
     secrets = request.secrets
     limit = limit or SHOWN
@@ -163,16 +164,16 @@ def render(
     elif jq is None and is_binary(response, kind):
         data, lang = response.body, "js"
         if any(to_bytes(secret) in data for secret in secrets):
-            notes.append("the body, which goes to a file as it is, holds a secret")
+            notes.append("the body contains a secret, and is written to a file unchanged")
     else:
         shown = _read(response, kind, secrets, jq, jq_args, limit)
         text, lang = shown.text, shown.language
         notes += shown.notes
         if shown.is_cut:
             data = mask_bytes(response.body, secrets) if jq is None else to_bytes(shown.whole)
-            notes.append(f"the body is longer than {_size(limit)}: a file holds all of it")
+            notes.append(f"the body is larger than {_size(limit)}: all of it was written to a file")
     if response.truncated:
-        notes.append(f"the body is longer than {_size(len(response.body))}: the rest was not read")
+        notes.append(f"the body is larger than {_size(len(response.body))}: the rest was not read")
     return Rendered(
         body=text,
         head=_head(request, response, secrets) if headers != "no" else (),
@@ -180,8 +181,21 @@ def render(
         data=data,
         extension=extension(kind if jq is None else "application/json") if data is not None else "",
         notes=tuple(visible(mask(note, secrets), one_line=True) for note in notes),
-        tests=tuple(visible(mask(test_line(one), secrets), one_line=True) for one in tests),
+        tests=tuple(visible(mask(test_line(test), secrets), one_line=True) for test in tests),
     )
+
+
+def is_plain(response: Response, limit: int | None = None) -> bool:
+    """Return whether rendering a response without jq certainly yields no notes and no files."""
+    kind, body = media_type(response), response.body
+    if response.truncated or response.warnings:
+        return False
+    # No character becomes longer than six, and the nesting cannot exceed the number of brackets.
+    nested = sum(map(body.count, (b"[", b"{", b"<"))) + 1
+    longest = 6 * len(body) + (2 * nested + body.count(b",")) * 2 * nested
+    if 4 * longest > (limit or SHOWN) or is_binary(response, kind):
+        return False
+    return not decode(response, kind)[1]
 
 
 def test_line(one: Verdict) -> str:
@@ -189,9 +203,9 @@ def test_line(one: Verdict) -> str:
     return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 
 
-@attrs.frozen
+@classes.frozen
 class _Text:
-    """A body as text: the part that is shown, and the part that was laid out."""
+    """A body as text: `text` is the part to show, and `whole` is the part that was laid out."""
 
     text: str
     language: str
@@ -208,7 +222,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Return the shown part of the body, or of jq's output for it, pretty-printed."""
+    """Return the pretty-printed part of the body, or of jq's output, that is shown."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False
@@ -262,22 +276,25 @@ def _jq(program: str, text: str, args: str) -> str:
 
 
 def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
-    """Compute the variables of the request's `-> jq-set-var` lines.
+    """Yield (name, value) for each variable that the request's `-> jq-set-var` lines set.
 
-    Yields pairs of name and value. If jq fails or finds nothing, raises `CaptureError` with the
-    position of the line, after the pairs of the lines above it.
+    If jq fails or finds nothing for a line, raises CaptureError with the position of the line,
+    after yielding the pairs of the lines above it.
     """
     if not request.captures:
         return
+    from orgrest.rendering.jq import CaptureError, run
+
     text, _ = decode(response, media_type(response))
     for capture in request.captures:
         try:
-            value = _jq(capture.expression, text, "-r")
+            value = run(capture.expression, text, "-r")
         except CaptureError as error:
             raise CaptureError.at(capture.source, capture.span.start, error.reason) from error
         if value in ("", "null"):
             reason = (
-                f"{capture.expression} finds nothing in the response: :{capture.name} is not set"
+                f"{capture.expression} matches nothing in the response, so :{capture.name} "
+                "was not set"
             )
             raise CaptureError.at(capture.source, capture.span.start, reason)
         yield capture.name, value

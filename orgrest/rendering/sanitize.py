@@ -1,22 +1,23 @@
 r"""Makes untrusted text harmless: control characters, Emacs's local variables, Org's structure.
 
 Control characters, and characters that change the direction of text, are shown as `\x1b` or
-`\u202e`, bytes that are invalid in the charset as `\xe9`. `is_plain` tests whether Org would find
-no markup or structure in a text; `verbatim` protects a text in which it would.
+`\u202e`. Bytes that are invalid in the charset are shown as `\xe9`. `is_plain` returns whether Org
+finds neither markup nor structure in a string. `verbatim` protects a string in which Org would find
+some.
 """
 
 from __future__ import annotations
 
 import re
 
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-# GNU Emacs manual, "Specifying File Variables".
-_LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
+from orgrest.regular import compiled
 
-# The patterns below are compiled when they are first used: most runs show no text inside of Org.
-# The lines from which Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables";
+_INVISIBLE = compiled("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# GNU Emacs manual, "Specifying File Variables".
+_LOCAL_VARIABLES = compiled(r"(local variables):", re.IGNORECASE)
+
+# The patterns below are compiled on first use, because most runs show no text inside of Org.
+# Matches where Emacs and Vim read settings: GNU Emacs manual, "Specifying File Variables";
 # Vim's "modeline".
 _MODELINE = r"(?i)(?:(?<=-)\*(?=-))|(?<!\S)(vim?(?:[<=>]?\d+)?|ex):"
 _LINK_TYPE = r"(?<![\w/])(?!https?:)([A-Za-z][\w+-]*:)(?=[^\s\d])"
@@ -50,16 +51,19 @@ _ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return `text` with control characters as `\x1b`; keep tabs, and newlines unless `one_line`.
+    r"""Return `text` with control characters as `\x1b`. Tabs are kept.
 
-    The colon of file-local variable markers is removed, because Emacs would apply the variables.
+    Newlines are kept, too, unless `one_line` is True. The colon of markers for file-local variables
+    is removed, because Emacs would apply the variables.
     """
+    if text.isascii() and text.isprintable() and "variables:" not in text.lower():
+        return text
     shown = _LOCAL_VARIABLES.sub(r"\1\\x3a", _INVISIBLE.sub(_show_character, text))
     return shown.replace("\n", "\\x0a") if one_line else shown
 
 
 def without_settings(line: str) -> str:
-    """Return a line in which no editor finds settings: a modeline, or local variables."""
+    """Return a line in which no editor finds settings (a modeline, or local variables)."""
     return re.sub(
         _MODELINE,
         lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",
@@ -68,19 +72,26 @@ def without_settings(line: str) -> str:
 
 
 def without_links(line: str) -> str:
-    """Return the text of a comment without Org's links, which can be opened in comments, too."""
+    """Return a comment without Org's links, because Org opens links in comments, too."""
     return re.sub(_LINK_TYPE, r"\1 ", re.sub(_LINK, r"\g<0> ", line))
 
 
+def with_escaped_links(string: str) -> str:
+    """Return the inside of a Lisp string with Org's links escaped. Its value is the same."""
+    return re.sub(
+        _LINK_TYPE, lambda found: f"{found[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
+    )
+
+
 def in_heading(text: str) -> str:
-    """Return a text for a heading or a title, as verbatim if Org would find markup in it."""
+    """Return `text` for a heading or a title, as verbatim if Org would find markup in it."""
     if not text or is_plain_inside(text):
         return text
     return verbatim(text) or re.sub(r"[^\w\s.,-]+", " ", text).strip()
 
 
 def has_local_variables(text: str) -> bool:
-    """Return whether Emacs might find local variables in a text."""
+    """Return whether Emacs might find local variables in `text`."""
     return _LOCAL_VARIABLES.search(text) is not None
 
 
@@ -92,9 +103,9 @@ def _show_character(match: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Return whether the lines of `text` are only paragraphs without markup to Org.
+    """Return whether Org finds nothing but paragraphs without markup in the lines of `text`.
 
-    The check lists what is allowed, so it also rejects some texts that are plain.
+    The check lists what is allowed, so it also rejects some strings that are plain.
     """
     return re.search(_START, text) is None and is_plain_inside(text)
 
@@ -112,9 +123,9 @@ def is_plain_inside(text: str) -> bool:
 
 
 def verbatim(text: str) -> str | None:
-    """Return a line as Org's ``=verbatim=``, as ``~code~`` if that is impossible, else None.
+    """Return a line as ``=verbatim=`` or, if that is impossible, as ``~code~``, else None.
 
-    Source: Org manual, "Emphasis and Monospace". The line has no leading or trailing blanks.
+    Source: Org manual, "Emphasis and Monospace". The line does not have leading or trailing blanks.
     """
     for sign, ends in _ENDS_VERBATIM.items():
         if not re.search(ends, text):

@@ -1,1 +1,1 @@
-"""Reports of a run: JUnit, TAP, JSON, HTTP Archive and HTML, each written record by record."""
+"""Reports of a run as JUnit, TAP, JSON, HTTP Archive or HTML, written record by record."""

@@ -1,15 +1,15 @@
-"""The exchanges of a run as an HTTP Archive 1.2, which browser tools and proxies read.
+"""The exchanges of a run as an HTTP Archive 1.2, which browser tools and proxies can read.
 
-Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. Each document is a page.
-Times are in milliseconds; -1 means that there was no such phase. As specified, `connect` includes
-`ssl`.
+Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. Each document is a page. Times
+are in milliseconds. A time of -1 means that there was no such phase. As specified, `connect`
+includes `ssl`.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from orgrest.run.record import encoded
 
@@ -98,7 +98,7 @@ def _request(request: Record) -> Record:
         "method": request["method"],
         "url": request["url"],
         "httpVersion": "HTTP/1.1",
-        "cookies": [],  # their values are secrets
+        "cookies": [],  # omitted, because their values are secrets
         "headers": _headers(request["headers"]),
         "queryString": _query(request["url"]),
         "headersSize": -1,
@@ -111,7 +111,7 @@ def _request(request: Record) -> Record:
 
 
 def _response(response: Record | None, why: str | None) -> Record:
-    if response is None:  # as browsers represent a missing response
+    if response is None:  # written as browsers do
         nothing = {"size": 0, "mimeType": "x-unknown"}
         return _answer(0, why or "", "", [], nothing, "")
     body = response["body"]
@@ -149,8 +149,5 @@ def _headers(headers: list[list[str]]) -> list[Record]:
 
 
 def _query(url: str) -> list[dict[str, Any]]:
-    try:
-        query = urlsplit(url).query
-    except ValueError:
-        return []
+    query = url.partition("#")[0].partition("?")[2]
     return [{"name": n, "value": v} for n, v in parse_qsl(query, keep_blank_values=True)]

@@ -1,7 +1,8 @@
-"""A run as one HTML page: searchable, each request with its exchange, assertions and waterfall.
+"""The report of a run as a searchable HTML page.
 
-The page loads nothing external. The template escapes all values, and the page's
-Content-Security-Policy allows only its own script and style, by their hashes.
+It shows each request with its exchange, its assertions and a waterfall. The page loads nothing
+external. The template escapes all values, and the Content-Security-Policy of the page allows only
+its own script and style, by their hashes.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body; complete JSON is pretty-printed unless that enlarges it much."""
+    """Return the text of a body. Complete JSON is pretty-printed unless that enlarges it much."""
     text: str = body["text"]
     return json_text(text) if "json" in body["type"] and not body["cut"] else text
 
 
 def phases(timing: Record) -> list[Record]:
-    """Return the phases of an exchange as bars, with begin and end in percent."""
+    """Return the phases of an exchange as bars, with their position and width in percent."""
     spent = [(name, words, timing[name]) for name, words in _PHASES if timing[name] is not None]
     total = sum(seconds for _, _, seconds in spent) or 1.0
     found, at = [], 0.0

@@ -1,24 +1,25 @@
-"""A run as JUnit XML, which CI systems read: a suite for each document, a case for each request.
+"""The report of a run as JUnit XML, which CI systems read.
 
-Source: the schema that Jenkins publishes (`junit-10.xsd` of its xUnit plugin), which most readers
-follow. It has no attributes for a case's file and line, so they are in the text. All failures of a
-request are in one `failure` element, because many readers show only the first. GitLab (its page on
-unit test reports) ignores a second case with the same `classname` and `name`, so later cases are
-numbered, and reads reasons from the content of elements only.
+There is a suite for each document and a case for each request. Source: the schema that Jenkins
+publishes (`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no
+attributes for the file and line of a case, so they are in the text. All failures of a request are
+in one `failure` element, because many readers show only the first. GitLab (its page on unit test
+reports) ignores a second case with the same `classname` and `name`, so later cases are numbered.
+GitLab also reads reasons only from the content of elements.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import groupby
-from typing import TYPE_CHECKING
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.run.suite.summary import OUTCOMES, reasons, title
+from orgrest.run.suite.summary import reasons, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from orgrest.run.record import Record
 
@@ -35,22 +36,25 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
     taken: Counter[tuple[str, str]] = Counter()
     for _, found in groupby(records, key=lambda record: record["order"][0]):
-        yield _suite(list(found), taken).encode()
+        yield _suite(found, taken).encode()
     yield b"</testsuites>\n"
 
 
-def _suite(records: list[Record], taken: Counter[tuple[str, str]]) -> str:
-    first = records[0]
-    counts = {outcome: sum(one["outcome"] == outcome for one in records) for outcome in OUTCOMES}
+def _suite(records: Iterator[Record], taken: Counter[tuple[str, str]]) -> str:
+    first = next(records)
+    counts, duration, cases = Counter[str](), 0.0, []
+    for record in chain((first,), records):
+        counts[record["outcome"]] += 1
+        duration += record["duration"]
+        cases.append(_case(record, _name(record, taken)))
     head = _attributes(
         name=_suite_name(first),
-        tests=len(records),
+        tests=len(cases),
         **_counts(counts),
-        time=_time(sum(one["duration"] for one in records)),
+        time=_time(duration),
         timestamp=first["started"][:19],
     )
-    cases = "".join(_case(one, _name(one, taken)) for one in records)
-    return f"  <testsuite{head}>\n{cases}  </testsuite>\n"
+    return f"  <testsuite{head}>\n{''.join(cases)}  </testsuite>\n"
 
 
 def _suite_name(record: Record) -> str:
@@ -64,12 +68,12 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3f}"
 
 
-def _counts(counts: Record) -> dict[str, int]:
+def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
 
 
 def _name(record: Record, taken: Counter[tuple[str, str]]) -> str:
-    """Return a name for a request's case that is unique in its class."""
+    """Return a name for the test case of a request, unique among the test cases of its file."""
     name, file = title(record), record["file"]
     while taken[file, name]:
         taken[file, title(record)] += 1
@@ -104,10 +108,10 @@ def _inside(record: Record) -> str:
 
 
 def _lines(record: Record) -> Iterator[str]:
-    for one in record["exchanges"]:
-        response = one["response"]
+    for exchange in record["exchanges"]:
+        response = exchange["response"]
         answer = "no answer" if response is None else f"{response['status']} {response['reason']}"
-        yield f"{one['request']['method']} {one['request']['url']}: {answer}"
+        yield f"{exchange['request']['method']} {exchange['request']['url']}: {answer}"
 
 
 def _attributes(**given: object) -> str:

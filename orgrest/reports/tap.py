@@ -1,4 +1,7 @@
-"""A run in the Test Anything Protocol, version 13: a line for each request, failures in YAML."""
+"""The report of a run in the Test Anything Protocol, version 13.
+
+The report has a line for each request. Failures are written as YAML.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,10 @@ def _test(number: int, record: Record) -> str:
         return f"{line}\n"
     # A JSON string is also a YAML string.
     severity = "fail" if outcome == "failed" else "error"
-    messages = "".join(f"    - {json.dumps(one)}\n" for one in why)
+    messages = "".join(f"    - {json.dumps(reason)}\n" for reason in why)
     return f"{line}\n  ---\n  severity: {severity}\n  messages:\n{messages}  ...\n"
 
 
 def _words(text: str) -> str:
-    """Escape TAP directives and newlines in a text."""
+    """Return `text` with TAP directives and newlines escaped."""
     return visible(text, one_line=True).replace("\\", "\\\\").replace("#", "\\#")
