@@ -1,17 +1,17 @@
-"""The directives that act before a request is sent: a module for each, named like the directive.
+"""The directives that act before a request is sent, each in a module of the same name.
 
-The table of directives (`orgrest.http.parsing.directives`) lists them. A module's function `act`
-gets the directive's value and the job. It raises EvaluationError, and calls `job.decline` if the
-request must not be sent.
+`orgrest.http.parsing.directives` has the table of all directives. Each module here has a function
+`act`, which gets the directive's value and the job. The function raises EvaluationError for a wrong
+value, and calls `job.decline` if the request must not be sent.
 """
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from orgrest.http.parsing.directives import DIRECTIVES
+from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ACTING: Final = tuple(rule.name for rule in DIRECTIVES.values() if rule.acts)
 """The directives that act before a request, in the order in which they are carried out."""
 
-_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
+_TIME = compiled(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -35,11 +35,14 @@ def act(job: Job) -> None:
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:
-    """Parse the duration `text` of the directive `what`; return seconds.
+    """Return the duration in `text`, converted to seconds.
 
-    A bare number is in `unit`. Raises EvaluationError for anything else.
+    A bare number is in `unit`. `what` is the directive's name, for messages. Raises EvaluationError
+    if `text` is not a duration.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
+        raise EvaluationError(
+            f"@{what} requires a time such as 500 ms, 30 s or 2 m, found {text!r}"
+        )
     return float(match["number"]) * _UNITS[match["unit"] or unit]

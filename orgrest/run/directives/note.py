@@ -1,4 +1,4 @@
-"""`# @note QUESTION`: asks before the request is sent. Source: httpyac's guide."""
+"""`# @note QUESTION` asks the user before the request is sent. Source: httpyac's guide."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Ask whether to send the request. Raises EvaluationError if there is no user to ask."""
+    """Ask the user whether to send the request, and decline it if the answer is no.
+
+    Raises EvaluationError if there is no user to ask.
+    """
     ask = job.work.services.ask
     if ask is None:
-        raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
+        raise EvaluationError("@note asks for confirmation, which requires a terminal")
     if not ask(text or f"Send {job.parsed.title}?"):
-        job.decline("not sent, as you answered to its @note")
+        job.decline("not sent: you declined its @note")

@@ -1,4 +1,4 @@
-"""`# @sleep TIME`: waits before the request is sent. Source: httpyac's guide."""
+"""`# @sleep TIME` waits before the request is sent. Source: httpyac's guide."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Wait. Raises EvaluationError if the duration is invalid or too long."""
+    """Wait for the time in `text`. Raises EvaluationError if it is invalid or too long."""
     job.work.sleep(seconds(text, "sleep"), "@sleep")

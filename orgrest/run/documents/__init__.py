@@ -1,1 +1,1 @@
-"""The kinds of documents, each a `run.document.Document`: Org with verb, request files."""
+"""The kinds of documents that a `Run` evaluates: request files, and Org documents (with verb)."""

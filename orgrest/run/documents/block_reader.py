@@ -1,8 +1,7 @@
-"""Parses a block of an Org document into a task: its requests and header arguments."""
+"""Reads a block of an Org document as a task: its requests, variables and header arguments."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,6 +11,7 @@ from orgrest.org import arguments as header
 from orgrest.org import lisp
 from orgrest.org.argument_syntax import value
 from orgrest.org.blocks import VERB
+from orgrest.regular import compiled
 from orgrest.run.documents.expect import expected_status, expects_same
 from orgrest.run.documents.noweb import Noweb
 from orgrest.run.documents.verb import VerbTree, part_asked
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document as OrgDocument
+    from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.plan import StepId
 
     Resolve: TypeAlias = Callable[[Value, Arguments], str]
 
-_DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
+_DEFINITION = compiled(r":([^\s:=]+)[ \t]*:?=")
 
 _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 
 
 class BlockReader:
-    """Reads the blocks of a document editor."""
+    """Reads the blocks of the document in a `DocumentEditor`."""
 
     def __init__(self, editor: DocumentEditor, file: str) -> None:
-        """Read the blocks of a document editor of the file called `file`."""
+        """Create a reader for the document in `editor`. `file` is its name in messages."""
         self._editor = editor
         self._file = file
         self._noweb: Noweb | None = None
@@ -62,10 +62,10 @@ class BlockReader:
         resolve: Resolve,
         given: Mapping[str, str] | None = None,
     ) -> Task:
-        """Read a block, or the one that a call names, with its variables, for a run in `context`.
+        """Return the task of a block, or of the block that it calls, with its variables.
 
-        `resolve` returns the value of a ``:var``. `given` are values that override its ``:var``s.
-        Raises OrgrestError.
+        `resolve` returns the value of a ``:var`` that refers to something. The `given` values
+        override the block's ``:var``s. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)
         values, literal, shown = _variables(arguments, given or {}, context, resolve)
@@ -77,10 +77,10 @@ class BlockReader:
         return self.task(block, step, arguments, text, places, values, literal, context, digest)
 
     def title(self, block: Block, document: OrgDocument) -> str:
-        """Return the method and URL of the first request in a block of a document, as written."""
+        """Return the method and URL of a block's first request, as written in `document`."""
         target = header.target_of(document, block)
-        found = read(Source(document.body(target).text), target.language).requests
-        return found[0].title if found else ""
+        requests = read(Source(document.body(target).text), target.language).requests
+        return requests[0].title if requests else ""
 
     def _current_noweb(self) -> Noweb:
         if self._noweb is None or not self._noweb.is_of(self._editor):
@@ -99,10 +99,11 @@ class BlockReader:
         context: Context,
         digest: str | None = None,
     ) -> Task:
-        """Parse the requests in the body of a block, with its context.
+        """Return the task for the requests in the body of a block.
 
-        `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
-        variables, as in `Context.block`; `digest` is its hash. Raises OrgrestError.
+        `text` is the body, and `places` are the positions of its lines, as in `blocks.Body`.
+        `values` and `literal` are the block's variables, as in `Context.block`, and `digest` is its
+        hash. Raises OrgrestError if the block is invalid.
         """
         if "prologue" in arguments or "epilogue" in arguments:
             text, places = _between(arguments, text, places, (block.line + 1, 0))
@@ -112,18 +113,20 @@ class BlockReader:
         document = read(source, language, arguments.variables, self._editor.document.text)
         parsed, notes = _requests(document, arguments)
         if language == VERB:
-            part_asked(arguments)  # before anything is sent
-            parsed = tuple(self.verb.complete(one, target) for one in parsed)
+            part_asked(arguments)  # an error must be found before anything is sent
+            parsed = tuple(self.verb.complete(request, target) for request in parsed)
             literal = self.verb.variables(target, context) | dict(literal)
-        if "expect" in arguments:  # before anything is sent
+        if "expect" in arguments:  # an error must be found before anything is sent
             expected_status(arguments, self._file, block.line + 1)
             if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
-                raise EvaluationError(":expect same is for a result that replaces the old one")
+                raise EvaluationError(
+                    ":expect same requires a result that replaces the previous one"
+                )
         directory = context.directory
         if arguments.get("dir"):
             try:
                 directory = directory / Path(arguments.get("dir")).expanduser()
-            except RuntimeError as error:  # a ~user without a home
+            except RuntimeError as error:  # the home folder of this ~user does not exist
                 raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
         return Task(
             step,
@@ -142,27 +145,30 @@ class BlockReader:
 def _variables(
     arguments: Arguments, given: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the effective ``:var``s, as in `Context.block`, and all ``:var``s as in Org."""
+    """Return the values and literals for `Context.block`, and all ``:var``s in Org's form."""
     values: dict[str, str] = {}
     literal = dict(given)
     shown: list[tuple[str, object]] = []
     for name, assignment in arguments.variables.items():
         if name in literal or context.inputs.overrides.get(name) is not None:
             continue
-        _, found = value(assignment)
-        if isinstance(found, str):
-            values[name] = found
-            shown.append((name, found))
+        _, assigned = value(assignment)
+        if isinstance(assigned, str):
+            values[name] = assigned
+            shown.append((name, assigned))
         else:
-            literal[name] = resolve(found, arguments)
-            shown.append((name, found if isinstance(found, lisp.Number) else literal[name]))
+            literal[name] = resolve(assigned, arguments)
+            shown.append((name, assigned if isinstance(assigned, lisp.Number) else literal[name]))
     return values, literal, shown
 
 
 def _between(
     arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Put the prologue and the epilogue around a body; their lines have the place `first`."""
+    """Return a body with its prologue and epilogue added, and the positions of all lines.
+
+    The lines of the prologue and the epilogue get the position `first`.
+    """
     prologue = arguments.get("prologue")
     if prologue:
         lines = [
@@ -182,7 +188,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the selected requests of a block, and a notice about the others."""
+    """Return the requests of a block that are to be sent, and notices about the others."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]
@@ -191,12 +197,12 @@ def _requests(
         return parsed, tuple(notes)
     if more := len(parsed[1:]):
         several = f"{more} requests" if more > 1 else "request"
-        notes.append(f"the other {several} of this block: not sent (:requests all)")
+        notes.append(f"the other {several} of this block: not sent (use :requests all)")
     return parsed[:1], tuple(notes)
 
 
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
-    """Compute the hash of a block, from the text that Emacs would pass on."""
+    """Return the hash of a block for `:cache`, computed from the text that Emacs would pass on."""
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
     parts += [
         f":{name} = {lisp.write(given) if isinstance(given, lisp.Number) else given}"

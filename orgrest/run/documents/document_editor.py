@@ -1,7 +1,7 @@
 """The Org document of a run, with the results so far.
 
-Results are collected as edits of the parsed text while the edits do not touch. If one would touch
-another, all are applied, the text is parsed again, and the remaining blocks are located in it.
+Results are collected as edits of the parsed text. When an edit would touch an earlier one, all
+collected edits are applied, the text is parsed again, and the remaining blocks are located in it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import itertools
 from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.org import arguments as header
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.org.text import apply
 from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Placing
@@ -32,16 +31,16 @@ if TYPE_CHECKING:
 
 
 class DocumentEditor:
-    """A document that results are inserted into; `document` is the text as last parsed."""
+    """A document that results are inserted into. `document` is the most recently parsed version."""
 
     def __init__(
         self, text: str, file: str, write: Callable[[Path, bytes], None] | None = None
     ) -> None:
-        """Read `text`, of the file called `file`.
+        """Parse `text`, the content of the file called `file`.
 
-        `write` writes the files of results, before their links are inserted.
+        `write` writes the result files before the links to them are inserted.
         """
-        self.document = Document(text)
+        self.document = OrgDocument(text)
         self.file = file
         self._origins = {start: start for start in self._starts()}
         self.inherited = header.Inherited(self.document)
@@ -57,50 +56,60 @@ class DocumentEditor:
         return apply(self.document.text, self._edits) if self._edits else self.document.text
 
     def arguments(self, block: Block) -> Arguments:
-        """Return the header arguments of a block or call of `document`. Raises ArgumentError."""
+        """Return the header arguments of a block or call in `document`. Raises ArgumentError."""
         return header.arguments_of(self.document, self.inherited, block)
 
     def id_of(self, block: Block) -> StepId | None:
-        """Return the identity of a block of `document`; None if it is part of a new result."""
+        """Return the identity of a block in `document`, or None if it is part of a new result."""
         start = self._origins.get(block.start)
         return None if start is None else id_of(block, self.file, start)
 
     def block_of(self, step: StepId) -> Block:
-        """Return the block of a step or a call; a negative start means a block of a new result."""
+        """Return the block with the identity `step`.
+
+        A negative `step.start` is the position of a block inside a new result.
+        """
         begins = step.start
 
         def is_it(block: Block) -> bool:
             start = self._origins.get(block.start)
             return (-1 - block.start if start is None else start) == begins
 
-        return next(one for one in (*self.document.blocks, *self.document.verb) if is_it(one))
+        return next(
+            candidate
+            for candidate in (*self.document.blocks, *self.document.verb)
+            if is_it(candidate)
+        )
 
-    def as_placed(self, name: str) -> Document:
-        """Return the document, including the result inserted under a name if there is one."""
-        return Document(self.text, self.document) if name.lower() in self._placed else self.document
+    def as_placed(self, name: str) -> OrgDocument:
+        """Return the document, parsed again if a result was just inserted under `name`."""
+        return (
+            OrgDocument(self.text, self.document) if name.lower() in self._placed else self.document
+        )
 
-    # blocks that the text moves
+    # Blocks move when results are inserted above them.
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Track these blocks: locate them each time the text is parsed."""
+        """Track `blocks`: locate them again each time the text is parsed."""
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
-        """Return the current version of a tracked block; None if a result replaced it."""
+        """Return the current version of a tracked block, or None if a result replaced it."""
         return self._now.get(block, block)
 
     def put(
         self,
         block: Block,
         outcome: Outcome,
-        make: Callable[[Document, Block], Edit],
+        make: Callable[[OrgDocument, Block], Edit],
         judge: Callable[[str, str], Verdict] | None = None,
     ) -> Outcome:
-        """Place the result of a block, with the edit that `make` returns.
+        """Insert the result of a block, using the edit that `make` returns.
 
         Returns the outcome with the old and the new text. `judge` decides whether the new text is
-        as expected; if not, the old result stays. Raises EvaluationError if the block no longer
-        exists, as `Placing.edit` does, or if `write` fails; the document is then unchanged.
+        as expected. If it is not, the old result stays. Raises EvaluationError if the block no
+        longer exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails.
+        In these cases, the document is not changed.
         """
         placing = Placing(block.start, block.kind, block.name, make)
         edit = placing.edit(self.document, self._present(block))
@@ -112,24 +121,26 @@ class DocumentEditor:
             verdict = judge(old, edit.text)
             outcome = outcome.with_test(verdict)
             if old.strip() and not verdict.held:
-                return attrs.evolve(outcome, files=())
+                return classes.evolve(outcome, files=())
         for path, content in outcome.files:
             try:
                 self._write(path, content)
             except OrgrestError as error:
-                raise EvaluationError(f"the file of this result is not written: {error}") from error
+                raise EvaluationError(
+                    f"could not write the file of this result: {error}"
+                ) from error
         insort(self._spans, (edit.start, edit.end))
         self._edits.append(edit)
         if block.name:
             self._placed.add(block.name.lower())
         change = (self.document.text[edit.start : edit.end], edit.text)
-        return attrs.evolve(outcome, change=change, placing=placing)
+        return classes.evolve(outcome, change=change, placing=placing)
 
     def _present(self, block: Block) -> Block:
-        found = self.now(block)
-        if found is None:
-            raise EvaluationError("a result that was put in before took this block's place")
-        return found
+        current = self.now(block)
+        if current is None:
+            raise EvaluationError("the block was overwritten by an earlier result")
+        return current
 
     def _is_free(self, edit: Edit) -> bool:
         at = bisect_left(self._spans, (edit.start, edit.end))
@@ -139,11 +150,11 @@ class DocumentEditor:
         return before <= edit.start and edit.end <= after
 
     def _read_again(self) -> None:
-        """Apply the edits so far to the text, and locate the blocks in it."""
+        """Apply the edits so far, parse the new text, and locate the tracked blocks in it."""
         edits = sorted(self._edits, key=lambda edit: edit.end)
         ends = [edit.end for edit in edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
-        self.document = Document(self.text, self.document)
+        self.document = OrgDocument(self.text, self.document)
         self.inherited = header.Inherited(self.document)
         self._edits, self._spans, self._placed = [], [], set()
 
@@ -153,11 +164,11 @@ class DocumentEditor:
         here = self._starts()
         origins = {now(start): origin for start, origin in self._origins.items()}
         self._origins = {start: origins[start] for start in here if start in origins}
-        starts = {one.start: one for one in self.document.evaluated}
+        starts = {current.start: current for current in self.document.evaluated}
         for block, old in self._now.items():
             if old is not None:
                 self._now[block] = starts.get(now(old.start))
 
     def _starts(self) -> set[int]:
-        """Return the start offsets of blocks in the document as last parsed."""
-        return {one.start for one in (*self.document.evaluated, *self.document.blocks)}
+        """Return the start offsets of all blocks in `document`."""
+        return {block.start for block in (*self.document.evaluated, *self.document.blocks)}

@@ -1,14 +1,14 @@
-"""The header argument `:expect`: the statuses that a block expects, or the same result again."""
+"""The header argument `:expect`, which lists expected statuses or requires the same result."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import Template
 from orgrest.model import OrgrestError, Span, Verdict
+from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -20,23 +20,26 @@ if TYPE_CHECKING:
     from orgrest.run.comparison import Volatile
 
 SAME = "same"
-"""The value of `:expect` that requires the result to equal the one in the document."""
+"""The value of `:expect` that requires the new result to equal the result in the document."""
 SUBJECT = "result"
-"""The subject of the verdicts on results."""
-_EXPECTED = re.compile(r"[1-5](?:\d\d|[xX]{2})")
+"""The subject of a verdict on a whole result."""
+_EXPECTED = compiled(r"[1-5](?:\d\d|[xX]{2})")
 
 
 def expected_status(arguments: Arguments, file: str | None, line: int) -> Assertion | None:
-    """Return the assertion of `:expect` about the status; None if it does not name a status.
+    """Return the status assertion in `:expect`, or None if it does not contain a status.
 
-    Raises EvaluationError for anything but statuses and `same`.
+    Raises EvaluationError for a value that is neither a status nor `same`.
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
+    if "expect" in arguments and not any(words):
+        reason = ":expect takes statuses such as 200 or 2xx, or same, and has none here"
+        raise EvaluationError(reason, file=file, line=line)
     wanted = [word for word in words if word and word.lower() != SAME]
     for word in wanted:
         if not _EXPECTED.fullmatch(word):
             raise EvaluationError(
-                f":expect takes statuses such as 200 or 2xx, or same, not {word}",
+                f":expect requires statuses such as 200 or 2xx, or same; found {word}",
                 file=file,
                 line=line,
             )
@@ -45,14 +48,14 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
     from orgrest.http.assertions.reading import read_assertion
 
     text = f"status == {wanted[0]}" if len(wanted) == 1 else f"status in {', '.join(wanted)}"
-    found = read_assertion(Template(text, ((0, 0),)), Span(0, len(text)))
-    if isinstance(found, str):
-        raise EvaluationError(found, file=file, line=line)
-    return found
+    assertion = read_assertion(Template(text, ((0, 0),)), Span(0, len(text)))
+    if isinstance(assertion, str):
+        raise EvaluationError(assertion, file=file, line=line)
+    return assertion
 
 
 def expects_same(arguments: Arguments) -> bool:
-    """Return whether `:expect` requires the result in the document."""
+    """Return whether `:expect` requires the new result to equal the result in the document."""
     return SAME in re.split(r"[\s,]+", arguments.get("expect").lower())
 
 
@@ -63,10 +66,10 @@ def judge_same(
     volatile: Volatile,
     place: tuple[str, int],
 ) -> Verdict:
-    """Compare a result with the one in the document, as `:expect same` requires.
+    """Return the verdict of `:expect same` on an `old` and a `new` result.
 
-    `files` are the files that the result links to, with their new content; `place` is the file and
-    the line of its block.
+    `files` contains the new contents of the files that the result links to, by path. `volatile`
+    describes the parts that may differ, and `place` is the file and line of the block.
     """
     verdict = Verdict(
         ":expect same",
@@ -80,15 +83,15 @@ def judge_same(
     from orgrest.run.comparison import difference
 
     if not old.strip():
-        return attrs.evolve(verdict, reason="no result stands in the document yet")
+        return classes.evolve(verdict, reason="there is no result in the document yet")
     try:
         lines = difference(old, new, volatile)
     except OrgrestError as error:
-        return attrs.evolve(verdict, reason=f":volatile: {error.reason}")
+        return classes.evolve(verdict, reason=f":volatile: {error.reason}")
     if lines:
-        reason = "the result is another one (delete the old one to take it)"
-        return attrs.evolve(verdict, reason=reason, expected=old, actual=new, difference=lines)
+        reason = "the result has changed (to accept the new one, delete the old one)"
+        return classes.evolve(verdict, reason=reason, expected=old, actual=new, difference=lines)
     for path, content in files:
         if not path.is_file() or path.read_bytes() != content:
-            return attrs.evolve(verdict, reason=f"the file {path.name} is another one")
-    return attrs.evolve(verdict, held=True)
+            return classes.evolve(verdict, reason=f"the file {path.name} has changed")
+    return classes.evolve(verdict, held=True)

@@ -1,6 +1,7 @@
-"""Results in files: the path of each, its link, and its content.
+"""Results in files: the path and content of each file, and the link to it.
 
-`written` decides where files may be written; a result never overwrites the document itself.
+The module `writable_files` decides where files may be written. A result never overwrites the
+document itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from orgrest.files import resolved
 from orgrest.model import to_bytes
 from orgrest.org.results import result_of
+from orgrest.regular import compiled
 from orgrest.rendering.content import PLAIN_ENDINGS
 from orgrest.rendering.masking import mask_bytes
 from orgrest.run import writable_files
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
 
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Exchange
 
 
 class FileResults:
-    """Creates file results for the blocks of a document editor."""
+    """Creates the file results for the blocks of a document."""
 
     def __init__(
         self,
@@ -40,24 +42,26 @@ class FileResults:
         languages: Container[str],
         allow_write: Sequence[Path] = (),
     ) -> None:
-        """`folder` contains the document `file`; `languages` are the languages of its requests.
+        """Create file results for the document `file` in `folder`, which `editor` edits.
 
-        Any file below the folders of `allow_write` may be written.
+        `languages` contains the languages of the document's requests. Any file below the folders in
+        `allow_write` may be written.
         """
         self._editor = editor
         self._folder = folder
         self._file = file
         self._languages = languages
         self._allow_write = allow_write
-        self._numbered: Document | None = None
+        self._numbered: OrgDocument | None = None
         self._numbers: dict[Block, int] = {}
 
     def make(
         self, block: Block, arguments: Arguments, exchange: Exchange, number: int
     ) -> tuple[str, list[tuple[Path, bytes]]]:
-        """Return the link to the result of an exchange, and the files to write: one or none.
+        """Return the link to the result of an exchange, and a list with at most one file to write.
 
-        `number` is the number of files that the block already has. Raises OrgrestError.
+        `number` is the number of files that this block already has. Raises OrgrestError if the file
+        may not be written.
         """
         folder = self._folder
         given = arguments.get("file")
@@ -73,9 +77,9 @@ class FileResults:
         name = f":file {given}" if given else path.name
         target = self._target(path, name)
         if writes:
-            known = self._is_linked(block, target)
+            is_linked = self._is_linked(block, target)
             document = folder.resolve() / PurePosixPath(self._file).name
-            writable_files.check(target, name, document, self._allow_write, linked=known)
+            writable_files.check(target, name, document, self._allow_write, linked=is_linked)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
         if "file-desc" in arguments:
@@ -86,62 +90,65 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, given: str) -> Path:
-        """Resolve a path. Raises EvaluationError if it is the document."""
+        """Return the absolute path of a result.
+
+        Raises EvaluationError if it is the path of the document itself.
+        """
         try:
             target = resolved(path)
-        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+        except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
             raise EvaluationError(f"{given}: {error}") from error
         if target == (self._folder / PurePosixPath(self._file).name).resolve():
             raise EvaluationError(f"{given} is the document itself")
         return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
-        """Return whether the block's present result has a link to a file."""
+        """Return whether the current result of a block contains a link to `target`."""
         document = self._editor.document
         result = result_of(document, self._editor.now(block) or block)
         if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
             return False
         links = _LINKED.finditer(document.text, result.start, result.end)
-        return any((self._folder / linked(one[0])).resolve() == target for one in links)
+        return any((self._folder / linked(match[0])).resolve() == target for match in links)
 
     def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        """Return the path of a file that the document does not name."""
+        """Return the path of a result file for which the document does not specify a path."""
         start = writable_files.own_name(self._file)
         given = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
-        path = folder / f"{given}{end}"  # only if no tool could mistake it for its configuration
+        path = folder / f"{given}{end}"  # safe only if no tool could read it as its configuration
         if given and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
             return path
         return folder / f"{start}-{given or self._number(block)}{end}"
 
     def _number(self, block: Block) -> int:
-        """Return a nameless request block's number among the nameless ones."""
+        """Return the position of an unnamed request block among all unnamed ones, from 1."""
         document = self._editor.document
         if self._numbered is not document:
             nameless = (
-                one
-                for one in document.evaluated
-                if is_request(document, one, self._languages)
-                and not one.name
-                and one.result is None
+                candidate
+                for candidate in document.evaluated
+                if is_request(document, candidate, self._languages)
+                and not candidate.name
+                and candidate.result is None
             )
-            self._numbers = {one: number for number, one in enumerate(nameless, 1)}
+            self._numbers = {unnamed: number for number, unnamed in enumerate(nameless, 1)}
             self._numbered = document
         return self._numbers.get(self._editor.now(block) or block, len(self._numbers) + 1)
 
 
 def linked(link: str) -> str:
-    """Return the target path of a link from `FileResults.make`."""
+    """Return the target path of a link that `FileResults.make` returned."""
     match = _LINKED.match(link)
     return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
 
 
-_LINKED = re.compile(r"\[\[file:((?:[^\]\[\\]|\\.)*)")
-_EXTENSION = re.compile(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
+_LINKED = compiled(r"\[\[file:((?:[^\]\[\\]|\\.)*)")
+_EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
 
 
 def _link(path: str, description: str | None) -> str:
-    """Write a link as Org's `org-link-make-string` does; lines of a description are joined."""
+    """Return a link like `org-link-make-string` does, with the description on one line."""
     target = re.sub(r"(\\*)([][]|$)", lambda m: m[1] * 2 + (m[2] and f"\\{m[2]}"), path)
     if description is None:
         return f"[[file:{target}]]"
@@ -151,26 +158,30 @@ def _link(path: str, description: str | None) -> str:
 
 
 def _path(name: str, given: str) -> Path:
-    """Return the path in a header argument; ``~`` is the home folder, as in a link."""
+    """Return the path in the header argument `name`. As in a link, ``~`` is the home folder."""
     if any(not character.isprintable() for character in given):
-        raise EvaluationError(f":{name} {given}: it holds characters that cannot stand in a link")
+        raise EvaluationError(
+            f":{name} {given}: the name contains characters that are not allowed in a link"
+        )
     try:
         return Path(given).expanduser()
-    except RuntimeError as error:  # a ~user without a home
+    except RuntimeError as error:  # the home folder of this ~user does not exist
         raise EvaluationError(f":{name} {given}: {error}") from error
 
 
 def _extension(arguments: Arguments, exchange: Exchange) -> str:
-    found = exchange.rendered.extension if exchange.rendered else ""
-    given = arguments.get("file-ext") or found or ".txt"
+    extension = exchange.rendered.extension if exchange.rendered else ""
+    given = arguments.get("file-ext") or extension or ".txt"
     match = _EXTENSION.fullmatch(given)
     if match is None:
-        raise EvaluationError(f":file-ext is how a file's name ends, such as json, not {given}")
+        raise EvaluationError(
+            f":file-ext must be the suffix of a file name, such as json; found {given}"
+        )
     return f".{match[1]}"
 
 
 def _content(exchange: Exchange, arguments: Arguments) -> bytes:
-    """Return the content of a file result: the body with secrets masked, or the output of jq."""
+    """Return the bytes of a file result: the body without secrets, or the output of jq."""
     rendered = exchange.rendered
     if rendered is not None and rendered.is_cut and rendered.data is not None:
         return rendered.data

@@ -1,10 +1,16 @@
 """Imported request files: their requests and variables, for a run and for an editor.
 
 A path is relative to the folder of the file that contains it. Each file is read once, so circular
-imports terminate. A name refers to the last request of that name above in the same file, else to
-the first below; else to the last of that name in an imported file, in the order of the imports and
-each file before its own imports; else to that of any other file of the run. Variables of imported
-files are looked up by name only; of several definitions, the one nearest to the document is used.
+imports terminate.
+
+A name refers to the last request with that name above it in the same file, or else to the first
+request with that name below it. If the file does not contain the name, the imported files are
+searched, in the order of the imports and each file before its own imports. Then all other files of
+the run are searched. In imported and other files, the name refers to the last request with that
+name.
+
+A variable that a file does not define is looked up by name only, in the document and in all
+imported files. If there are several definitions, the one nearest to the document is used.
 """
 
 from __future__ import annotations
@@ -15,8 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.files import line_end
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, Import
@@ -35,17 +40,17 @@ MOST_FILES = 100
 """The maximum number of imported files."""
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class File:
-    """A request file, its path, and the files that it imports, in their order.
+    """A request file with its path and, in order, the files that it imports.
 
-    `name` is used in messages. If the document is not in a file, `path` need not exist.
+    `name` is the file's name in messages. `path` need not exist if the document is not in a file.
     """
 
     name: str
     path: Path
     document: Document
-    imports: list[File] = attrs.field(factory=list)
+    imports: list[File] = classes.field(factory=list)
 
     def and_imported(self) -> Iterator[File]:
         """Yield this file and all files that it imports, each once, in order of precedence."""
@@ -59,9 +64,13 @@ class File:
                 waiting += reversed(file.imports)
 
 
-@attrs.frozen
+@classes.frozen
 class Broken:
-    """A failed import: the line of the document that leads to it, its own line, and the error."""
+    """An import that failed, with the `error`.
+
+    `own` is the failed import itself. `item` is the import in the document that leads to it. If the
+    failed import is in the document, both are the same.
+    """
 
     item: Import
     own: Import
@@ -69,22 +78,22 @@ class Broken:
 
 
 def read_file(path: Path, name: str) -> Document:
-    """Read a request file. Raises OrgrestError if it cannot be read."""
+    """Parse a request file, called `name` in messages. Raises OrgrestError if it cannot be read."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise EvaluationError(f"cannot read {name}: {error.strerror or error}") from error
+        raise EvaluationError(f"could not read {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise EvaluationError(f"{name} is not UTF-8: byte {error.start}") from None
+        raise EvaluationError(f"{name} is not UTF-8 (byte {error.start})") from None
     newline = line_end(text)
     return read(Source(text if newline == "\n" else text.replace(newline, "\n"), file=name))
 
 
 class Imports(RequestNames):
-    """The files that a document imports, read in the same way; `main` is the document itself.
+    """The files that a document imports, directly or indirectly. `main` is the document itself.
 
-    `broken` are the imports that failed. `circles` are the document's lines that lead back to it,
-    with the path.
+    `broken` contains the failed imports. `circles` contains the imports of the document that lead
+    back to it, each with the chain of file names.
     """
 
     def __init__(
@@ -94,9 +103,10 @@ class Imports(RequestNames):
         context: Context,
         read_file: Callable[[Path, str], Document] = read_file,
     ) -> None:
-        """Read the imports of `document`, of the file `file`; `context` limits what may be read.
+        """Read all imports of `document`, which is in the file `file`.
 
-        `read_file` reads the file with a path and a name.
+        `context` limits which files may be read. `read_file` parses a file, given its path and its
+        name in messages.
         """
         self._context = context
         self._read = read_file
@@ -109,14 +119,22 @@ class Imports(RequestNames):
             if isinstance(item, Import) and item.path is not None:
                 self._follow(item, item, [self.main])
         self.files = list(self.main.and_imported())
-        self._of_sources = {id(one.document.source): one for one in self.files}
+        self._of_sources = {
+            id(imported_file.document.source): imported_file for imported_file in self.files
+        }
         self._named: dict[int, dict[str, list[ParsedRequest]]] = {}
         self._requests = {
-            self.id_of(request): request for one in self.files for request in one.document.requests
+            self.id_of(request): request
+            for imported_file in self.files
+            for request in imported_file.document.requests
         }
 
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
-        """Read the file that a line imports, and recursively its imports; `top` leads to it."""
+        """Read the file that `item` imports, and recursively the imports of that file.
+
+        `top` is the import in the document that leads to `item`, and `above` contains the files on
+        the way.
+        """
         if item.path is None:
             return
         file = above[-1]
@@ -126,7 +144,7 @@ class Imports(RequestNames):
             self._fail(top, item, file, error)
             return
         if imported in above:
-            names = [*(one.name for one in above[above.index(imported) :]), imported.name]
+            names = [*(ancestor.name for ancestor in above[above.index(imported) :]), imported.name]
             if imported is self.main:
                 self.circles.append((top, " -> ".join(names)))
         if imported not in file.imports:
@@ -144,16 +162,16 @@ class Imports(RequestNames):
     def _fail(self, top: Import, item: Import, file: File, error: OrgrestError) -> None:
         source, offset = file.document.source, item.path.offset(0) if item.path else 0
         code = error.code or "unreadable-file"
-        told = EvaluationError.at(source, offset, error.reason, code)
-        self.broken.append(Broken(top, item, told))
+        problem = EvaluationError.at(source, offset, error.reason, code)
+        self.broken.append(Broken(top, item, problem))
 
     def _file(self, path: str, importing: File) -> File:
         location = self._locate(path, importing)
-        known = self._files.get(location)
-        if known is not None:
-            return known
+        existing = self._files.get(location)
+        if existing is not None:
+            return existing
         if len(self._files) > MOST_FILES:
-            raise EvaluationError(f"{path}: more than {MOST_FILES} files are imported")
+            raise EvaluationError(f"{path}: too many imported files (the maximum is {MOST_FILES})")
         name = path
         if importing is not self.main:
             name = posixpath.normpath(posixpath.join(posixpath.dirname(importing.name), path))
@@ -164,11 +182,11 @@ class Imports(RequestNames):
         return self._context.locate(path, self._context.directory if own else importing.path.parent)
 
     def file(self, source: Source) -> File | None:
-        """Return the file whose text is this source; None if it is not one of these files."""
+        """Return the file with this source, or None if none of the files has it."""
         return self._of_sources.get(id(source))
 
     def imported(self, path: str, source: Source) -> File | None:
-        """Return the file that a line of a source imports; None if the import failed."""
+        """Return the file that a line of `source` imports by `path`, or None if that failed."""
         file = self._of_sources[id(source)]
         try:
             return self._files.get(self._locate(path, file))
@@ -178,35 +196,41 @@ class Imports(RequestNames):
     # ---------------------------------------------------------------------------------- names
 
     def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
-        """Return, by name, the requests that those of a source may refer to: of one file each."""
-        found = self._named.get(id(source))
-        if found is None:
-            found = {}
+        """Return the requests that names in a source may refer to, as a list for each name.
+
+        All requests with the same name are from the same file: the first file, in order of
+        precedence, that contains the name.
+        """
+        by_name = self._named.get(id(source))
+        if by_name is None:
+            by_name = {}
             file = self._of_sources.get(id(source), self.main)
-            for one in (*file.and_imported(), *self.files):
+            for searched in (*file.and_imported(), *self.files):
                 here: dict[str, list[ParsedRequest]] = {}
-                for request in one.document.requests:
+                for request in searched.document.requests:
                     if request.name is not None:
                         here.setdefault(request.name, []).append(request)
-                found = {**here, **found}
-            self._named[id(source)] = found
-        return found
+                by_name = {**here, **by_name}
+            self._named[id(source)] = by_name
+        return by_name
 
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
-        """Return the request that a name in a source refers to, or None.
+        """Return the request that a name in a source refers to, or None if there is none.
 
-        Of several, it is the last that begins above `end` (None: the last of all), else the first.
+        If several requests of the source's file have the name, the last one that begins before the
+        offset `end` is returned, or else the first one. Without `end`, and in other files, the last
+        one is returned.
         """
-        every = self.named(source).get(name)
-        if not every:
+        requests = self.named(source).get(name)
+        if not requests:
             return None
-        if end is None or every[0].source is not source:
-            return every[-1]
-        above = bisect_left(every, end, key=lambda one: one.span.start)
-        return every[max(above - 1, 0)]
+        if end is None or requests[0].source is not source:
+            return requests[-1]
+        above = bisect_left(requests, end, key=lambda one: one.span.start)
+        return requests[max(above - 1, 0)]
 
     def id_of(self, request: ParsedRequest) -> StepId:
-        """Return the identity of a request in the run."""
+        """Return the identity that a request has in the run."""
         file = self._of_sources.get(id(request.source), self.main)
         return StepId(str(file.path), request.span.start, name=request.name or "")
 
@@ -215,7 +239,11 @@ class Imports(RequestNames):
         return self._requests[step.request]
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield the requests that a name may refer to: `using` once answered, and another."""
+        """Yield the requests that a name in the request `using` may refer to.
+
+        If the name is that of `using` itself, `using` comes first, so its own response is used as
+        soon as there is one.
+        """
         if name == using.name:
             yield self.id_of(using)
         request = self.of(using.source, name, using.span.start)
@@ -223,19 +251,23 @@ class Imports(RequestNames):
             yield self.id_of(request)
 
     def imported_value(self, name: str) -> str | None:
-        """Return the value of a variable of an imported file, or None."""
-        found = self._variables.get(name)
-        return None if found is None else found[1].value.text
+        """Return the value of a variable that the document or an imported file defines, or None."""
+        definition = self._variables.get(name)
+        return None if definition is None else definition[1].value.text
 
     @cached_property
     def _variables(self) -> dict[str, tuple[File, Definition]]:
-        return self.variables()
+        return self._defined(self.files)
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
-        """Return the definitions of the imported files by name, without the document's own."""
-        found: dict[str, tuple[File, Definition]] = {}
-        for file in self.files[1:]:
-            for one in file.document.items:
-                if isinstance(one, Definition):
-                    found.setdefault(one.name, (file, one))
-        return found
+        """Return the definitions in imported files by variable, without the document's own ones."""
+        return self._defined(self.files[1:])
+
+    @staticmethod
+    def _defined(files: list[File]) -> dict[str, tuple[File, Definition]]:
+        definitions: dict[str, tuple[File, Definition]] = {}
+        for file in files:
+            for item in file.document.items:
+                if isinstance(item, Definition):
+                    definitions.setdefault(item.name, (file, item))
+        return definitions

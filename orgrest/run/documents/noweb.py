@@ -1,15 +1,15 @@
-"""Noweb references: ``<<name>>`` in a block is replaced with the blocks of this name."""
+"""Noweb references: ``<<name>>`` in a block is replaced with the blocks of that name."""
 
 from __future__ import annotations
 
 import contextlib
-import re
 from typing import TYPE_CHECKING
 
 from orgrest.org import arguments as header
-from orgrest.org.argument_syntax import Reference
+from orgrest.org.argument_syntax import ValueReference
 from orgrest.org.arguments import Arguments
 from orgrest.org.lisp import MAX_DEPTH, ArgumentError
+from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from orgrest.run.documents.document_editor import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
-"""The most characters that references may add to a block."""
+"""The maximum number of characters that references may add to a block."""
 
-_REFERENCE = re.compile(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
-_CALL = re.compile(r"([^(\[]+)\((.*)\)$")
+_REFERENCE = compiled(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
+_CALL = compiled(r"([^(\[]+)\((.*)\)$")
 
 
 class Noweb:
     """Expands the noweb references of one document."""
 
     def __init__(self, editor: DocumentEditor, file: str) -> None:
-        """Look up blocks in `editor`, of the file called `file`."""
+        """Expand references in the document of `editor`. `file` is its name in messages."""
         self._document = editor.document
         self._inherited = editor.inherited
         self._file = file
@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, editor: DocumentEditor) -> bool:
-        """Return whether the document is still the version that was indexed."""
+        """Return whether `editor` still has the version of the document that was indexed."""
         return self._document is editor.document
 
     def expand(
@@ -48,12 +48,12 @@ class Noweb:
         places: Sequence[tuple[int, int]],
         resolve: Callable[[Value, Arguments], str],
     ) -> tuple[str, list[tuple[int, int]]]:
-        """Replace the references in `text` with the blocks that they name.
+        """Return `text` with its references replaced by blocks, and the positions of the new lines.
 
-        `resolve` returns the value of a call, ``<<name(a=1)>>``. The text before a reference is
-        repeated on each line. `places` are those of `blocks.Body`; an inserted line has the
-        position of the reference. Raises EvaluationError for names that no block has, circles, and
-        texts that grow too long.
+        `places` contains the positions of the lines, as in `blocks.Body`. An inserted line has the
+        position of its reference. The text before a reference is repeated on each inserted line.
+        `resolve` returns the value of a call such as ``<<name(a=1)>>``. Raises EvaluationError for
+        a name without a block, for circular references, and if the text becomes too long.
         """
         self._grown = 0
         return self._expand(text, places, [], resolve)
@@ -77,7 +77,7 @@ class Noweb:
                 self._grow(len(inner) + inner.count("\n") * len(prefix), place[0])
                 first, *more = inner.split("\n")
                 new[-1] += first
-                new += [prefix + one if one else one for one in more]
+                new += [prefix + added if added else added for added in more]
                 at = match.end()
             new[-1] += line[at:]
             lines += new
@@ -88,7 +88,7 @@ class Noweb:
         self._grown += length
         if self._grown > MAX_SIZE:
             raise EvaluationError(
-                f"<<...>> make this block longer than {MAX_SIZE} characters",
+                f"the block is longer than {MAX_SIZE} characters after <<...>> are expanded",
                 file=self._file,
                 line=line,
             )
@@ -103,18 +103,18 @@ class Noweb:
         if name.endswith(")"):
             match = _CALL.match(name)
             if match is not None:
-                return resolve(Reference(match[1].strip(), "", match[2]), Arguments())
+                return resolve(ValueReference(match[1].strip(), "", match[2]), Arguments())
         if name in within:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
         if len(within) >= MAX_DEPTH:
-            raise EvaluationError(f"<<{name}>> is nested too deep", file=self._file, line=line)
+            raise EvaluationError(f"<<{name}>> is nested too deeply", file=self._file, line=line)
         if name in self._texts:
             return self._texts[name]
-        found = self._document.block_named(name)
-        blocks = [found] if found is not None else self._with_ref(name)
+        named = self._document.block_named(name)
+        blocks = [named] if named is not None else self._with_ref(name)
         if not blocks:
             raise EvaluationError(
-                f"<<{name}>>: no source block has this name", file=self._file, line=line
+                f"<<{name}>>: no source block with this name", file=self._file, line=line
             )
         texts: list[str] = []
         for block in blocks:
@@ -123,7 +123,7 @@ class Noweb:
         return self._texts.setdefault(name, "\n".join(texts))
 
     def _with_ref(self, name: str) -> list[Block]:
-        """Find the blocks with ``:noweb-ref name``."""
+        """Return the blocks with the header argument ``:noweb-ref name``."""
         if self._refs is None:
             self._refs = {}
             for block in self._document.blocks:

@@ -1,12 +1,11 @@
-"""One run over an Org document: its blocks become tasks, whose results are placed in it."""
+"""An Org document in a run. Its blocks become tasks, and their results are inserted into it."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.values import RequestNames
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
@@ -34,23 +33,23 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 
-@attrs.frozen
+@classes.frozen
 class _Stores(RequestNames):
-    """The requests whose responses verb stores, by the names of the stores."""
+    """Looks up requests by the names under which verb stores their responses."""
 
     _reader: BlockReader
     _editor: DocumentEditor
 
     def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
-        """Return the request whose response is stored under a name."""
+        """Return the request whose response is stored under `name`, or an empty tuple."""
         del using
         block = self._reader.verb.stores.get(name)
-        found = None if block is None else self._editor.id_of(block)
-        return () if found is None else (found,)
+        step = None if block is None else self._editor.id_of(block)
+        return () if step is None else (step,)
 
 
 class OrgFile:
-    """A document for `Run`; `editor` is the document with the results so far."""
+    """The Org document of a `Run`. `editor` holds the document with the results so far."""
 
     def __init__(
         self,
@@ -61,13 +60,16 @@ class OrgFile:
         context: Context,
         results: RequestResults,
     ) -> None:
-        """Read the Org document `text`, of the file called `file`, with the objects of the run."""
+        """Parse the Org document `text`, which is in the file called `file`.
+
+        The other parameters are objects that belong to the run.
+        """
         self.editor = DocumentEditor(text, file, services.write)
         self._file = file
         self._settings = settings
         self._ask = services.ask
-        self._planned = self.editor.document  # the blocks of steps are its blocks
-        self._confirmed: set[StepId] = set()  # by the user
+        self._planned = self.editor.document  # the blocks of steps belong to this version
+        self._confirmed: set[StepId] = set()  # steps that the user allowed
         self._context = context
         self._results = results
         self.reader = BlockReader(self.editor, file)
@@ -80,20 +82,23 @@ class OrgFile:
         return self.editor.text
 
     def plan(self) -> Plan:
-        """Choose the blocks to evaluate. Raises EvaluationError."""
+        """Return the plan of the run.
+
+        Raises EvaluationError if a chosen name or line does not exist.
+        """
         editor = self.editor
         plan = plan_of(editor.document, editor.inherited, self._settings, self._file)
         editor.follow(step.source for step in plan.steps)
         return plan
 
     def title(self, step: Step) -> str:
-        """Return the method and URL of a block's first request, as written."""
+        """Return the method and URL of the first request in a step's block, as written."""
         return self.reader.title(step.source, self._planned)
 
     def tasks(self, step: Step) -> list[Task | Outcome]:
-        """Return the task of a step's block, or an outcome if it is not sent.
+        """Return the task for a step, or an outcome if its block is not sent.
 
-        Raises RequestNeededError until the blocks that it refers to were sent.
+        Raises RequestNeededError until the blocks that the step's block refers to have been sent.
         """
         now = self.editor.now(step.source)
         if now is None:
@@ -107,31 +112,39 @@ class OrgFile:
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.editor.document, now)
                 if result is not None and result.hash == task.digest:
-                    reason = "the result below is already the one of this request (:cache)"
+                    reason = "the result below is up to date (:cache)"
                     return [self._unsent(now, reason, "cached")]
         except Exception as error:
             return [self._failed(step.id, now, error)]
-        return [attrs.evolve(task, block=step.source)]
+        return [classes.evolve(task, block=step.source)]
 
     def needed(self, needed: RequestNeededError) -> list[Task | Outcome]:
-        """Return the task of a block that another block refers to; raises the errors of `tasks`."""
+        """Return the task for a block that another block needs, or an outcome if it is not sent.
+
+        As in Org, a block excluded by `:eval` is not evaluated for other blocks either.
+        """
         block = self.editor.block_of(needed.key)
         try:
-            return [self._read(block, needed.key, self.editor.arguments(block), needed.given)]
+            arguments = self.editor.arguments(block)
+            skipped = self._skipped(block, arguments, needed.key)
+            if skipped is not None:
+                return [skipped]
+            return [self._read(block, needed.key, arguments, needed.given)]
         except Exception as error:
             return [self._failed(needed.key, block, error)]
 
     def _failed(self, step: StepId, block: Block, error: Exception) -> Outcome:
         outcome = failed(block.line + 1, block.name, error, self._file)
         title = self.reader.title(block, self.editor.document)
-        outcome = attrs.evolve(outcome, title=title)
+        outcome = classes.evolve(outcome, title=title)
         self._results.keep(step, outcome)
         return outcome
 
     def place(self, task: Task, outcome: Outcome) -> Outcome:
-        """Place the result of a task in the document.
+        """Insert the result of a task into the document, and return the changed outcome.
 
-        Raises OrgrestError, and RequestNeededError for the block that `:post` names.
+        Raises OrgrestError if the result cannot be inserted, and RequestNeededError if the block
+        that `:post` names must be sent first.
         """
         if task.block is None:
             return outcome
@@ -139,7 +152,7 @@ class OrgFile:
 
     @cached_property
     def results(self) -> ResultWriter:
-        """The object that places results in this document."""
+        """The object that inserts results into this document."""
         from orgrest.run.documents.result_writer import ResultWriter
 
         return ResultWriter(self.editor, self._settings, self._languages)
@@ -158,7 +171,7 @@ class OrgFile:
         return self.reader.read(block, step, arguments, self._context, resolve, given)
 
     def _skipped(self, block: Block, arguments: Arguments, step: StepId) -> Outcome | None:
-        """Return the outcome of a block that ``:eval`` excludes, else None."""
+        """Return the outcome of a block that is excluded by ``:eval``, or None for other blocks."""
         wanted = arguments.eval
         line = block.line + 1
         verbs = target_of(self.editor.document, block).language == VERB
@@ -171,14 +184,15 @@ class OrgFile:
         where = f"{self._file}:{line}"
         name = f" {block.name}" if block.name else ""
         if self._ask is None:
-            reason = ":eval query needs a terminal to ask on"
+            reason = ":eval query requires a terminal"
         elif self._ask(f"Evaluate the block{name} at {where}?"):
             self._confirmed.add(step)
             return None
         else:
-            reason = "not evaluated, as you said"
+            reason = "not evaluated: you declined"
         return self._unsent(block, reason)
 
     def _unsent(self, block: Block, reason: str, state: str = "skipped") -> Outcome:
-        error = EvaluationError(reason, file=self._file, line=block.line + 1)
+        code = "disabled" if state == "skipped" else ""
+        error = EvaluationError(reason, file=self._file, line=block.line + 1, code=code)
         return Outcome(block.line + 1, block.name, state, reason=error)

@@ -1,4 +1,4 @@
-"""Resolves the values of ``:var``: named data in the document, or another block's response."""
+"""Looks up the values of ``:var``: named data in the document, or the response to another block."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from orgrest.org import data, lisp
-from orgrest.org.argument_syntax import Lisp, Reference, call_arguments, value
+from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, value
 from orgrest.org.arguments import Arguments
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.plan import Call
+from orgrest.run.plan import CallId
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -26,7 +26,7 @@ EMACS_LISP = ("emacs-lisp", "elisp")
 
 
 class References:
-    """Looks up what the blocks of a document editor refer to."""
+    """Looks up the data and responses that a block refers to."""
 
     def __init__(
         self,
@@ -36,9 +36,10 @@ class References:
         *,
         complete: bool,
     ) -> None:
-        """Look up data in `editor`, and the responses to other blocks in `results`.
+        """Look up data in the document of `editor`, and responses in `results`.
 
-        `by` identifies the referring block. With `complete`, dry runs need responses, too.
+        `by` identifies the referring block. If `complete` is true, a response is needed in dry
+        runs, too.
         """
         self._editor = editor
         self._results = results
@@ -47,14 +48,14 @@ class References:
         self._complete = complete
 
     def resolve(self, given: Value, arguments: Arguments) -> str:
-        """Return the text of a value in a block with these header arguments.
+        """Return a value as text. `arguments` are those of the referring block.
 
-        Lists and tables are returned as JSON. Raises OrgrestError if there is no such value, and
-        RequestNeededError if it names a request that was not sent yet.
+        Lists and tables are returned as JSON. Raises OrgrestError if a name does not exist, and
+        RequestNeededError if it names a request that has not been sent yet.
         """
         if isinstance(given, Lisp):
             return lisp.understand(given.text, {})
-        if isinstance(given, Reference):
+        if isinstance(given, ValueReference):
             block = self._editor.document.block_named(given.name)
             if block is not None and (
                 given.arguments is not None or block.language in ALL_LANGUAGES
@@ -64,25 +65,31 @@ class References:
         return data.to_text(given)
 
     def outcome(self, block: Block, given: Mapping[str, str]) -> Outcome:
-        """Return the outcome of a request block; with `given` variables it is always sent again.
+        """Return the outcome of a request block.
 
-        Raises RequestNeededError if that was not done yet, and the block's own error if it failed.
+        With `given` variables, each reference sends the block again. Raises RequestNeededError if
+        the block has not been sent yet, and the block's own error if it failed.
         """
         step = self._editor.id_of(block)
         if given or step is None:
             self._calls += 1
             at, name = -1 - block.start if step is None else step.start, block.name or ""
             file = self._editor.file
-            step = Call(file, at, name=name, by=self._by, number=self._calls)
+            step = CallId(file, at, name=name, by=self._by, number=self._calls)
         return self._results.needed(step, given)
 
     def argument(self, text: str) -> tuple[str, str]:
-        """Read an argument of a call, ``name=value``. Raises OrgrestError."""
+        """Return the name and the value of an argument ``name=value`` in a call.
+
+        Raises OrgrestError if the argument is invalid or its value does not exist.
+        """
         name, given = value(text)
         return name, self.resolve(given, Arguments())
 
-    def _data(self, block: Block | None, reference: Reference, arguments: Arguments) -> data.Data:
-        """Return the data under a name in the document."""
+    def _data(
+        self, block: Block | None, reference: ValueReference, arguments: Arguments
+    ) -> data.Data:
+        """Return the data in the document that `reference` names."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
@@ -93,26 +100,28 @@ class References:
             return data.read(element, name, reference.indices, header=with_header)
         if block is not None:
             raise EvaluationError(
-                f"{name} is a block in {block.language or 'no language'}, which is not run "
-                "here, and it has no result in this document"
+                f"{name} is a block in {block.language or 'no language'}, which orgrest does "
+                "not run, and it has no result in this document"
             )
-        raise EvaluationError(f"no block, table, list or result is named {name} in this document")
+        raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
-    def _result_of(self, block: Block, reference: Reference) -> str:
-        """Return the response body of a request block, sending it unless that was done already."""
+    def _result_of(self, block: Block, reference: ValueReference) -> str:
+        """Return the body of a request block's response, or the value of an Emacs Lisp block."""
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:
                 given = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._editor.document.body(block).text, given)
-            raise EvaluationError(f"{name} is a block in {block.language}, which is not run here")
+            raise EvaluationError(
+                f"{name} is a block in {block.language}, which orgrest does not run"
+            )
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.exchanges:
-            raise EvaluationError(f"{name} was not sent, and so has no response")
+            raise EvaluationError(f"{name} was not sent, so it has no response")
         rendered = outcome.exchanges[-1].rendered
         if rendered is None and self._complete:
             raise EvaluationError(
-                f"this needs the answer to {name}, which is not sent here: "
-                "give the variable a value (--var)"
+                f"this requires the response to {name}, which is not sent here: set the "
+                "variable with --var"
             )
         return f"<result of {name}>" if rendered is None else rendered.uncut()

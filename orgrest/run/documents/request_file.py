@@ -1,16 +1,15 @@
-"""One run over a request file: each request becomes a task, and the file is not changed.
+"""A request file in a run. Each request becomes a task, and the file is not changed.
 
 A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, when the
-first of them needs it. Other files are imported for their requests and variables; the requests of a
-`run` line are sent at the position of that line.
+first of them needs it. Other files are imported for their requests and variables. A `run` line
+sends requests at its position.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Context
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RequestFile:
-    """A request file for `Run`."""
+    """The request file of a `Run`."""
 
     def __init__(
         self,
@@ -41,42 +40,51 @@ class RequestFile:
         services: Services,
         context: Context,
     ) -> None:
-        """Read the requests in `text`, of the file called `file`, with the objects of the run."""
+        """Parse the request file `text`, called `file`, and read its imports.
+
+        The other parameters are objects that belong to the run.
+        """
         self._context = context
         self.text = text
         self._file = file
         self._settings = settings
         self._write = services.write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
-        own = Context(settings.inputs, helpers=services)  # a context without the responses
+        own = Context(settings.inputs, helpers=services)  # without the responses
         self.names = context.names = Imports(read(self._source), file, own)
 
     def plan(self) -> Plan:
-        """Choose the requests to send. Raises EvaluationError."""
+        """Return the plan of the run.
+
+        Raises EvaluationError if a chosen name or line does not exist.
+        """
         plan = plan_of(self.names, self._settings, self._file)
         notices = self._context.environment.every.notices
-        return attrs.evolve(plan, notices=(*notices, *plan.notices))
+        return classes.evolve(plan, notices=(*notices, *plan.notices))
 
     def title(self, step: Step) -> str:
-        """Return the method and URL of a request, or a `run` line, as written."""
-        one = step.source
-        if isinstance(one, ParsedRequest):
-            return one.title
-        return self.text[one.span.start : one.span.end].strip()
+        """Return the method and URL of a step's request, or its `run` line, as written."""
+        item = step.source
+        if isinstance(item, ParsedRequest):
+            return item.title
+        return self.text[item.span.start : item.span.end].strip()
 
     def tasks(self, step: Step) -> Iterator[Task | Outcome]:
-        """Yield the requests of a step."""
+        """Yield the tasks of a step: one for a request, several for a `run` line."""
         if isinstance(step.source, ParsedRequest):
             yield self._task(step.source)
         else:
             yield from self._run(step.source, self._source, {}, (self.names.main,), ())
 
     def needed(self, needed: RequestNeededError) -> Iterator[Task]:
-        """Yield the task of a request that another request needs."""
+        """Yield the task for a request that another request needs."""
         yield self._task(self.names.request(needed.key))
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
-        """Save responses if requested; request files do not contain results."""
+        """Save responses to the files that the request names, and return the outcome.
+
+        Results are not inserted into request files.
+        """
         for path, content in outcome.files:
             self._write(path, content)
         return outcome
@@ -87,28 +95,32 @@ class RequestFile:
         given: Mapping[str, str] | None = None,
         runs: tuple[tuple[str, int], ...] = (),
     ) -> Task:
-        """Return a request as a task.
+        """Return the task for a request.
 
-        `given` are the values from the `run` lines that lead to it; `runs` are their positions.
+        `given` contains the values from the `run` lines that lead to the request, and `runs`
+        contains the positions of those lines.
         """
         context, file = self._context, self.names.file(parsed.source)
         if file is not None and (given or file is not self.names.main):
             own = file is self.names.main
             context = context.imported(context.directory if own else file.path.parent, given or {})
-        refers = ("ref", "force-ref")
+        needed = [
+            self._named(directive, parsed)
+            for directive in parsed.directives
+            if directive.name in ("ref", "force-ref")
+        ]
+        if self._settings.dry_run:  # in a dry run nothing is sent for it, but errors are reported
+            needed = [error for error in needed if isinstance(error, EvaluationError)]
         return Task(
-            attrs.evolve(self.names.id_of(parsed), runs=runs),
+            classes.evolve(self.names.id_of(parsed), runs=runs),
             position(parsed),
             parsed.name,
             (parsed,),
             context,
             file=parsed.source.file or self._file,
-            needed=tuple(
-                self._named(one, parsed)
-                for one in parsed.directives
-                if one.name in refers and not self._settings.dry_run
-            ),
-            turns=any(one.name in ("disabled", "loop") for one in parsed.directives),
+            needed=tuple(needed),
+            turns=not parsed.problems
+            and any(directive.name in ("disabled", "loop") for directive in parsed.directives),
         )
 
     # other requests
@@ -116,14 +128,21 @@ class RequestFile:
     def _named(
         self, directive: Directive, needing: ParsedRequest
     ) -> RequestNeededError | EvaluationError:
-        """Return the need for the request that `@ref` or `@force-ref` names, or an error."""
+        """Return a RequestNeededError for the request that `@ref` or `@force-ref` names.
+
+        If that request does not exist or is disabled, an error with the reason is returned instead.
+        """
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
+        if parsed is not None and any(
+            other.name == "disabled" and not other.value.text for other in parsed.directives
+        ):
+            return EvaluationError(f"not sent: depends on {name}, which is disabled")
         if parsed is not None:
             key = self.names.id_of(parsed)
             return RequestNeededError(key, again=directive.name == "force-ref")
-        known = ", ".join(sorted(self.names.named(source))) or "none"
-        return EvaluationError(f"no request is named {name}; there are {known}")
+        names = ", ".join(sorted(self.names.named(source))) or "none"
+        return EvaluationError(f"no request named {name}; available: {names}")
 
     def _run(
         self,
@@ -133,60 +152,73 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Yield the requests that a `run` line of a source sends, in order and recursively."""
+        """Yield, in order, the tasks for the requests that a `run` line of `source` sends.
+
+        `run` lines in the other file are followed. `above` contains the files that lead to this
+        line, `runs` contains the positions of their `run` lines, and `given` contains the values
+        from those lines.
+        """
         line = source.position(item.span.start).line
         try:
             file = self.names.imported(item.path.text, source) if item.path else None
-            found = self._found(item, source, file)
+            items = self._found(item, source, file)
             if file in above:
-                chain = " -> ".join(one.name for one in (*above, file) if one)
-                raise EvaluationError(f"files run each other in a circle: {chain}")
+                chain = " -> ".join(importing.name for importing in (*above, file) if importing)
+                raise EvaluationError(f"files run each other in a cycle: {chain}")
         except Exception as error:
             name = source.file or self._file
-            yield attrs.evolve(failed(line, None, error, name), file=name)
+            yield classes.evolve(failed(line, None, error, name), file=name)
             return
         runs = (*runs, (source.file or self._file, item.span.start))
         given = {**dict(item.values), **given}
-        for one in found:
-            if isinstance(one, Import) and file is not None:
-                yield from self._run(one, file.document.source, given, (*above, file), runs)
-            elif isinstance(one, ParsedRequest):
-                yield self._task(one, given, runs)
+        for sent in items:
+            if isinstance(sent, Import) and file is not None:
+                yield from self._run(sent, file.document.source, given, (*above, file), runs)
+            elif isinstance(sent, ParsedRequest):
+                yield self._task(sent, given, runs)
 
     def _found(
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
-        """Return what a `run` line sends, from `file` or its own file. Raises OrgrestError."""
-        broken = {id(one.own): one.error for one in self.names.broken}
+        """Return the items that a `run` line sends. Raises OrgrestError if they do not exist.
+
+        The items are in `file`, or in the file of the line itself if `file` is None.
+        """
+        broken = {id(failure.own): failure.error for failure in self.names.broken}
         if item.path is not None and file is None:
             error = broken.get(id(item))
-            raise error or EvaluationError(f"{item.path.text} could not be imported")
+            raise error or EvaluationError(f"could not import {item.path.text}")
         if item.request is None:
             items = () if file is None else file.document.items
-            return [one for one in items if _is_sent(one)]
+            return [candidate for candidate in items if _is_sent(candidate)]
         name = item.request.text
         inside = source if file is None else file.document.source
         parsed = self.names.of(inside, name, item.span.start if file is None else None)
         if parsed is None:
-            raise EvaluationError(f"no request is named {name}")
+            raise EvaluationError(f"no request named {name}")
         return [parsed]
 
 
 def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
-    """Choose the requests to send from a request file called `file`. Raises EvaluationError."""
+    """Return the plan for a request file called `file`.
+
+    Raises EvaluationError if a chosen name or line does not exist.
+    """
     document = imports.main.document
-    problems = [one.error for one in imports.broken if not (one.item.run and one.own.run)]
+    problems = [
+        failure.error for failure in imports.broken if not (failure.item.run and failure.own.run)
+    ]
     if settings.lines or settings.names:
         wanted = _wanted(document, settings, file)
-        return Plan(tuple(_step(one, imports) for one in wanted), (), tuple(problems))
-    notices = [f"line {one.line}: {one.reason}" for one in document.notices]
+        return Plan(tuple(_step(request, imports) for request in wanted), (), tuple(problems))
+    notices = [f"line {notice.line}: {notice.reason}" for notice in document.notices]
     notices += (
         f"line {position(again)}: {same_name(again, first)}"
         for again, first in namesakes(document)
         if settings.is_above(position(again))
     )
-    problems += (one for one in document.problems if settings.is_above(one.line))
-    steps = (_step(one, imports) for one in document.items if _is_sent(one))
+    problems += (problem for problem in document.problems if settings.is_above(problem.line))
+    steps = (_step(item, imports) for item in document.items if _is_sent(item))
     chosen = tuple(step for step in steps if settings.is_above(step.line))
     return Plan(chosen, tuple(notices), tuple(problems))
 
@@ -200,7 +232,7 @@ def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedReq
         if 1 <= line <= source.text.count("\n") + 1:
             found = document.request_at(source.offset(line))
         if found is None:
-            raise EvaluationError("no request here", file=file, line=line)
+            raise EvaluationError("no request found", file=file, line=line)
         chosen.append(found)
     return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
 
@@ -221,18 +253,21 @@ def position(request: ParsedRequest) -> int:
 
 
 def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
-    """Find the requests with the name of an earlier one: (request, the first of that name)."""
+    """Return (request, first) for each request whose name is already used above.
+
+    `first` is the first request with that name.
+    """
     firsts: dict[str, ParsedRequest] = {}
-    named = [(one, one.name) for one in document.requests if one.name is not None]
-    pairs = [(one, firsts.setdefault(name, one)) for one, name in named]
-    return [(one, first) for one, first in pairs if one is not first]
+    named = [(request, request.name) for request in document.requests if request.name is not None]
+    pairs = [(request, firsts.setdefault(name, request)) for request, name in named]
+    return [(request, first) for request, first in pairs if request is not first]
 
 
 def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
-    """Return a warning about two requests with the same name."""
+    """Return a warning about a request that has the same name as the `first`."""
     return (
-        f"the request at line {position(first)} is named {request.name}, too: both are sent, and "
-        "the name means the last one above whoever refers to it"
+        f"the request at line {position(first)} is also named {request.name}: both are sent, "
+        "and references to the name use the closest one above them"
     )
 
 

@@ -1,14 +1,13 @@
-"""Places the result of a block in the document, as its header arguments require."""
+"""Inserts the result of a block into the document, in the form that its arguments require."""
 
 from __future__ import annotations
 
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.org import lisp, placing
-from orgrest.org.argument_syntax import Reference, call_arguments, value
+from orgrest.org.argument_syntax import ValueReference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
 from orgrest.run.documents.expect import expects_same
@@ -31,27 +30,32 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 
-@attrs.define
+@classes.define
 class Written:
-    """The responses of a block as text: bare, wrapped, and with headers as comments.
+    """The responses of a block as text, ready to be inserted.
 
-    `files` are the targets of links: (path, content). `links`: whether a response is only a link.
+    `values` contains the bare strings, `blocks` contains them wrapped in Org blocks, and `texts`
+    contains them with the headers as comments. `files` contains the files that links refer to, as
+    pairs (path, content). If `links` is true, each response is only a link to its file.
     """
 
-    values: list[str] = attrs.field(factory=list)
-    blocks: list[str] = attrs.field(factory=list)
-    texts: list[str] = attrs.field(factory=list)
-    files: list[tuple[Path, bytes]] = attrs.field(factory=list)
+    values: list[str] = classes.field(factory=list)
+    blocks: list[str] = classes.field(factory=list)
+    texts: list[str] = classes.field(factory=list)
+    files: list[tuple[Path, bytes]] = classes.field(factory=list)
     links: bool = False
 
 
 class ResultWriter:
-    """Puts results into a document editor."""
+    """Inserts results into the document of an editor."""
 
     def __init__(
         self, editor: DocumentEditor, settings: Settings, languages: frozenset[str]
     ) -> None:
-        """Place results in the document of `editor`; `languages` are those of its requests."""
+        """Create a writer for the document of `editor`.
+
+        `languages` contains the languages of the document's requests.
+        """
         self._editor = editor
         self._settings = settings
         self._languages = languages
@@ -64,22 +68,25 @@ class ResultWriter:
         return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
 
     def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
-        """Place the result of a task below its block; `references` looks up the block of ``:post``.
+        """Insert the result of a task below its block, and return the changed outcome.
 
-        Returns the outcome with that change. Raises OrgrestError.
+        `references` looks up the block that ``:post`` names. Raises OrgrestError if the result
+        cannot be inserted.
         """
         arguments = task.arguments
         words = arguments.results
         if "volatile" in arguments:
             from orgrest.run.comparison import Volatile
 
-            outcome = attrs.evolve(outcome, volatile=Volatile.of(arguments))
+            outcome = classes.evolve(outcome, volatile=Volatile.of(arguments))
         same = expects_same(arguments)
         if "silent" in words or "none" in words:
             return outcome
         if block.kind in ("inline", "inline call"):
             rendered = [exchange.rendered for exchange in outcome.exchanges]
-            text = inline_text(arguments, [one for one in rendered if one], task.language)
+            text = inline_text(
+                arguments, [response for response in rendered if response], task.language
+            )
             return self._editor.put(
                 block,
                 outcome,
@@ -88,7 +95,7 @@ class ResultWriter:
             )
         written = self.written(block, arguments, outcome, task.language)
         if written.links:
-            shown = layout.Shown("".join(written.blocks))
+            shown = layout.RenderedResult("".join(written.blocks))
         else:
             values = written.values
             if "post" in arguments:
@@ -97,7 +104,7 @@ class ResultWriter:
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         return self._editor.put(
             block,
-            attrs.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(written.files)),
+            classes.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(written.files)),
             lambda found, at: placing.place(
                 found, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
@@ -107,7 +114,7 @@ class ResultWriter:
     def _judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
-        """Return the verdict whether a result equals the one in the document."""
+        """Return the verdict on whether the `new` result equals the `old` one."""
         from orgrest.run.comparison import Volatile
         from orgrest.run.documents.expect import judge_same
 
@@ -117,44 +124,46 @@ class ResultWriter:
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str
     ) -> Written:
-        """Return each response bare and wrapped, or as a link, and the files of the links.
+        """Return the responses of an outcome as text, or as links to files.
 
-        A response that is too long is truncated, with a link to its file; lists and tables cannot
-        be truncated and become only the link.
+        A response that is too long is truncated and gets a link to its file. Lists and tables
+        cannot be truncated, so only the link is inserted.
         """
         written = Written()
         whole = {"file", "list", "table", "vector"} & set(arguments.results)
         for exchange in outcome.exchanges:
-            one = exchange.rendered
-            if one is None:
+            shown = exchange.rendered
+            if shown is None:
                 continue
-            if one.data is not None or "file" in arguments.results:
+            if shown.data is not None or "file" in arguments.results:
                 link, file = self._files.make(block, arguments, exchange, len(written.files))
                 written.files += file
-                if whole or not one.is_cut:
+                if whole or not shown.is_cut:
                     written.links = True
                     written.values.append(link)
                     written.blocks.append(link)
                     continue
-                one = attrs.evolve(one, link=link.rstrip("\n"))
+                shown = classes.evolve(shown, link=link.rstrip("\n"))
             written.values.append(
-                one.as_verb(part_asked(arguments)) if language == VERB else one.value
+                shown.as_verb(part_asked(arguments)) if language == VERB else shown.value
             )
-            written.blocks.append(one.block())
-            written.texts.append(one.text)
+            written.blocks.append(shown.block())
+            written.texts.append(shown.text)
         return written
 
     def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
-        """Pass the result to the block that ``:post`` names."""
+        """Return the result of the block that ``:post`` names, applied to `values`."""
         post = arguments.get("post")
         if not post:
             return values
         _, reference = value(f"post={post}")
-        if not isinstance(reference, Reference):
-            raise EvaluationError(f":post names a block: name(variable=*this*), not {post}")
+        if not isinstance(reference, ValueReference):
+            raise EvaluationError(
+                f":post must name a block, as in name(variable=*this*); found {post}"
+            )
         block = self._editor.document.block_named(reference.name)
         if block is None:
-            raise EvaluationError(f":post: no source block is named {reference.name}")
+            raise EvaluationError(f":post: no source block named {reference.name}")
         given: dict[str, str] = {}
         for part in call_arguments(reference.arguments or ""):
             name, _, text = part.partition("=")
@@ -164,25 +173,30 @@ class ResultWriter:
                 given.update([references.argument(part)])
         if block.language in ALL_LANGUAGES:
             outcome = references.outcome(block, given)
-            shown = (one.rendered for one in outcome.exchanges if one.rendered is not None)
-            return [one.value for one in shown if one.uncut()]
+            shown = (
+                exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None
+            )
+            return [response.value for response in shown if response.uncut()]
         if block.language not in EMACS_LISP:
-            raise EvaluationError(f":post: {block.language} is not run here")
+            raise EvaluationError(f":post: orgrest does not run {block.language}")
         text = lisp.understand(self._editor.document.body(block).text, given)
         return [text if text.endswith("\n") or not text else text + "\n"]
 
 
 def inline_text(arguments: Arguments, rendered: Sequence[Rendered], language: str) -> str:
-    """Return the text of an inline block's responses, as inserted into its line.
+    """Return the text that replaces an inline block's result in its line.
 
-    Raises EvaluationError if that is more than one line.
+    Raises EvaluationError if the text has more than one line.
     """
-    text = "".join(one.uncut() for one in rendered).rstrip("\n")
+    text = "".join(response.uncut() for response in rendered).rstrip("\n")
     shown = layout.inline(arguments, text, language)
     if shown is None:
         lines = text.count("\n") + 1
-        what = f"the response has {lines}" if lines > 1 else "this response is not safe there"
+        what = (
+            f"the response has {lines}" if lines > 1 else "this response cannot be inserted safely"
+        )
         raise EvaluationError(
-            f"an inline block shows one line, {what}: pick from it with :jq, or use a source block"
+            f"an inline block can only show one line, but {what}: select a part with :jq, or "
+            "use a source block"
         )
     return shown

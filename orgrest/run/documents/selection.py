@@ -1,8 +1,8 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
-Requests (including verb's below headings) and calls in request languages, unless a heading above is
-a COMMENT or they are in a result's position: text sent by a server is never treated as a request.
-Names and lines select among them, and may select a commented block.
+A run evaluates requests (including verb's, below headings) and calls of request blocks, except
+below a COMMENT heading or inside a result: text sent by a server is never treated as a request.
+Names and lines select among these blocks, and may select a block below a COMMENT heading.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from orgrest.http.parsing.grammar import is_request_line
+from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.org.known import KNOWN
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
+from orgrest.regular import compiled
 from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Plan, Step, StepId, split_tags
@@ -27,48 +28,52 @@ if TYPE_CHECKING:
 
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
     from orgrest.run.settings import Settings
 
 
-_TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
+_UNUSUAL = compiled(
+    r"^[ \t]*#(?:\+(?!(?:begin_src|end_src|results|name|title)\b)|#*[ \t]*@)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TAG = compiled(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
-def plan_of(document: Document, inherited: Inherited, settings: Settings, file: str) -> Plan:
-    """Choose the blocks to evaluate in a document, of the file called `file`.
+def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, file: str) -> Plan:
+    """Return the plan for a document called `file`.
 
-    Raises EvaluationError if `Settings.names` or `Settings.lines` choose nothing.
+    Raises EvaluationError if a name or line in `settings` does not select a block.
     """
     notices: list[str] = []
     languages = languages_of(document, settings)
-    found, inside = _requests(document, inherited, languages)
+    chosen, inside = _requests(document, inherited, languages)
     unclosed = list(document.unclosed_requests())
     nameless = _nameless(document)
-    mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
+    mixed = "; the file mixes LF and CRLF line endings" if "\r\n" in document.text else ""
     suspects = [
-        (line, f"this block has no #+end_src, and so is none{mixed}")
+        (line, f"this block was ignored: missing #+end_src{mixed}")
         for line in unclosed
         if settings.is_above(line) and not within(inside, document.offset(line - 1))
     ]
     suspects += (
-        (block.line + 1, f"no source block here is named {block.call.name}")
+        (block.line + 1, f"no source block named {block.call.name}")
         for block in nameless
         if block.call and not within(inside, block.start)
     )
-    suspects += _misspelt_languages(document, inside)
     if not settings.languages:
-        suspects += _left_alone(document, languages)
-    suspects += _misspelt_arguments(document, inherited, found)
-    notices += map(_same_name, namesakes(document, found))
+        suspects += left_alone(document, languages)
+    if _may_be_misspelt(document, chosen):
+        suspects += _misspelt(document, inherited, chosen, inside)
+    notices += map(_same_name, namesakes(document, chosen))
     problems: tuple[EvaluationError, ...] = ()
-    if not (found or nameless or unclosed or suspects or settings.names or settings.lines):
-        reason = f"no request here: a request is a block like #+begin_src {sorted(languages)[0]}"
+    if not (chosen or nameless or unclosed or suspects or settings.names or settings.lines):
+        reason = f"no request found: requests are blocks like #+begin_src {sorted(languages)[0]}"
         problems = (EvaluationError(reason, file=file, line=1, code="no-request"),)
     if settings.names or settings.lines:
-        found = _wanted(document, found, settings, file)
+        chosen = _wanted(document, chosen, settings, file)
     else:
-        above = [block for block in found if settings.is_above(block.line + 1)]
-        found = list(_sent(document, above, file, notices))
+        above = [block for block in chosen if settings.is_above(block.line + 1)]
+        chosen = list(_sent(document, above, file, notices))
     tags = {tag for key, text in document.keywords if key == "filetags" for tag in text.split(":")}
     return Plan(
         tuple(
@@ -79,7 +84,7 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
                 _tags(document.text[block.start : block.end], block) | tags - {""},
                 block,
             )
-            for block in found
+            for block in chosen
         ),
         tuple(notices),
         problems,
@@ -87,17 +92,65 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
     )
 
 
-def sent_of(document: Document, inherited: Inherited, languages: frozenset[str]) -> list[Block]:
-    """Return the blocks in these languages that a run of a whole document evaluates."""
+def _may_be_misspelt(document: OrgDocument, blocks: Sequence[Block]) -> bool:
+    """Return whether anything in a document could be a misspelt request.
+
+    This cheap check returns False for a document whose source blocks are all requests with known
+    header arguments, if it has no calls, properties or unusual keywords.
+    """
+    source_blocks = [block for block in document.blocks if block.kind == "block"]
+    return (
+        any(block.language not in ALL_LANGUAGES for block in source_blocks)
+        or document.text.lower().count("#+begin_src") != len(source_blocks)
+        or any(block.call or _has_unknown_arguments(block) for block in blocks)
+        or any(here.properties for block in blocks for here in block.heading.path())
+        or _UNUSUAL.search(document.text) is not None
+    )
+
+
+def _has_unknown_arguments(block: Block) -> bool:
+    try:
+        pairs = [pair for text in (block.arguments, *block.headers) for pair in parse(text)]
+    except ArgumentError:
+        return False  # reported when the block is evaluated
+    return any(name[:1] != ":" or name[1:] not in KNOWN for name, _ in pairs)
+
+
+def _misspelt(
+    document: OrgDocument,
+    inherited: Inherited,
+    blocks: Sequence[Block],
+    inside: Sequence[tuple[int, int]],
+) -> Iterator[tuple[int, str]]:
+    """Yield (line, reason) for everything outside results that resembles a part of a request.
+
+    `inside` contains the spans of the results.
+    """
+    from orgrest.run.documents import misspelt
+
+    for block, why in misspelt.languages(document):
+        if not within(inside, block.start):
+            yield block.line + 1, why
+    for at, why in misspelt.lines(document, blocks):
+        if not within(inside, at):
+            yield document.line_of(at) + 1, why
+    yield from misspelt.header_arguments(document, inherited, blocks)
+    for block in blocks:
+        for why in misspelt.unmarked(block):
+            yield block.line + 1, why
+
+
+def sent_of(document: OrgDocument, inherited: Inherited, languages: frozenset[str]) -> list[Block]:
+    """Return the blocks in these languages that a run of the whole document evaluates."""
     return list(_sent(document, _requests(document, inherited, languages)[0], "", []))
 
 
 def _requests(
-    document: Document, inherited: Inherited, languages: frozenset[str]
+    document: OrgDocument, inherited: Inherited, languages: frozenset[str]
 ) -> tuple[list[Block], list[tuple[int, int]]]:
     """Return the blocks in these languages outside results, and the spans of the results."""
-    texts = [(one.start, document.offset(one.last)) for one in document.verb]
-    found = [
+    texts = [(heading.start, document.offset(heading.last)) for heading in document.verb]
+    requests = [
         block
         for block in document.evaluated
         if is_request(document, block, languages)
@@ -105,18 +158,18 @@ def _requests(
     ]
     inside: list[tuple[int, int]] = []
     missing = document.unclosed_requests() or _nameless(document)
-    # only these kinds of results may contain a block: a paragraph, a list or a container
+    # blocks can only occur in these kinds of results: paragraphs, lists and containers
     if missing or any(
         block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
-        for block in found
+        for block in requests
     ):
-        inside = result_spans(document, inherited, found)
-        found = [block for block in found if not within(inside, block.start)]
-    return found, inside
+        inside = result_spans(document, inherited, requests)
+        requests = [block for block in requests if not within(inside, block.start)]
+    return requests, inside
 
 
-def _nameless(document: Document) -> list[Block]:
-    """Return the calls of blocks that do not exist."""
+def _nameless(document: OrgDocument) -> list[Block]:
+    """Return the calls whose block does not exist."""
     return [
         block
         for block in document.blocks
@@ -125,10 +178,14 @@ def _nameless(document: Document) -> list[Block]:
 
 
 def _sent(
-    document: Document, blocks: Sequence[Block], file: str, notices: list[str]
+    document: OrgDocument, blocks: Sequence[Block], file: str, notices: list[str]
 ) -> Iterator[Block]:
     """Yield the `blocks` that a run of the whole document evaluates."""
-    tree = VerbTree(document, file) if any(one.language == VERB for one in blocks) else None
+    tree = (
+        VerbTree(document, file)
+        if any(candidate.language == VERB for candidate in blocks)
+        else None
+    )
     for block in blocks:
         if (
             not block.heading.comment
@@ -139,103 +196,78 @@ def _sent(
 
 
 def id_of(block: Block, file: str, start: int) -> StepId:
-    """Return the identity of a block; `start` is its offset in the text as first read."""
+    """Return the identity of a block. `start` is its offset in the original text."""
     name = block.heading.properties.get("VERB-STORE") or block.name or ""
     return StepId(file, start, name=name)
 
 
-def languages_of(document: Document, settings: Settings) -> frozenset[str]:
-    """Return the languages of the requests in a document."""
+def languages_of(document: OrgDocument, settings: Settings) -> frozenset[str]:
+    """Return the languages whose blocks are requests in a document."""
     return settings.languages or document.request_languages()
 
 
-def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
+def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Yield (line, reason) for each language whose blocks are ignored in a document.
+
+    Documents for restclient ignore blocks in http and rest.
+    """
     for language in sorted(ALL_LANGUAGES - languages):
         lines = [b.line for b in document.blocks if b.call is None and b.language == language]
         if lines:
             blocks = f"{len(lines)} block{'s' if len(lines) > 1 else ''} in {language}"
-            reason = f"{blocks} left alone in a restclient document (--lang {language} takes them)"
+            reason = f"{blocks} ignored in a restclient document (use --lang {language} to send)"
             yield lines[0] + 1, reason
 
 
-def _misspelt_languages(
-    document: Document, inside: Sequence[tuple[int, int]]
-) -> Iterator[tuple[int, str]]:
-    """Yield line and reason for each request block with a misspelt request language."""
-    for block in document.blocks:
-        language = block.language
-        if block.kind != "block" or language in ALL_LANGUAGES:
-            continue
-        if inside and within(inside, block.start):
-            continue
-        if meant := _similar(language, ALL_LANGUAGES, 0.8):
-            body = document.text[block.start : block.end].splitlines()[1:]
-            lines = (line for line in body if line.strip() and line.lstrip()[0] not in "#:")
-            if is_request_line(next(lines, "")):
-                yield block.line + 1, f"not a language of requests: {language} (is it {meant}?)"
-
-
-def _misspelt_arguments(
-    document: Document, inherited: Inherited, blocks: Iterable[Block]
-) -> Iterator[tuple[int, str]]:
-    """Yield line and reason for each misspelt header argument of `blocks`."""
-    for block in blocks:
-        try:
-            arguments = arguments_of(document, inherited, block)
-        except ArgumentError:
-            continue  # reported when the block is evaluated
-        for name in arguments.values:
-            if name.lower() not in KNOWN and (meant := _similar(name, KNOWN, 0.8)):
-                yield block.line + 1, f"no header argument :{name} is known (is it :{meant}?)"
-
-
-def _similar(word: str, known: Iterable[str], least: float) -> str | None:
-    """Return the most similar known word; None if no ratio (of `difflib`) is at least `least`."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
-
-
 def _wanted(
-    document: Document, found: Sequence[Block], settings: Settings, file: str
+    document: OrgDocument, found: Sequence[Block], settings: Settings, file: str
 ) -> list[Block]:
     check_names(settings.names, {block.name for block in found}, file)
     wanted = [block for block in found if block.name in settings.names]
     for line in settings.lines:
         at = document.block_at(line)
         if at is None or not any(at is block for block in found):
-            raise EvaluationError("no request block here", file=file, line=line)
+            raise EvaluationError("no request block at this line", file=file, line=line)
         wanted.append(at)
     return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
 
 
 def _tags(text: str, block: Block) -> frozenset[str]:
     lines = _TAG.finditer(text) if "@tag" in text else ()
-    return block.heading.tags.union(*(split_tags(one[1]) for one in lines))
+    return block.heading.tags.union(*(split_tags(match[1]) for match in lines))
 
 
 def _noted(block: Block, notices: list[str]) -> bool:
-    """Add a notice that a block is in a result's position, so it may come from a server."""
+    """Add a notice that a block was not sent because it may come from a server.
+
+    Always returns True.
+    """
     line = block.line + 1
-    notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
-    notices.append(f"{notice} (--line {line} sends it)")
+    notice = (
+        f"line {line}: a request right below #+RESULTS: may be part of a response, so it "
+        "was not sent"
+    )
+    notices.append(f"{notice} (use --line {line} to send it)")
     return True
 
 
 def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
-    """Return whether a block, or the text of a heading, is more than a verb template."""
+    """Return whether a run sends a block.
+
+    Verb's templates and headings without a request are not sent. Some of them get a notice.
+    """
     if block.language != VERB or block.kind not in ("heading", "block"):
         return True
     if block.kind == "heading" and tree.is_prose(block):
         if block.heading not in tree.with_blocks:
             where = f"line {block.first + 1}"
-            notices.append(f"{where}: no request, in a heading with verb's tag: not sent")
+            notices.append(f"{where}: a heading with the verb tag contains no request: not sent")
         return False
     return tree.is_request(block)
 
 
-def is_request(document: Document, block: Block, languages: Container[str]) -> bool:
-    """Return whether a block, or the block that a call names, is in one of these languages."""
+def is_request(document: OrgDocument, block: Block, languages: Container[str]) -> bool:
+    """Return whether a block, or the block that it calls, is in one of these languages."""
     if block.call is None:
         return block.language in languages
     target = document.block_named(block.call.name)
@@ -243,14 +275,17 @@ def is_request(document: Document, block: Block, languages: Container[str]) -> b
 
 
 def check_names(names: Iterable[str], known: Container[str | None], file: str) -> None:
-    """Raise EvaluationError for a name that is not known."""
+    """Raise EvaluationError for the first name that is not in `known`."""
     for name in names:
         if name not in known:
-            raise EvaluationError(f"no request block is named {name}", file=file)
+            raise EvaluationError(f"no request block named {name}", file=file)
 
 
-def namesakes(document: Document, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:
-    """Find the `blocks` with the name of an earlier one: (block, the first of that name)."""
+def namesakes(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:
+    """Return (block, first) for each block whose name is already used above.
+
+    `first` is the first block with that name.
+    """
     named = (block for block in blocks if block.name and block.kind != "heading")
     firsts = ((block, document.namesakes(block.name or "")[0]) for block in named)
     return [(block, first) for block, first in firsts if first is not block]
@@ -259,18 +294,19 @@ def namesakes(document: Document, blocks: Iterable[Block]) -> list[tuple[Block, 
 def _same_name(pair: tuple[Block, Block]) -> str:
     block, first = pair
     return (
-        f"line {block.line + 1}: the block at line {first.line + 1} is named {block.name}, too: "
-        "each keeps a result of its own here, but Org, and whoever refers to the name, finds the "
-        "first one only: rename one"
+        f"line {block.line + 1}: the block at line {first.line + 1} is also named "
+        f"{block.name}: orgrest keeps a result for each, but Org, and references to the name, "
+        "only find the first: rename one"
     )
 
 
 def result_spans(
-    document: Document, inherited: Inherited, blocks: Iterable[Block]
+    document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
 ) -> list[tuple[int, int]]:
-    """Find the old results of `blocks`; blocks inside them are not the user's requests.
+    """Return the spans of the old results of `blocks`, in order.
 
-    Returns their spans in order, without results that evaluation keeps.
+    Blocks inside results are not the user's own requests. Results that evaluation would keep are
+    left out.
     """
     spans: list[tuple[int, int]] = []
     for block in blocks:
@@ -286,8 +322,8 @@ def result_spans(
     return sorted(spans)
 
 
-def _keeps_old(document: Document, inherited: Inherited, block: Block) -> bool:
-    """Return whether a block's header arguments keep its old result."""
+def _keeps_old(document: OrgDocument, inherited: Inherited, block: Block) -> bool:
+    """Return whether evaluating a block keeps its old result, because of its header arguments."""
     try:
         arguments = arguments_of(document, inherited, block)
     except ArgumentError:
@@ -296,6 +332,6 @@ def _keeps_old(document: Document, inherited: Inherited, block: Block) -> bool:
 
 
 def within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Return whether an offset lies in one of the sorted `spans`."""
+    """Return whether an offset lies in one of the `spans`, which are sorted."""
     at = bisect_left(spans, (offset + 1,))
     return at > 0 and offset < spans[at - 1][1]

@@ -1,9 +1,9 @@
-"""verb's requests in one run: the headings above them, preludes, and stored responses.
+"""Support for verb in a run: inherited requests of headings, preludes, and stored responses.
 
-Of a heading's properties, ``Verb-Store`` names its response for other requests, ``Verb-Prelude``
-defines variables (as JSON, in the property or in a file; those of parent headings apply, too, the
-nearest first), and ``Verb-Max-Redirections: 0`` follows no redirects. Properties that need Emacs
-Lisp are errors.
+Three properties of a heading are supported. ``Verb-Store`` names its response for other requests.
+``Verb-Prelude`` defines variables as JSON, in the property or in a file. Preludes of parent
+headings apply, too, and the nearest takes precedence. ``Verb-Max-Redirections: 0`` turns redirects
+off. Properties that need Emacs Lisp are errors.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Directive, Template
 from orgrest.model import Source
@@ -27,22 +26,22 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block, Heading
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
 
-EXPORT = ":op export sends nothing, and is not done here: --dry-run shows the request"
+EXPORT = ":op export is not supported, as it sends nothing: use --dry-run to see the request"
 
 _REFUSED = {
-    "Map-Request": "write the request as it is to be sent",
-    "Map-Response": "write :jq at a block in http",
-    "Proxy": "orgrest --proxy URL sends through one",
+    "Map-Request": "write the request as it should be sent",
+    "Map-Response": "use :jq in an http block",
+    "Proxy": "use orgrest --proxy URL",
 }
 
 
 class VerbTree:
-    """The verb requests of one version of a document."""
+    """The verb requests in one version of a document."""
 
-    def __init__(self, document: Document, file: str) -> None:
-        """Index `document`, of the file called `file` (for messages)."""
+    def __init__(self, document: OrgDocument, file: str) -> None:
+        """Index the verb requests of `document`, which is called `file` in messages."""
         self.document = document
         self._file = file
         self._parsed: dict[Block, ParsedRequest] = {}
@@ -62,18 +61,19 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Return a block's request, merged with those of its parent headings and its properties.
+        """Return the request of a block, completed by its parent headings and its properties.
 
-        Raises EvaluationError for a property that is not supported.
+        The requests of the parent headings provide the parts that the block's request lacks. Raises
+        EvaluationError for a property that is not supported.
         """
         for name, instead in _REFUSED.items():
             if _property(block.heading, name.upper()):
-                raise EvaluationError(f"the property Verb-{name} is not understood: {instead}")
+                raise EvaluationError(f"the property Verb-{name} is not supported: {instead}")
         limit = _property(block.heading, "MAX-REDIRECTIONS")
         if limit not in ("", "0"):
-            raise EvaluationError(f"Verb-Max-Redirections is 0 or not there, not {limit}")
+            raise EvaluationError(f"Verb-Max-Redirections must be 0 or omitted, found {limit}")
         directives = (Directive("no-redirect", Template("", ((0, 0),)), parsed.span),)
-        return attrs.evolve(
+        return classes.evolve(
             parsed,
             name=_property(block.heading, "STORE") or None,
             directives=directives if limit else (),
@@ -81,9 +81,9 @@ class VerbTree:
         )
 
     def is_request(self, block: Block) -> bool:
-        """Return whether a heading's text is a request, not only inherited by headings below.
+        """Return whether the text of a heading is a request, not a template for headings below it.
 
-        A template is only sent if no heading is below it and it inherits a method.
+        Text without a method is sent only if it inherits a method and there is no heading below it.
         """
         parsed = self._read(block)
         if parsed.method or parsed.problems:
@@ -95,15 +95,15 @@ class VerbTree:
         return bool(method([*self._above(block), parsed]))
 
     def is_prose(self, block: Block) -> bool:
-        """Return whether a heading's text does not even look like a request."""
+        """Return whether the text of a heading does not even look like a request."""
         line = self.document.lines[block.first]
         from orgrest.http.parsing.verb import REQUEST
 
         return not (REQUEST.fullmatch(line) or "://" in line or "{{" in line)
 
     def _above(self, block: Block) -> tuple[ParsedRequest, ...]:
-        found = [self._read(one) for one in self._blocks_above(block)]
-        return tuple(reversed(found))
+        parents = [self._read(parent) for parent in self._blocks_above(block)]
+        return tuple(reversed(parents))
 
     def _blocks_above(self, block: Block) -> Iterator[Block]:
         for heading in block.heading.path():
@@ -114,22 +114,25 @@ class VerbTree:
                 yield own
 
     def _read(self, block: Block) -> ParsedRequest:
-        found = self._parsed.get(block)
-        if found is None:
+        parsed = self._parsed.get(block)
+        if parsed is None:
             body = self.document.body(block)
             source = Source(body.text, file=self._file, places=body.places)
-            found = self._parsed[block] = read(source, VERB).requests[0]
-        return found
+            parsed = self._parsed[block] = read(source, VERB).requests[0]
+        return parsed
 
     def variables(self, block: Block, context: Context) -> dict[str, str]:
-        """Return the variables of the preludes that apply to a block. Raises OrgrestError."""
-        preludes = [_property(one, "PRELUDE") for one in block.heading.path()]
+        """Return the variables of all preludes that apply to a block.
+
+        Raises OrgrestError if a prelude is invalid.
+        """
+        preludes = [_property(heading, "PRELUDE") for heading in block.heading.path()]
         preludes += [text for key, text in self.document.keywords if key == "verb-prelude"][:1]
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for prelude in reversed(preludes):
             if prelude:
-                found.update(_prelude(prelude, context))
-        return found
+                values.update(_prelude(prelude, context))
+        return values
 
 
 def _property(heading: Heading, name: str) -> str:
@@ -137,27 +140,30 @@ def _property(heading: Heading, name: str) -> str:
 
 
 def is_export(arguments: Arguments) -> bool:
-    """Return whether a block is exported in another form instead of being sent."""
+    """Return whether a block is exported as code instead of being sent."""
     return arguments.get("op").startswith("export")
 
 
 def part_asked(arguments: Arguments) -> str:
     """Return the part of a response that ``:op`` selects, for `Rendered.as_verb`.
 
-    Raises EvaluationError for any other value.
+    Raises EvaluationError for other values of ``:op``.
     """
     words = arguments.get("op", "send").split()
     if is_export(arguments):
         raise EvaluationError(EXPORT)
     if words[:1] != ["send"] or words[1:] not in ([], ["get-body"], ["get-headers"]):
         raise EvaluationError(
-            f":op is send, send get-body or send get-headers, not {' '.join(words)}"
+            f":op must be send, send get-body or send get-headers, found {' '.join(words)}"
         )
     return "".join(words[1:])
 
 
 def _prelude(given: str, context: Context) -> dict[str, str]:
-    """Read a prelude: JSON, or a file with JSON; nested values one level down count, too."""
+    """Return the variables of a prelude, which is JSON or the name of a file with JSON.
+
+    The values in a nested object are variables, too, but only one level deep.
+    """
     text = given
     if not any(c in given for c in "(){}"):
         if given.endswith(".el"):
@@ -168,10 +174,10 @@ def _prelude(given: str, context: Context) -> dict[str, str]:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise EvaluationError(f"a prelude is a JSON object, and no code is run: {given[:80]}")
-    found: dict[str, str] = {}
+        raise EvaluationError(f"a prelude must be a JSON object, without code; found {given[:80]}")
+    variables: dict[str, str] = {}
     for name, value in values.items():
-        for inner, one in (value if isinstance(value, dict) else {name: value}).items():
-            if isinstance(one, str):
-                found[inner] = one
-    return found
+        for inner, inner_value in (value if isinstance(value, dict) else {name: value}).items():
+            if isinstance(inner_value, str):
+                variables[inner] = inner_value
+    return variables

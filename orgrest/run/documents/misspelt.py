@@ -1,0 +1,197 @@
+"""Finds probable spelling mistakes in Org documents, which would otherwise be ignored silently.
+
+It checks the languages of blocks, header arguments, keywords, properties, and lines that begin
+blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from orgrest.http.parsing.grammar import is_request_line
+from orgrest.org.argument_syntax import parse
+from orgrest.org.arguments import arguments_of
+from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.org.known import KNOWN, resembled
+from orgrest.org.lisp import ArgumentError
+from orgrest.regular import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.org.arguments import Inherited
+    from orgrest.org.blocks import Block
+    from orgrest.org.document import OrgDocument
+
+_KEYWORD = compiled(
+    r"^[ \t]*#\+(?P<word>[A-Za-z_-]{4,14})(?::|(?=[ \t]))[ \t]*(?P<rest>\S.*)$", re.MULTILINE
+)
+_QUOTING = compiled(
+    r"^[ \t]*#\+(?P<edge>begin|end)_(?P<kind>example|export|comment|verse|src)\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DIRECTIVE = compiled(r"^[ \t]*#+[ \t]*@(?P<name>[A-Za-z][\w-]*)", re.MULTILINE)
+_ALIKE = 0.75
+_ARGUMENTS = "header-args"
+
+
+def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
+    """Yield each block that contains a request but has a misspelt language, with the reason."""
+    for block in document.blocks:
+        language = block.language
+        if block.kind != "block" or language in ALL_LANGUAGES:
+            continue
+        meant = _language(language)
+        if meant or not language:
+            body = document.text[block.start : block.end].splitlines()[1:]
+            lines = (line for line in body if line.strip() and line.lstrip()[0] not in "#:")
+            if is_request_line(next(lines, "")):
+                reason = f"unknown request language {language}; did you mean {meant}?"
+                yield block, reason if meant else "this block has no language; did you mean http?"
+
+
+def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
+    """Yield (offset, reason) for each line in a block that looks like the start of another."""
+    for match in _KEYWORD.finditer(text, block.start, block.end):
+        word, language = match["word"].lower(), match["rest"].split()[0]
+        if word == "begin_src" and language in ALL_LANGUAGES and match.start() > block.start:
+            yield match.start(), "this block starts inside the one above, which has no #+end_src"
+
+
+def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
+    """Yield (offset, reason) for each directive of request files in a block.
+
+    Org documents treat such a line as a comment.
+    """
+    for match in _DIRECTIVE.finditer(text, block.start, block.end):
+        from orgrest.http.parsing.directives import rule_of
+
+        rule = rule_of(match["name"])
+        if rule is not None and not rule.informs and rule.name not in ("tag", "name"):
+            hint = " (to turn a block off, use :eval no)" if rule.name == "disabled" else ""
+            yield match.start(), f"@{rule.name} has an effect only in request files{hint}"
+
+
+def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """Yield (offset, reason) for each suspicious line, inside and outside the request `blocks`."""
+    yield from _keywords(document)
+    for block in blocks:
+        if block.kind == "block":
+            yield from _openings(document.text, block)
+            yield from _directives(document.text, block)
+
+
+def header_arguments(
+    document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
+) -> Iterator[tuple[int, str]]:
+    """Yield (line, reason) for each misspelt header argument of `blocks`."""
+    for block in blocks:
+        try:
+            names = [f":{name}" for name in arguments_of(document, inherited, block).values]
+        except ArgumentError:
+            continue  # reported when the block is evaluated
+        for name in names:
+            if name[1:] not in KNOWN and (
+                meant := resembled(re.split(r"[^\w-]", name.lstrip(":"))[0])
+            ):
+                yield block.line + 1, f"unknown header argument {name}; did you mean :{meant}?"
+
+
+def unmarked(block: Block) -> Iterator[str]:
+    """Yield a message for each header argument of a block that lacks its colon or is misspelt.
+
+    The properties above the block are checked, too.
+    """
+    for text in (block.arguments, *block.headers):
+        yield from _unmarked(text)
+    yield from _properties(block)
+
+
+@lru_cache(1024)  # many blocks have the same arguments
+def _unmarked(text: str) -> tuple[str, ...]:
+    try:
+        own = parse(text)
+    except ArgumentError:
+        return ()  # reported when the block is evaluated
+    reasons: list[str] = []
+    for name, value in own:
+        word = str(value or "").split(" ")[0] if name == ":" else name
+        if (name == ":" or name[:1] != ":") and (meant := resembled(word.strip("-+=:"))):
+            reasons.append(f"{name} {value or ''}: not a header argument; did you mean :{meant}?")
+    return tuple(reasons)
+
+
+def _properties(block: Block) -> Iterator[str]:
+    """Yield the reason for each property above a block whose name resembles `header-args`."""
+    for heading in block.heading.path():
+        for key in heading.properties:
+            name, _, language = key.lower().rstrip("+").partition(":")
+            wrong = language and language not in ALL_LANGUAGES and name == _ARGUMENTS
+            meant = _language(language) if wrong else None
+            if name != _ARGUMENTS and _is_like_arguments(name):
+                yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}?"
+            elif meant:
+                yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}:{meant}?"
+
+
+def _is_like_arguments(name: str) -> bool:
+    """Return whether a property's name is `header-args` or similar."""
+    begins = name.startswith("head") or name.endswith("args")  # the comparison is slow
+    return begins and _alike(name, [_ARGUMENTS], 0.85) is not None
+
+
+def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
+    """Yield (offset, reason) for each line that resembles `#+begin_src` or a line of arguments."""
+    for match in _KEYWORD.finditer(document.text):
+        word, rest = match["word"].lower(), match["rest"]
+        first, _, second = rest.partition(" ")
+        meant = None
+        if word == "property":
+            name, _, language = first.lower().rstrip("+").partition(":")
+            near = _is_like_arguments(name)
+            if name != _ARGUMENTS and near and ":" in second:
+                meant = f"#+property: {_ARGUMENTS}"
+            elif near and language and language not in ALL_LANGUAGES:
+                language = _language(language) or ""
+                meant = f"#+property: {_ARGUMENTS}:{language}" if language else None
+        elif first.lower().startswith(_ARGUMENTS) and _alike(word, ["property"], _ALIKE):
+            meant = "#+property:"
+        elif first in ALL_LANGUAGES and word != "begin_src":
+            meant = "#+begin_src" if _alike(word, ["begin_src", "beginsrc"], _ALIKE) else None
+        elif first[:1] == ":" and word not in ("header", "headers"):
+            meant = "#+header:" if _alike(word, ["header", "headers"], _ALIKE) else None
+        if meant and not _is_quoted(document.text, match.start()):
+            yield match.start(), f"{match[0].strip()[:60]}: unknown; did you mean {meant}?"
+
+
+def _is_quoted(text: str, offset: int) -> bool:
+    """Return whether an offset is inside an example, a comment or a similar block, or a program."""
+    kind = None
+    for match in _QUOTING.finditer(text, 0, offset):
+        opens, here = match["edge"].lower() == "begin", match["kind"].lower()
+        if opens and kind is None:
+            kind = here
+        elif kind == here and not opens:
+            kind = None
+    return kind is not None
+
+
+@lru_cache(1024)
+def _language(word: str) -> str | None:
+    """Return the request language that a word misspells, or None.
+
+    The name of another language, such as rust, does not count as a misspelling of rest.
+    """
+    return _alike(word, ALL_LANGUAGES - {"rest"}, _ALIKE) or _alike(word, ALL_LANGUAGES, 0.8)
+
+
+def _alike(word: str, known: Iterable[str], least: float) -> str | None:
+    """Return the known word that is most similar to `word`.
+
+    Returns None if no known word has a similarity (by `difflib`) of at least `least`.
+    """
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
