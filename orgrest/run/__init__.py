@@ -1,1 +1,1 @@
-"""Evaluating documents: a Run carries out the Plan of a document, according to its Settings."""
+"""Evaluation of documents: a Run carries out a document's Plan according to its Settings."""

@@ -1,11 +1,11 @@
-"""Compares responses: two from the history, one with the result in its document, or two results.
+"""Compares two responses, a response with the result in its document, or two results.
 
-Responses from the history are compared by structure if they are JSON, and line by line otherwise. A
-body that was only kept in part never counts as equal by its text: its digest decides.
+Responses from the history are compared by structure if they are JSON, and line by line otherwise.
+If only a part of a body was kept, its digest decides whether it is equal, not its text.
 
 Results are compared as written in the document, except for volatile parts. Dates and durations may
-always differ; `:volatile` lists more: headers, jq paths such as `.id`, and patterns between
-slashes. Outcomes of assertions are reported separately and not compared.
+always differ. The header argument `:volatile` lists more parts: headers, jq paths such as `.id`,
+and patterns between slashes. Outcomes of assertions are reported separately and not compared.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import patterns
 from orgrest.http.assertions.judging import unified
 from orgrest.http.responses import json_of
 from orgrest.model import OrgrestError
 from orgrest.org.text import unescape
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 VOLATILE = frozenset({"date"})
 """Headers that differ in every response, in lower case."""
 _NONE = object()
-_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
+_PLAIN_KEY = compiled(r"[A-Za-z_]\w*")
 _MOST = 1000
-_WHICH = re.compile(
+_WHICH = compiled(
     r"(?://|<!--|/\*|#|;;|)[ \t]*(?:(?P<request>[A-Z]+) \S+|HTTP/[\d.]+ (?P<status>\d{3})\b.*)$"
 )
 
-_WORD = re.compile(r"/((?:\\.|[^/\\])+)/(?=\s|$)|(\S+)")
-_BLOCK = re.compile(
+_WORD = compiled(r"/((?:\\.|[^/\\])+)/(?=\s|$)|(\S+)")
+_BLOCK = compiled(
     r"[ \t]*#\+begin_[^\n]*\n(.*)^[ \t]*#\+end_[^\n]*\n?",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_FIXED = re.compile(r"^: ?", re.MULTILINE)
-_TESTS = re.compile(
+_FIXED = compiled(r"^: ?", re.MULTILINE)
+_TESTS = compiled(
     r"(?:^[ \t]*+(?:[:,|-] ?)?(?:(?://|<!--|/\*|#|;;) )?(?:ok|FAILED)  [^\n]*(?:\n|\Z))+"
     r"(?=[ \t]*#\+end_|\s*\Z)",
     re.IGNORECASE | re.MULTILINE,
@@ -51,11 +51,12 @@ _TESTS = re.compile(
 _REPLACED = "..."
 
 
-@attrs.frozen
+@classes.frozen
 class Difference:
-    """A place where two responses differ, with both values as JSON; None for a missing value.
+    """One difference between two responses: where it is, and the old and new value as JSON.
 
-    `lines` are the unified diff of two texts.
+    `old` or `new` is None if the value is missing in that response. If text was compared, `lines`
+    contains a unified diff instead.
     """
 
     place: str
@@ -76,48 +77,59 @@ class Difference:
 def compare(
     old: Mapping[str, Any], new: Mapping[str, Any], volatile: Collection[str] = ()
 ) -> list[Difference]:
-    """Return the differences of the responses of two records, leaving out `volatile` headers."""
+    """Return the differences between the responses in two records.
+
+    Headers named in `volatile` are ignored.
+    """
     before, after = old["exchanges"], new["exchanges"]
     ignored = VOLATILE | {name.lower() for name in volatile}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for number in range(max(len(before), len(after))):
         prefix = f"request {number + 1}, " if len(before) > 1 or len(after) > 1 else ""
         if number >= len(before) or number >= len(after):
-            one = (before if number < len(before) else after)[number]["request"]
-            what = json.dumps(f"{one['method']} {one['url']}")
+            request = (before if number < len(before) else after)[number]["request"]
+            what = json.dumps(f"{request['method']} {request['url']}")
             gone = number >= len(after)
-            found.append(Difference(f"{prefix}request", *((what, None) if gone else (None, what))))
+            differences.append(
+                Difference(f"{prefix}request", *((what, None) if gone else (None, what)))
+            )
             continue
-        for one in _of_exchanges(before[number], after[number], ignored):
-            found.append(attrs.evolve(one, place=prefix + one.place))
-    return found
+        for change in _of_exchanges(before[number], after[number], ignored):
+            differences.append(classes.evolve(change, place=prefix + change.place))
+    return differences
 
 
 def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
-    """Return how the last response of a record differs from a document's result `text`.
+    """Return the differences between a result in a document and the last response of a record.
 
-    The body is compared, and the status if the result shows it. Raises OrgrestError if the request
-    was not answered, or if the body is binary or was only kept in part.
+    `text` is the result. The body is compared, and also the status if the result shows it. Raises
+    OrgrestError if the request got no response, or if the body is binary or was only kept in part.
     """
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
-        raise OrgrestError("the last kept request was not answered")
+        raise OrgrestError("the last request in the history has no response")
     if "text" not in response["body"]:
-        raise OrgrestError("the body is binary: its file is the result, which cmp compares")
+        raise OrgrestError(
+            "the body is binary: the result is a file, which you can compare with cmp"
+        )
     lines = text.strip("\n").split("\n")
-    at = next((n for n, one in enumerate(lines) if (m := _WHICH.match(one)) and m["request"]), None)
+    at = next(
+        (n for n, line in enumerate(lines) if (m := _WHICH.match(line)) and m["request"]), None
+    )
     stored = "\n".join(lines[:at]).rstrip()
     heads = [] if at is None else lines[at:]
-    statuses = [int(match["status"]) for one in heads if (match := _WHICH.match(one)) and match[2]]
-    found = list(_of_values("status", statuses[-1], response["status"])) if statuses else []
+    statuses = [
+        int(match["status"]) for line in heads if (match := _WHICH.match(line)) and match[2]
+    ]
+    differences = list(_of_values("status", statuses[-1], response["status"])) if statuses else []
     body = response["body"]
     if body["cut"]:
-        raise OrgrestError("only the beginning of the body was kept: there is nothing to compare")
+        raise OrgrestError("cannot compare: only the beginning of the body was saved")
     try:
-        found += _limited(_of_values("body", _json(stored), _json(body["text"])))
+        differences += _limited(_of_values("body", _json(stored), _json(body["text"])))
     except ValueError:
-        found += _of_texts("body", stored, body["text"].rstrip())
-    return found
+        differences += _of_texts("body", stored, body["text"].rstrip())
+    return differences
 
 
 def _of_exchanges(
@@ -127,40 +139,43 @@ def _of_exchanges(
     if before is None or after is None:
         yield from _of_values(
             "answer",
-            *(one["error"] if one["response"] is None else "answered" for one in (old, new)),
+            *(
+                exchange["error"] if exchange["response"] is None else "answered"
+                for exchange in (old, new)
+            ),
         )
         return
     yield from _of_values("status", before["status"], after["status"])
-    headers = [_by_name(one["headers"], ignored) for one in (before, after)]
+    headers = [_by_name(response["headers"], ignored) for response in (before, after)]
     for name in dict.fromkeys([*headers[0], *headers[1]]):
-        yield from _of_values(f"header {name}", *(one.get(name, _NONE) for one in headers))
+        yield from _of_values(f"header {name}", *(by_name.get(name, _NONE) for by_name in headers))
     yield from _of_bodies(before["body"], after["body"])
 
 
 def _by_name(headers: list[list[str]], ignored: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in headers:
         key = name.lower()
         if key not in ignored:
-            found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
+            values[key] = f"{values[key]}, {value}" if key in values else value
+    return values
 
 
 def _of_bodies(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     if "text" not in old or "text" not in new:
         shown = [
-            json.dumps(one["text"][:60])
-            if "text" in one
-            else f"{one['size']} bytes, sha256 {one['sha256']}"
-            for one in (old, new)
+            json.dumps(body["text"][:60])
+            if "text" in body
+            else f"{body['size']} bytes, sha256 {body['sha256']}"
+            for body in (old, new)
         ]
         if shown[0] != shown[1]:
             yield Difference("body", shown[0], shown[1])
         return
     if old["text"] == new["text"]:
         if (old["size"], old.get("sha256")) != (new["size"], new.get("sha256")):
-            sizes = [f"{one['size']} bytes" for one in (old, new)]
-            yield Difference("body, behind what was kept of it", sizes[0], sizes[1])
+            sizes = [f"{body['size']} bytes" for body in (old, new)]
+            yield Difference("body, after the part that was saved", sizes[0], sizes[1])
         return
     if not (old["cut"] or new["cut"]):
         try:
@@ -175,11 +190,10 @@ def _of_bodies(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Diffe
 def _of_texts(place: str, old: str, new: str) -> Iterator[Difference]:
     if old != new:
         lines = unified(old, new)
-        yield Difference(place, lines=lines or ("they differ far behind their beginnings",))
+        yield Difference(place, lines=lines or ("they differ only near the end",))
 
 
 def _json(text: str) -> Any:
-    """Parse JSON. Raises ValueError."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -187,21 +201,21 @@ def _json(text: str) -> Any:
 
 
 def _limited(found: Iterator[Difference]) -> list[Difference]:
-    """Return the first differences. Raises ValueError for values nested too deep."""
+    """Return at most `_MOST` differences. Raises ValueError if values are nested too deeply."""
     kept: list[Difference] = []
     try:
-        for one in found:
+        for item in found:
             if len(kept) == _MOST:
                 kept.append(Difference("body", lines=("... and more",)))
                 break
-            kept.append(one)
+            kept.append(item)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
     return kept
 
 
 def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
-    """Yield the differences of two JSON values at a place, in time linear in their size."""
+    """Yield the differences between two JSON values at `place`, in time linear in their size."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             inner = f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{json.dumps(key)}]"
@@ -213,11 +227,11 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    """Yield the differences of two lists, ignoring their common beginning and end.
+    """Yield the differences between two lists, ignoring their common beginning and end.
 
-    If an item was inserted or removed, the items after it are thus compared with their old values.
+    So if one item was inserted or removed, the items after it are not reported as changed.
     """
-    texts = [[json.dumps(item, sort_keys=True) for item in one] for one in (old, new)]
+    texts = [[json.dumps(item, sort_keys=True) for item in values] for values in (old, new)]
     shorter = min(len(old), len(new))
     start = next((n for n in range(shorter) if texts[0][n] != texts[1][n]), shorter)
     most = shorter - start
@@ -233,9 +247,9 @@ def _shown(value: Any) -> str | None:
     return None if value is _NONE else json.dumps(value, ensure_ascii=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Volatile:
-    """The parts in which two results may differ: headers by name, jq paths, patterns."""
+    """The parts of a result that may differ between runs: headers, jq paths and patterns."""
 
     headers: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -243,23 +257,23 @@ class Volatile:
 
     @classmethod
     def of(cls, arguments: Arguments) -> Volatile:
-        """Parse the header argument `:volatile`."""
+        """Return the volatile parts that the header argument `:volatile` lists."""
         headers: list[str] = []
         paths: list[str] = []
-        found: list[str] = []
+        expressions: list[str] = []
         for match in _WORD.finditer(arguments.get("volatile")):
             if match[1]:
-                found.append(match[1].replace("\\/", "/"))
+                expressions.append(match[1].replace("\\/", "/"))
             else:
                 (paths if match[2].startswith(".") else headers).append(match[2])
-        return cls(tuple(headers), tuple(paths), tuple(found))
+        return cls(tuple(headers), tuple(paths), tuple(expressions))
 
 
 def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
-    """Return the differences of two results as lines; () if they are equal.
+    """Return the differences between two results as lines, or () if they are equal.
 
     `old` and `new` are results as written in a document. Raises OrgrestError if a jq path or a
-    pattern is invalid.
+    pattern in `volatile` is invalid.
     """
     if old == new:
         return ()
@@ -268,17 +282,19 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
         before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers
     if volatile.paths or volatile.patterns:
-        headers = (*headers, "Content-Length")  # which depends on these
+        headers = (*headers, "Content-Length")  # ignored parts change the length
     before, after = (without_volatile(text, headers).strip() for text in (before, after))
     for pattern in volatile.patterns:
-        before, after = (patterns.replaced(pattern, one, _REPLACED) for one in (before, after))
+        before, after = (
+            patterns.replaced(pattern, result, _REPLACED) for result in (before, after)
+        )
     if before == after:
         return ()
-    return unified(before, after) or ("the result differs in its end",)
+    return unified(before, after) or ("the result differs at its end",)
 
 
 def without_volatile(text: str, names: Iterable[str]) -> str:
-    """Remove the volatile lines of a result: dates, durations, named headers."""
+    """Return a result without its volatile lines: dates, durations and the headers in `names`."""
     headers = "|".join(re.escape(name) for name in (*VOLATILE, *names))
     return re.sub(
         rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
@@ -290,7 +306,7 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
 
 
 def inside(text: str) -> str:
-    """Return a result without Org's block or colons, if they enclose all of it."""
+    """Return the content of a result, without the block or the colons that enclose it."""
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
         text = unescape(block[1]).strip("\n")
@@ -299,7 +315,7 @@ def inside(text: str) -> str:
 
 
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
-    """Remove the values at jq paths from two results, if both begin with JSON."""
+    """Return two results without the values at the jq paths, if both results begin with JSON."""
     try:
         (one, rest), (other, others) = _begun(before), _begun(after)
     except (ValueError, RecursionError):
@@ -307,13 +323,13 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
     from orgrest.rendering import jq
 
     both = json.dumps([one, other])
-    made = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
-    first, second = json_of(made)
+    reduced = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
+    first, second = json_of(reduced)
     return f"{_pretty(first)}\n{rest}", f"{_pretty(second)}\n{others}"
 
 
 def _begun(text: str) -> tuple[Any, str]:
-    """Return the JSON value that a text begins with, and the rest."""
+    """Return the JSON value at the beginning of a string, and the rest of the string."""
     start = len(text) - len(text.lstrip())
     value, end = json.JSONDecoder().raw_decode(text, start)
     return value, text[end:].lstrip("\n")

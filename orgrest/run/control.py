@@ -1,4 +1,7 @@
-"""Early termination of a run: a failure with --bail, the time limit, Ctrl-C. All jobs check it."""
+"""Early termination of a run because of a failure with --bail, the time limit or Ctrl-C.
+
+All jobs of the run check whether it has been terminated.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,17 @@ TEARDOWN = 30.0
 
 
 class Control:
-    """Decides whether a run continues; thread-safe.
+    """Tells the jobs of a run whether to continue. This class is thread-safe.
 
-    An interruption immediately aborts requests in progress, except those of teardowns, which have
-    a separate client.
+    An interruption aborts requests in progress immediately, except those of teardowns, which have a
+    separate client.
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
-        """Create the client of the run, with its `budget`. Raises what `new_client` does."""
+        """Create the client of the run with `new_client`, and pass on its exceptions.
+
+        `budget` limits the run. If it is None, there are no limits.
+        """
         self.interrupted = False
         self.budget = budget or Budget()
         self.client = new_client(budget=self.budget)
@@ -33,19 +39,22 @@ class Control:
         self._teardown_client: Client | None = None
         self.abandoned = False
         self.telling = threading.RLock()
-        """Held while a request is recorded; nothing is recorded once the run is `abandoned`."""
+        """Held while a request is recorded. Nothing is recorded once the run is `abandoned`."""
 
     @property
     def why(self) -> str:
-        """Why no more requests may be sent; empty while the run continues."""
+        """The reason why no more requests may be sent, or "" while the run continues."""
         return self.budget.spent
 
     def stop(self, why: str) -> None:
-        """Send no more requests; those in progress are completed."""
+        """Stop the run from sending further requests, but complete those in progress.
+
+        `why` is the reason that is reported for the requests that are not sent.
+        """
         self.budget.stop(why)
 
     def interrupt(self) -> None:
-        """Send no more requests, and abort those in progress."""
+        """Stop the run from sending further requests, and abort those in progress."""
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
@@ -57,7 +66,7 @@ class Control:
             self.abandoned = True
 
     def teardown_client(self) -> Client:
-        """Return the client of all teardowns, which still sends after the end of the run."""
+        """Return the client for all teardowns, which can still send after the end of the run."""
         with self.telling:
             if self._teardown_client is None:
                 budget = Budget(seconds=TEARDOWN, after=self.budget)

@@ -1,8 +1,9 @@
-"""The OpenAPI descriptions of a run: each exchange is checked against its description and counted.
+"""The OpenAPI descriptions of a run. Its exchanges are checked against them and counted.
 
-A request's description comes from the last line `# @openapi FILE` above its end, else from the
-header argument `:openapi`, else from the options of the run. `no` means no description, `auto` a
-description beside the document that describes the request.
+The last line `# @openapi FILE` above the end of a request selects its description. Without such a
+line, the header argument `:openapi` selects it, or else the option of the run. The value `no` means
+no description. The value `auto` means a description in a file beside the document, if it describes
+the request.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError, Verdict
 
 if TYPE_CHECKING:
@@ -27,35 +27,39 @@ if TYPE_CHECKING:
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
 
-_MOST_TOLD = 20  # problems of one exchange
-_MOST_COUNTED = 1_000  # requests that are not described
+_MOST_TOLD = 20  # problems reported for one exchange
+_MOST_COUNTED = 1_000  # undescribed requests that are counted
 _MARK = "@openapi"
 
 
-@attrs.define
+@classes.define
 class Exercised:
-    """The number of an operation's responses, of those not as described, and their statuses."""
+    """The number of `requests` to an operation, how many `failed` the check, and their statuses."""
 
     requests: int = 0
     failed: int = 0
-    statuses: set[int] = attrs.field(factory=set)
+    statuses: set[int] = classes.field(factory=set)
 
 
-@attrs.frozen
+@classes.frozen
 class _Known:
-    """A description, its schemas and request counts; `foreign` counts undescribed requests."""
+    """A description with its schemas, and the counts for each of its operations.
+
+    `foreign` counts the requests to the description's server that do not match an operation.
+    """
 
     description: Description
     schemas: Schemas
     counts: dict[str, Exercised]
-    foreign: Counter[str] = attrs.field(factory=Counter)
+    foreign: Counter[str] = classes.field(factory=Counter)
 
 
 class Descriptions:
-    """The descriptions that a run has read, shared by its threads; `default` is the run's option.
+    """The descriptions that a run has read, shared by its threads.
 
-    `inputs` decide which files the default description may refer to, and `on_read` is called with
-    the path of each.
+    `default` is the description from the options of the run. `inputs` decides which files a
+    description may refer to. `on_read` is called with the path of each file that is read for a
+    description.
     """
 
     def __init__(
@@ -79,8 +83,8 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Return whether a request may have a description."""
-        return bool(self._default or "openapi" in arguments or _MARK in parsed.source.text)
+        """Return whether a request may have a description to check it against."""
+        return bool(self._default or "openapi" in arguments or parsed.source.holds(_MARK))
 
     def verdict(
         self,
@@ -89,9 +93,9 @@ class Descriptions:
         arguments: Arguments,
         exchange: tuple[Request, Response],
     ) -> tuple[Verdict | None, list[str]]:
-        """Return whether an exchange is as described, and notes about parts that are not checked.
+        """Return the verdict on an exchange, and notes about parts that were not checked.
 
-        The verdict is None if the exchange has no description.
+        The verdict is None if no description applies to the exchange.
         """
         place = parsed.source.position(parsed.span.start)
         verdict = Verdict(
@@ -109,10 +113,10 @@ class Descriptions:
             path = None if given else self._path
             if path is None and name == AUTO:
                 return self._beside(context, exchange, verdict)
-            known = self._get(path or context.locate(name), name, context.locate)
-            return self._judged(known, exchange, context, verdict)
+            entry = self._get(path or context.locate(name), name, context.locate)
+            return self._judged(entry, exchange, context, verdict)
         except OrgrestError as error:
-            return attrs.evolve(verdict, reason=str(error)), []
+            return classes.evolve(verdict, reason=str(error)), []
 
     def _beside(
         self,
@@ -120,48 +124,48 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict by the description beside the document that covers the request."""
+        """Return the verdict of a description beside the document that covers the request."""
         from orgrest.description.beside import beside
 
-        request, notes, found = exchange[0], [], False
+        request, notes, any_beside = exchange[0], [], False
         for path in beside(context.directory):
-            found = True
+            any_beside = True
             try:
-                known = self._get(context.locate(str(path)), path.name, context.locate)
+                entry = self._get(context.locate(str(path)), path.name, context.locate)
             except OrgrestError as error:
                 if path not in self._told:
                     self._told.add(path)
                     notes.append(f"openapi: {error}")
                 continue
-            description = known.description
+            description = entry.description
             is_known = description.operation(request.method, request.url) is not None
             named = bool(description.hosts) and description.is_of_server(request.url)
-            if named or (is_known and description.may_be_meant(request.url)):
-                judged, more = self._judged(known, exchange, context, verdict)
+            if named or (is_known and description.matches_server_or_localhost(request.url)):
+                judged, more = self._judged(entry, exchange, context, verdict)
                 return judged, [*notes, *more]
         if context.directory not in self._told:
             self._told.add(context.directory)
-            what = "describes this request" if found else "is there"
-            notes.append(f"openapi: no description beside the document {what}: it is not checked")
+            what = "describes this request" if any_beside else "was found"
+            notes.append(f"openapi: not checked: no description beside the document {what}")
         return None, notes
 
     def _get(self, path: Path, name: str, locate: Locate) -> _Known:
         with self._lock:
-            found = self._read.get(path)
-            if found is None:
+            entry = self._read.get(path)
+            if entry is None:
                 from orgrest.description.files import read
                 from orgrest.description.schemas import Schemas
 
                 try:
                     description = read(path, name, locate)
-                    counts = {one.name: Exercised() for one in description.operations}
-                    found = _Known(description, Schemas(description), counts)
+                    counts = {operation.name: Exercised() for operation in description.operations}
+                    entry = _Known(description, Schemas(description), counts)
                 except OrgrestError as error:
-                    found = error
-                self._read[path] = found
-        if isinstance(found, OrgrestError):
-            raise OrgrestError(str(found))
-        return found
+                    entry = error
+                self._read[path] = entry
+        if isinstance(entry, OrgrestError):
+            raise OrgrestError(str(entry))
+        return entry
 
     def _judged(
         self,
@@ -174,12 +178,12 @@ class Descriptions:
 
         request, response = exchange
         description = known.description
-        found = description.operation(request.method, request.url)
-        if found is None:
+        match = description.operation(request.method, request.url)
+        if match is None:
             if not description.is_of_server(request.url):
                 return None, []
             return self._undescribed(known, request, verdict), []
-        operation, values = found
+        operation, values = match
         findings = of_exchange(operation, values, request, response)
         problems = findings.problems
         if findings.parts:
@@ -193,13 +197,13 @@ class Descriptions:
         if len(problems) > _MOST_TOLD:
             problems = [*problems[:_MOST_TOLD], f"and {len(problems) - _MOST_TOLD} more"]
         name = f"openapi {operation.name} {response.status}"
-        notes = [f"openapi: {one}" for one in findings.unchecked]
-        return attrs.evolve(
+        notes = [f"openapi: {part}" for part in findings.unchecked]
+        return classes.evolve(
             verdict, name=name, held=not problems, reason="; ".join(problems)
         ), notes
 
     def _undescribed(self, known: _Known, request: Request, verdict: Verdict) -> Verdict:
-        """Return the verdict on a request that matches no operation, and count it."""
+        """Count a request that does not match an operation, and return the verdict on it."""
         from urllib.parse import urlsplit
 
         from orgrest.rendering.masking import mask
@@ -209,19 +213,19 @@ class Descriptions:
         with self._lock:
             if len(known.foreign) < _MOST_COUNTED:
                 known.foreign[f"{request.method} {path}"] += 1
-        reason = f"{description.name} describes no such operation"
+        reason = f"{description.name} does not describe this operation"
         if description.unreadable:
-            reason += f", but not all could be read: {description.unreadable[0]}"
+            reason += f", but parts of it could not be read: {description.unreadable[0]}"
         name = f"openapi {request.method} {request.url}"
-        return attrs.evolve(verdict, name=name, reason=reason)
+        return classes.evolve(verdict, name=name, reason=reason)
 
     def coverage(self) -> list[dict[str, Any]]:
-        """Return, for each description, its operations with the number of requests to each."""
+        """Return the operations of each description, with the number of requests to each."""
         with self._lock:
-            every = [one for one in self._read.values() if isinstance(one, _Known)]
+            entries = [entry for entry in self._read.values() if isinstance(entry, _Known)]
             return [
                 {
-                    "file": known.description.name,
+                    "file": entry.description.name,
                     "operations": [
                         {
                             "operation": operation.name,
@@ -231,20 +235,20 @@ class Descriptions:
                             "statuses": sorted(count.statuses),
                             "unseen": _unseen(operation.statuses, count.statuses),
                         }
-                        for operation in known.description.operations
-                        for count in (known.counts[operation.name],)
+                        for operation in entry.description.operations
+                        for count in (entry.counts[operation.name],)
                     ],
                     "undescribed": [
                         {"request": request, "requests": count}
-                        for request, count in sorted(known.foreign.items())
+                        for request, count in sorted(entry.foreign.items())
                     ],
-                    "unreadable": known.description.unreadable,
+                    "unreadable": entry.description.unreadable,
                 }
-                for known in every
+                for entry in entries
             ]
 
 
 def _unseen(described: list[str], seen: set[int]) -> list[str]:
-    """Return the described statuses that no response had."""
-    texts = {str(one) for one in seen} | {f"{one // 100}XX" for one in seen}
-    return [one for one in described if one.upper() not in texts and one != "default"]
+    """Return the statuses that a description lists but that no response had."""
+    texts = {str(status) for status in seen} | {f"{status // 100}XX" for status in seen}
+    return [status for status in described if status.upper() not in texts and status != "default"]

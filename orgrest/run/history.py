@@ -1,13 +1,13 @@
 """The history: requests and responses of earlier runs, kept in the user's cache folder.
 
-Each run that sends something has its own file, so concurrent runs cannot damage each other's: a
-line of JSON for the run, then a line for each outcome as it arrives, in the format of reports
-(`record`: without secrets, bodies cut). Only the user may read the files. Their number and size are
-bounded: creating a file removes the oldest. If a file cannot be written, the history of that run
-ends with a message to the user; the run itself continues.
+Each run that sends something has its own file, so concurrent runs cannot damage each other's files.
+A file has a line of JSON for the run, followed by a line for each outcome as it arrives, in the
+format of reports (see `record`: secrets are masked and long bodies are cut). Only the user may read
+the files. Their number and size are limited: creating a file removes the oldest. If a file cannot
+be written, the user gets a message, and the run continues without a history.
 
-The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). `ORGREST_HISTORY`
-names another folder, or is `off`.
+The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). The variable
+`ORGREST_HISTORY` selects another folder, or turns the history off with the value `off`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError, explained
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,15 +34,19 @@ VARIABLE = "ORGREST_HISTORY"
 FORMAT = 1
 MOST_RUNS = 200
 MOST_BYTES = 64 * 2**20
-"""The maximum number and total size of the files; the last run is kept in any case."""
+"""The maximum number and total size in bytes of all files. The last run is always kept."""
 MOST_OF_RUN = 8 * 2**20
-"""The maximum number of bytes kept of one run; later outcomes are dropped."""
-_NAME = re.compile(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
+"""The maximum number of bytes kept of one run. Later outcomes are dropped."""
+_NAME = compiled(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
 _LONGEST_LINE = 2 * MOST_OF_RUN
 
 
 def folder() -> Path | None:
-    """Return the folder of the history; None if it is off. Raises OrgrestError if it is unknown."""
+    """Return the folder of the history, or None if the history is turned off.
+
+    Raises OrgrestError if the folder in `ORGREST_HISTORY` is not an absolute path, or if the home
+    folder is unknown.
+    """
     given = os.environ.get(VARIABLE, "")
     if given == "off":
         return None
@@ -51,19 +54,20 @@ def folder() -> Path | None:
         path = Path(given)
         if path.is_absolute():
             return path
-        raise OrgrestError(f"{VARIABLE} is `off` or an absolute path, not {given}")
+        raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {given}")
     cache = os.environ.get("XDG_CACHE_HOME", "")
     try:
         base = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
     except RuntimeError as error:
-        raise OrgrestError(f"{error} ({VARIABLE}=off keeps none)") from None
+        raise OrgrestError(f"{error} (set {VARIABLE}=off to turn the history off)") from None
     return base / "orgrest" / "history"
 
 
 class History:
-    """The history of one run; thread-safe. Its file is created with its first line.
+    """The history of one run. This class is thread-safe.
 
-    `notify` gets one line if the history cannot be written.
+    The run's file is created with the first outcome. If it cannot be written, `notify` is called
+    once with a message for the user.
     """
 
     def __init__(self, notify: Callable[[str], None]) -> None:
@@ -75,7 +79,7 @@ class History:
         self._ended = False
 
     def keep(self, outcome: Outcome, document: str) -> None:
-        """Record an outcome of the file `document`, if anything was sent for it."""
+        """Record an outcome for the document with the path `document`, if anything was sent."""
         if self._ended or not (outcome.exchanges or outcome.broken):
             return
         with self._lock:
@@ -101,7 +105,7 @@ class History:
                 self._fail(str(explained(error)))
 
     def close(self) -> None:
-        """Close the file; nothing is kept from now on."""
+        """Close the file. From then on, nothing is recorded."""
         with self._lock:
             self._ended = True
             if self._number is not None:
@@ -130,7 +134,10 @@ class History:
         return number
 
     def _write(self, line: bytes, number: int) -> None:
-        """Append a line; if the disk is full, the partial line is removed."""
+        """Append a line to the file.
+
+        If that fails, for instance because the disk is full, the partial line is removed.
+        """
         try:
             written = os.write(number, line)
             if written < len(line):
@@ -143,27 +150,29 @@ class History:
 
     def _fail(self, why: str) -> None:
         self._ended = True
-        self._notify(f"the history of this run is not kept: {why} ({VARIABLE}=off turns it off)")
+        self._notify(
+            f"could not save the history of this run: {why} (set {VARIABLE}=off to turn it off)"
+        )
 
 
 def _files(place: Path) -> list[tuple[str, int]]:
-    """Return the names and sizes of the history's files, the oldest first."""
-    found: list[tuple[str, int]] = []
+    """Return the names and sizes in bytes of the history's files, the oldest first."""
+    files: list[tuple[str, int]] = []
     try:
         with os.scandir(place) as entries:
-            for one in entries:
-                if _NAME.fullmatch(one.name) and one.is_file(follow_symlinks=False):
+            for entry in entries:
+                if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     with contextlib.suppress(FileNotFoundError):  # just removed by another run
-                        found.append((one.name, one.stat(follow_symlinks=False).st_size))
+                        files.append((entry.name, entry.stat(follow_symlinks=False).st_size))
     except FileNotFoundError:
         return []
-    return sorted(found)
+    return sorted(files)
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until the rest, plus room for this run, is within the limits."""
-    others = [one for one in _files(place) if one[0] != own]
-    count, size = len(others) + 1, sum(one[1] for one in others) + MOST_OF_RUN
+    """Remove the oldest files until the rest, with space for this run, is within the limits."""
+    others = [file for file in _files(place) if file[0] != own]
+    count, size = len(others) + 1, sum(file[1] for file in others) + MOST_OF_RUN
     for name, bytes_ in others:
         if count <= MOST_RUNS and size <= MOST_BYTES:
             return
@@ -172,37 +181,42 @@ def _prune(place: Path, own: str) -> None:
         count, size = count - 1, size - bytes_
 
 
-@attrs.frozen
+@classes.frozen
 class KeptRun:
-    """A run of the history: its id, when it started, the folder it was started in, its records.
+    """A run in the history: its id, its start time, its working folder and its records.
 
-    `cut`: whether it sent more than was kept.
+    `cut` means that the run sent more than was kept.
     """
 
     id: str
     started: str
     directory: str
-    records: tuple[Record, ...] = attrs.field(repr=False)
+    records: tuple[Record, ...] = classes.field(repr=False)
     cut: bool = False
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """The files of its documents."""
-        return tuple(dict.fromkeys(one["document"] for one in self.records))
+        """The paths of the documents in this run, each once."""
+        return tuple(dict.fromkeys(record["document"] for record in self.records))
 
 
 def runs() -> Iterator[KeptRun]:
-    """Yield the runs of the history, the latest first. Raises OrgrestError.
+    """Yield the runs in the history, the latest first.
 
-    Lines cut off by a kill or a full disk are omitted, and so are runs removed in the meantime.
+    Raises OrgrestError if they cannot be read.
+
+    Incomplete lines, from a killed run or a full disk, are skipped. Runs that are removed in the
+    meantime are skipped, too.
     """
     place = folder()
     if place is None:
-        raise OrgrestError(f"the history is off: {VARIABLE} says so")
+        raise OrgrestError(f"the history is turned off by {VARIABLE}")
     try:
         names = [name for name, _ in _files(place)]
     except OSError as error:
-        raise OrgrestError(f"cannot be read: {error.strerror}", file=str(place)) from None
+        raise OrgrestError(
+            f"could not read the folder: {error.strerror}", file=str(place)
+        ) from None
     for name in reversed(names):
         try:
             with (place / name).open("rb") as stream:
@@ -210,25 +224,39 @@ def runs() -> Iterator[KeptRun]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            reason = f"cannot be read: {error.strerror}"
+            reason = f"could not read the run: {error.strerror}"
             raise OrgrestError(reason, file=str(place / name)) from None
-        found = _read(name, data)
-        if found is not None:
-            yield found
+        run = _read(name, data)
+        if run is not None:
+            yield run
+
+
+def forget(unwanted: Iterable[KeptRun]) -> None:
+    """Remove runs from the history. Raises OrgrestError if a file cannot be removed."""
+    place = folder()
+    if place is None:
+        return
+    for run in unwanted:
+        path = place / f"{run.id}.jsonl"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            reason = f"could not remove the run: {error.strerror}"
+            raise OrgrestError(reason, file=str(path)) from None
 
 
 def _read(name: str, data: bytes) -> KeptRun | None:
     lines: list[Record] = []
     for line in data.split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError):  # cut off
+        with contextlib.suppress(ValueError, RecursionError):  # an incomplete line
             value = json.loads(line)
             if isinstance(value, dict):
                 lines.append(value)
     if not lines or lines[0].get("history") != FORMAT:
         return None
     head, *rest = lines
-    records = tuple(one for one in rest if {"exchanges", "document", "file"} <= one.keys())
-    cut = any("more" in one for one in rest)
+    records = tuple(record for record in rest if {"exchanges", "document", "file"} <= record.keys())
+    cut = any("more" in record for record in rest)
     started, directory = head.get("started"), head.get("directory")
     if not (isinstance(started, str) and isinstance(directory, str)):
         return None
@@ -236,18 +264,18 @@ def _read(name: str, data: bytes) -> KeptRun | None:
 
 
 def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
-    """Return a run by its id, a prefix of its id, or its number, counted from the latest run (1).
+    """Return the run with the id, the beginning of an id, or the number `which`.
 
-    `among` are the numbered runs, the latest first. Raises OrgrestError if no run, or more than
-    one, has this id or number.
+    Numbers count the runs in `among` from the latest, which is 1. Raises OrgrestError if no run
+    matches, or if several ids begin with `which`.
     """
     if which.isdecimal() and len(which) < 5:
-        for number, one in enumerate(among, 1):
+        for number, run in enumerate(among, 1):
             if number == int(which):
-                return one
-        raise OrgrestError(f"the history has no run {which}: `orgrest history` lists them")
-    found = [one for one in runs() if one.id.startswith(which)]
-    if len(found) != 1:
-        what = "several runs begin" if found else "no run begins"
+                return run
+        raise OrgrestError(f"no run {which} in the history: `orgrest history` lists them")
+    matches = [run for run in runs() if run.id.startswith(which)]
+    if len(matches) != 1:
+        what = "several runs have ids that start" if matches else "no run has an id that starts"
         raise OrgrestError(f"{what} with {which}: `orgrest history` lists them")
-    return found[0]
+    return matches[0]

@@ -1,4 +1,4 @@
-"""The request being built: a mutable object that the stages of a run modify in turn."""
+"""The task in progress: a mutable object that the stages of a run change one after another."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-import attrs
-
+from orgrest import classes
 from orgrest.run.outcomes import EvaluationError, Outcome, failed, located
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from orgrest.http.auth.flows import Token
@@ -29,31 +28,31 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
-"""The longest wait, in seconds, that a document may cause in a run without a time limit."""
+"""The maximum time, in seconds, that a document may make a run without a time limit wait."""
 
 
-@attrs.define
+@classes.define
 class Logged:
-    """The log and tests of scripts, and whether they cancelled their request."""
+    """The log and the tests of scripts, and whether a script cancelled the request."""
 
-    notes: list[str] = attrs.field(factory=list)
-    tests: list[Verdict] = attrs.field(factory=list)
+    notes: list[str] = classes.field(factory=list)
+    tests: list[Verdict] = classes.field(factory=list)
     cancelled: bool = False
 
     def take(self, others: Logged) -> None:
-        """Add the log and tests of other scripts."""
+        """Add the log and the tests of other scripts."""
         self.notes += others.notes
         self.tests += others.tests
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Work:
-    """The state that the jobs of one run share.
+    """The state that all jobs of a run share.
 
-    `client` is None where nothing is sent; `file` is the document's name in messages. The requests
-    for `tokens` are listed in the last list of `asked`, which belongs to the current job. `sent_at`
-    has the times of requests by slot of `@ratelimit`; `ran` has the results of the scripts that run
-    once, of which `pending` are reported with the next request.
+    `client` is None if requests are not sent, and `file` is the document's name in messages.
+    Requests for `tokens` are recorded in the last list of `asked`, which belongs to the current
+    job. `sent_at` has the times of requests by slot of `@ratelimit`. `ran` has the results of
+    scripts that run once. Of these, the `pending` ones are reported with the next request.
     """
 
     settings: Settings
@@ -62,19 +61,19 @@ class Work:
     cookies: Cookies | None
     results: RequestResults
     file: str
-    numbers: Iterator[int] = attrs.field(factory=partial(itertools.count, 1))
+    numbers: Iterator[int] = classes.field(factory=partial(itertools.count, 1))
     tokens: TokenRequests | None = None
-    asked: list[list[Exchange]] = attrs.field(factory=lambda: [[]])
-    sent_at: dict[str, list[float]] = attrs.field(factory=dict)
-    ran: dict[tuple[Source, int], OrgrestError | bool] = attrs.field(factory=dict)
-    pending: list[Logged] = attrs.field(factory=list)
+    asked: list[list[Exchange]] = classes.field(factory=lambda: [[]])
+    sent_at: dict[str, list[float]] = classes.field(factory=dict)
+    ran: dict[tuple[Source, int], OrgrestError | bool] = classes.field(factory=dict)
+    pending: list[Logged] = classes.field(factory=list)
     _slept: float = 0.0
 
     @classmethod
     def of_run(
         cls, settings: Settings, services: Services, results: RequestResults, file: str
     ) -> Self:
-        """Begin a run over the document called `file`."""
+        """Return the initial state for a run of the document called `file`."""
         client, cookies = services.client, services.cookies
         if cookies is None and client is not None:
             from orgrest.http.transport.cookies import Cookies
@@ -83,7 +82,7 @@ class Work:
         return cls(settings, services, client, cookies, results, file)
 
     def get_token(self, needed: TokenNeededError) -> tuple[Token, Bound | None]:
-        """Return the token that a request needs. Raises OrgrestError if it cannot be obtained."""
+        """Return the token that a request needs. Raises OrgrestError if the run cannot get it."""
         if self.tokens is None:
             from orgrest.run.token_requests import TokenRequests, identity
 
@@ -98,13 +97,17 @@ class Work:
 
     @property
     def sending(self) -> Client:
-        """The client. Raises EvaluationError where nothing can be sent."""
+        """The client of the run. Raises EvaluationError if the run cannot send requests."""
         if self.client is None:
-            raise EvaluationError("nothing can be sent here")
+            raise EvaluationError("requests cannot be sent here")
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait, as requested by a document, except in a dry run. Raises EvaluationError."""
+        """Wait `length` seconds because of the document, except in a dry run.
+
+        `what` names the cause in messages. Raises EvaluationError if the document makes the run
+        wait too long in total.
+        """
         if self.settings.dry_run:
             return
         self._slept += length
@@ -112,82 +115,87 @@ class Work:
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:
-        """Raise EvaluationError if a document makes the run wait too long."""
+        """Raise EvaluationError if documents may not make a run wait `length` seconds."""
         if length > MOST_WAIT and self.sending.budget.deadline is None:
-            limit = f"{MOST_WAIT / 60:g} minutes in all"
-            reason = f"{what} makes a run wait for {limit} at most (more with --max-time)"
+            limit = f"a total of {MOST_WAIT / 60:g} minutes"
+            reason = (
+                f"{what} can make a run wait for at most {limit} (use --max-time to allow more)"
+            )
             raise EvaluationError(reason)
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Job:
     """A task in progress: its current request, and its results so far.
 
-    `parsed` is the request as scripts changed it, `context` that of its turn, `values` are those of
-    its variables, `defined` the values of definitions that its scripts saw, `held` the secrets in
-    the parts that scripts created. `attempts` are those of the current request, `asked` the
-    requests for tokens and by scripts that are not part of an exchange yet. Its tests begin at
-    `tested`. `features` are the features of the request that select stages; a request that is
-    `declined` is not sent. `unsent` has the reasons for declined requests.
+    `parsed` is the current request, with the changes made by scripts, and `context` has the values
+    of its variables for this iteration. `values` has the values that the request uses, `defined`
+    has the values of definitions that its scripts read, and `held` has the secrets in the parts
+    that scripts created. `features` selects the stages of the request. If the request is
+    `declined`, it is not sent.
+
+    `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
+    and by scripts that are not part of an exchange yet. The tests of the current request begin at
+    the index `tested`. `unsent` has the reasons why requests of the task were declined.
     """
 
     work: Work
     task: Task
-    parsed: ParsedRequest = attrs.field(
-        init=False, default=attrs.Factory(lambda self: self.task.parsed[0], takes_self=True)
+    parsed: ParsedRequest = classes.field(
+        init=False, default=classes.Factory(lambda self: self.task.parsed[0], takes_self=True)
     )
-    context: Context = attrs.field(
-        init=False, default=attrs.Factory(lambda self: self.task.context, takes_self=True)
+    context: Context = classes.field(
+        init=False, default=classes.Factory(lambda self: self.task.context, takes_self=True)
     )
-    asked: list[Exchange] = attrs.field(factory=list)
+    asked: list[Exchange] = classes.field(factory=list)
     values: Values | None = None
     request: Request | None = None
     response: Response | None = None
-    defined: dict[object, str] = attrs.field(factory=dict)
-    held: set[tuple[str, Secret]] = attrs.field(factory=set)
-    features: set[str] = attrs.field(factory=set)
+    defined: dict[object, str] = classes.field(factory=dict)
+    held: set[tuple[str, Secret]] = classes.field(factory=set)
+    features: set[str] = classes.field(factory=set)
     declined: bool = False
-    unsent: list[str] = attrs.field(factory=list)
+    unsent: list[str] = classes.field(factory=list)
     tested: int = 0
-    attempts: list[Exchange] = attrs.field(factory=list)
-    exchanges: list[Exchange] = attrs.field(factory=list)
-    notes: list[str] = attrs.field(factory=list)
-    files: list[tuple[Path, bytes]] = attrs.field(factory=list)
-    scripts: Logged = attrs.field(factory=Logged)
+    attempts: list[Exchange] = classes.field(factory=list)
+    exchanges: list[Exchange] = classes.field(factory=list)
+    notes: list[str] = classes.field(factory=list)
+    files: list[tuple[Path, bytes]] = classes.field(factory=list)
+    scripts: Logged = classes.field(factory=Logged)
 
     def begin(self, parsed: ParsedRequest) -> None:
-        """Begin with a request of the task."""
+        """Start with `parsed`, the next request of the task."""
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
         self.declined = False
         self.cancel()
         self.held = set()
-        arguments, descriptions = self.task.arguments, self.work.services.descriptions
+        arguments = self.task.arguments
+        described = self.work.services.descriptions.concern(parsed, arguments)
         features = {
             "": True,
             "captures": parsed.captures,
             "directives": parsed.directives,
             "scripts": parsed.scripts or parsed.shared_scripts,
             "savings": parsed.savings,
-            "elements": not parsed.restclient and "$." in parsed.source.text,
-            "judged": parsed.assertions
-            or "expect" in arguments
-            or descriptions.concern(parsed, arguments),
+            "elements": not parsed.restclient and parsed.source.holds("$."),
+            "described": described,
+            "judged": parsed.assertions or "expect" in arguments or described,
         }
         self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
-        """Record that the request is not sent, and why."""
+        """Record that the current request is not sent, and the reason."""
         self.declined = True
         self.unsent.append(reason)
 
     def cancel(self) -> None:
-        """Decline the request if a script cancelled it."""
+        """Decline the current request if a script cancelled it."""
         if self.scripts.cancelled and not self.declined:
-            self.decline("a script cancelled it")
+            self.decline("canceled by a script")
 
     def turn(self, context: Context) -> None:
-        """Begin with the next turn of the request."""
+        """Start the next iteration of the current request, with the variables in `context`."""
         if self.exchanges and context is not self.context:
             self.tested = len(self.scripts.tests)
         self.context = context
@@ -195,26 +203,33 @@ class Job:
 
     @property
     def sent(self) -> tuple[Request, Response]:
-        """The request and its response; only valid after the stage that sends it."""
+        """The request and its response, available after the stage that sends it."""
         assert self.request is not None  # noqa: S101 - the order of the stages
         assert self.response is not None  # noqa: S101 - the order of the stages
         return self.request, self.response
 
-    def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
-        """Add the last attempt as an exchange, with the earlier attempts in its `earlier`."""
+    def keep(self, render: Callable[[], Rendered] | None, tests: tuple[Verdict, ...]) -> None:
+        """Record the last attempt as an exchange, and the attempts before it in its `earlier`.
+
+        `render` renders the response. `tests` contains the verdicts on it.
+        """
         *others, last = self.attempts
         earlier = [*self.asked]
-        for one in others:
-            earlier += (*one.earlier, attrs.evolve(one, earlier=(), reason="attempt"))
+        for attempt in others:
+            earlier += (*attempt.earlier, classes.evolve(attempt, earlier=(), reason="attempt"))
         earlier += last.earlier
         self.exchanges.append(
-            attrs.evolve(last, rendered=rendered, tests=tests, earlier=tuple(earlier))
+            classes.evolve(last, render=render, tests=tests, earlier=tuple(earlier))
         )
         self.attempts = []
         self.asked.clear()
 
     def outcome(self) -> Outcome:
-        """Return its outcome, including token and script requests of a request skipped later."""
+        """Return the outcome of the task.
+
+        The outcome includes requests for tokens and by scripts, even if the request itself was then
+        skipped.
+        """
         task, reason, unsent = self.task, None, self.unsent
         if not self.exchanges and unsent:
             error = EvaluationError("; ".join(dict.fromkeys(unsent)))
@@ -233,13 +248,13 @@ class Job:
         )
 
     def failed(self, error: Exception) -> Outcome:
-        """Return its outcome up to a failure."""
+        """Return the outcome of the task if it failed with `error`."""
         task = self.task
         outcome = failed(task.line, task.name, error, task.file or self.work.file)
-        if not self.attempts and self.asked:  # no token was given
+        if not self.attempts and self.asked:  # the request for a token failed
             self.attempts = [self.asked.pop()]
         if self.attempts:
             self.keep(None, ())
             *_, broken = self.exchanges
-            outcome = attrs.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
-        return attrs.evolve(outcome, file=task.file, title=task.parsed[0].title)
+            outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        return classes.evolve(outcome, file=task.file, title=task.parsed[0].title)

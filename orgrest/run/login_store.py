@@ -1,11 +1,13 @@
-"""Logins that outlive a run: permissions in files, tokens in the keychain.
+"""Logins that are kept after a run: permissions in files, tokens in the keychain.
 
-Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`): its
-server and client, the documents that may use it, and where these may send its token. Only the user
-may read it. The tokens are in the system's keychain, by `keyring`, if that is installed and has a
-keychain. Otherwise nothing is kept: encryption with a key stored next to the file protects nothing.
+Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`). It
+contains the server, the client, the documents that may use the login, and where each document may
+send the token. Only the user may read the file. The tokens are stored in the system's keychain by
+`keyring`, if `keyring` is installed and finds a keychain. Otherwise nothing is kept: encryption
+with a key stored next to the file would protect nothing.
 
-`ORGREST_LOGINS` is `off`, or names a folder: its files then contain the tokens, too, unencrypted.
+The value `off` of the variable `ORGREST_LOGINS` turns this off. The variable can also name a
+folder. The files in that folder then contain the tokens, too, unencrypted.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from orgrest.files import FileError, write_private
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,16 +30,17 @@ if TYPE_CHECKING:
 VARIABLE = "ORGREST_LOGINS"
 FORMAT = 1
 _SERVICE = "orgrest login"
-_NAME = re.compile(r"[0-9a-f]{32}\.json")
+_NAME = compiled(r"[0-9a-f]{32}\.json")
 _LARGEST = 2**20
-_PATIENCE = 60.0  # seconds for another process to refresh a login
+_PATIENCE = 60.0  # seconds to wait for another process that refreshes a login
 _PAUSE = 0.05
 
 
 class LoginStore:
-    """The kept logins by their keys, 32 hexadecimal digits each; `keychain` stores their tokens.
+    """The kept logins by key. A key has 32 hexadecimal digits.
 
-    Without a keychain, the tokens are in the files. Unreadable logins count as missing.
+    `keychain` stores the tokens. If it is None, the tokens are in the files in `folder`. A login
+    that cannot be read counts as missing.
     """
 
     def __init__(self, folder: Path, keychain: Any | None) -> None:
@@ -46,59 +49,65 @@ class LoginStore:
 
     @classmethod
     def of_user(cls) -> LoginStore | None:
-        """Return the store of this process's user; None if it is turned off.
+        """Return the login store of the current user, or None if it is turned off.
 
-        Raises OrgrestError if there is no keychain, or the configured folder is not absolute.
+        Raises OrgrestError if there is no keychain, or if the configured folder is not an absolute
+        path.
         """
         given = os.environ.get(VARIABLE, "")
         if given == "off":
             return None
         if given:
             if not Path(given).is_absolute():
-                raise OrgrestError(f"{VARIABLE} is `off` or an absolute path, not {given}")
+                raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {given}")
             return cls(Path(given), None)
         keychain = _keychain()
         if keychain is None:
-            reason = f"there is no keychain (`{install_command('keyring')}` uses the system's)"
-            raise OrgrestError(f"{reason}; with {VARIABLE}=FOLDER, a file there has the tokens")
+            reason = (
+                f"no keychain is available (to use the system's: `{install_command('keyring')}`)"
+            )
+            raise OrgrestError(f"{reason}; to store tokens in files instead, set {VARIABLE}=FOLDER")
         return cls(_default_folder(), keychain)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Return a kept login, with its `token` if there is one; None if it is not kept."""
+        """Return a kept login, with its `token` if it has one, or None if it does not exist."""
         try:
             with (self._folder / f"{key}.json").open("rb") as stream:
-                found = json.loads(stream.read(_LARGEST))
+                login = json.loads(stream.read(_LARGEST))
         except (OSError, ValueError, RecursionError):
             return None
-        if not isinstance(found, dict) or found.pop("login", None) != FORMAT:
+        if not isinstance(login, dict) or login.pop("login", None) != FORMAT:
             return None
         if self._keychain is not None:
-            found["token"] = self._secret(key)
-        return found
+            login["token"] = self._secret(key)
+        return login
 
     def write(self, key: str, login: dict[str, Any]) -> None:
-        """Store a login. Raises OrgrestError if that fails; its token is then not stored."""
-        told = {"login": FORMAT, **login}
+        """Store a login under `key`.
+
+        Raises OrgrestError if that fails. The token is then not stored.
+        """
+        stored = {"login": FORMAT, **login}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._keychain is not None:
-                token = json.dumps(told.pop("token"))
+                token = json.dumps(stored.pop("token"))
                 self._keychain.set_password(_SERVICE, key, token)
-            data = json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+            data = json.dumps(stored, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
             write_private(self._folder / f"{key}.json", data)
         except FileError:
             raise
         except OSError as error:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
         except Exception as error:  # keychain modules raise exceptions of any type
-            raise OrgrestError(f"the keychain refuses: {error}") from None
+            raise OrgrestError(f"the keychain reported an error: {error}") from None
 
     @contextlib.contextmanager
     def locked(self, key: str) -> Iterator[None]:
-        """A context in which no other process refreshes a login.
+        """Return a context in which no other process refreshes a login.
 
-        It is entered without the lock if there are no locks (on Windows, and some file systems) or
-        if another process holds the lock for more than a minute.
+        The context is entered without a lock on systems without file locks (Windows, some file
+        systems), and if another process holds the lock for more than a minute.
         """
         try:
             import fcntl
@@ -123,13 +132,16 @@ class LoginStore:
             os.close(number)
 
     def remove(self, key: str) -> None:
-        """Forget a login. Raises OrgrestError if its token may still be there."""
+        """Remove a login.
+
+        Raises OrgrestError if that fails. The login's token may then still exist.
+        """
         if self._keychain is not None:
             try:
                 if self._keychain.get_password(_SERVICE, key) is not None:
                     self._keychain.delete_password(_SERVICE, key)
             except Exception as error:
-                raise OrgrestError(f"the keychain refuses: {error}") from None
+                raise OrgrestError(f"the keychain reported an error: {error}") from None
         try:
             for kind in ("json", "lock"):
                 (self._folder / f"{key}.{kind}").unlink(missing_ok=True)
@@ -137,20 +149,20 @@ class LoginStore:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
 
     def all(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the kept logins with their keys."""
+        """Yield all kept logins as pairs (key, login)."""
         try:
             files = sorted(self._folder.iterdir())
         except OSError:
             return
         for file in files:
-            if _NAME.fullmatch(file.name) and (found := self.read(file.stem)) is not None:
-                yield file.stem, found
+            if _NAME.fullmatch(file.name) and (login := self.read(file.stem)) is not None:
+                yield file.stem, login
 
     def _secret(self, key: str) -> Any:
         try:
             given = self._keychain.get_password(_SERVICE, key)  # type: ignore[union-attr]  # as asked before
             return None if given is None else json.loads(given)
-        except Exception:  # locked, or not ours
+        except Exception:  # the keychain is locked, or the entry is not ours
             return None
 
 
@@ -164,12 +176,12 @@ def _default_folder() -> Path:
 
 
 def _keychain() -> Any | None:
-    """Return the system's keychain, or the one configured in keyring; None if there is neither."""
+    """Return the keychain that keyring uses, or None if there is no usable one."""
     try:
         from keyring import core
 
         core.init_backend(limit=core.recommended)
-        found = core.get_keyring()
-        return found if found.priority > 0 else None
-    except Exception:  # not installed, or chosen and not there
+        keychain = core.get_keyring()
+        return keychain if keychain.priority > 0 else None
+    except Exception:  # keyring is not installed, or the configured keychain does not exist
         return None

@@ -1,12 +1,13 @@
-"""Logins: tokens for which a user signed in, and the user's permissions for documents to use them.
+"""Logins: tokens for which a user signed in, and the permissions of documents to use them.
 
-A document chooses the server, the client, and where its requests go, and it may come from anyone.
-So the user is asked once for each document and each origin that it sends the token to, and their
-answers bind the token (`model.Bound`): it goes nowhere else, in any form. A document that names the
-same server and client gets the same login, once the user allowed that, too.
+A document chooses the server, the client and the destinations of its requests, and it may come from
+anyone. So the user is asked once for each document and each origin that the document sends the
+token to. The user's answers bind the token (`model.Bound`): it is not sent anywhere else, in any
+form. Another document that names the same server and client gets the same login, once the user has
+allowed that, too.
 
-Without a user to ask (`Person` is None), only logins that are kept and allowed are used and
-refreshed.
+If there is no user to ask (`Person` is None), only kept logins are used and refreshed, for the
+documents that are already allowed to use them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Bound, OrgrestError
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from orgrest.run.login_store import LoginStore
 
 
-@attrs.frozen
+@classes.frozen
 class Person:
-    """A user who can answer questions, read messages and be shown a page in a browser.
+    """A user who can answer questions, read messages and see a page in a browser.
 
-    Control characters from documents and servers are escaped before these texts are shown.
+    Control characters in questions and messages are escaped, since these strings may come from
+    documents and servers.
     """
 
     _ask: Callable[[str], bool]
@@ -41,15 +42,15 @@ class Person:
     _open: Callable[[str], bool]
 
     def confirm(self, question: str) -> bool:
-        """Return whether the user agrees."""
+        """Ask the user a question, and return whether they agree."""
         return self._ask(_visible(question))
 
     def tell(self, text: str) -> None:
-        """Show a text."""
+        """Show a message to the user."""
         self._tell(_visible(text))
 
     def open(self, url: str) -> bool:
-        """Show a page in the user's browser; return whether a browser was started."""
+        """Open a page in the user's browser, and return whether a browser was started."""
         from orgrest.http.auth.oauth2 import is_page
 
         return is_page(url) and self._open(url)
@@ -61,12 +62,12 @@ def _visible(text: str) -> str:
     return visible(text, one_line=True)
 
 
-@attrs.frozen
+@classes.frozen
 class Use:
-    """A use of a token: the document, and the origin that the token is sent to.
+    """A use of a token: the document that uses it, and the origin that it is sent to.
 
-    `document` is the path of the document; `kept` is whether that is a file, so that the user's
-    permission may be remembered for it.
+    `document` is the path of the document. `kept` means that the document is a file, so the user's
+    permission can be stored for later runs.
     """
 
     document: str
@@ -74,11 +75,11 @@ class Use:
     kept: bool = True
 
 
-@attrs.define
+@classes.define
 class _Login:
-    """A login: its allowed uses, and its token, if there is one."""
+    """A login with its allowed uses, and its token if it has one."""
 
-    allowed: dict[Use, None] = attrs.field(factory=dict)
+    allowed: dict[Use, None] = classes.field(factory=dict)
     token: Token | None = None
     expires: float | None = None
 
@@ -95,7 +96,10 @@ def _of_user() -> LoginStore | None:
 
 
 class Logins:
-    """The logins of a process; thread-safe. Kept logins belong to the user of the process."""
+    """The logins that a process knows. The logins in the store belong to the user.
+
+    This class is thread-safe.
+    """
 
     def __init__(
         self,
@@ -105,7 +109,7 @@ class Logins:
         self._open_store = open_store
         self._clock = clock
         self._store: LoginStore | None = None
-        self._why_not = ""  # nothing is kept
+        self._why_not = ""  # the reason why logins cannot be stored
         self._opened = self._told = False
         self._lock = threading.Lock()
         self._logins: dict[str, _Login] = {}
@@ -113,9 +117,10 @@ class Logins:
     def token(
         self, grant: Grant, use: Use, person: Person | None, steps: Steps
     ) -> tuple[Token, Bound]:
-        """Return a valid token for a use, and its binding; one thread signs in at a time.
+        """Return a valid token for a use, and its binding.
 
-        Raises OrgrestError if the user does not allow the use, or if there is no user to ask.
+        Only one thread at a time signs in. `steps` performs the flow. Raises OrgrestError if the
+        user does not allow the use, or if there is no user to ask.
         """
         from orgrest.http.auth.flows import issue
 
@@ -138,9 +143,9 @@ class Logins:
     def renew(
         self, grant: Grant, refused: str, person: Person | None, steps: Steps
     ) -> Token | None:
-        """Return a replacement for a token that a server refused; None if there is no other.
+        """Return a replacement for a token that a server refused, or None.
 
-        In that case the token is dropped: the next run signs in.
+        If there is no replacement, the refused token is deleted, and the next run signs in again.
         """
         with self._lock:
             login = self._known(grant)
@@ -151,7 +156,10 @@ class Logins:
             return login.token
 
     def _refresh(self, grant: Grant, login: _Login, person: Person | None, steps: Steps) -> None:
-        """Refresh a token, or drop it if the server refuses; one process does so at a time."""
+        """Refresh the token of a login, or delete it if the server refuses.
+
+        Only one process at a time refreshes a token.
+        """
         from orgrest.http.auth.tokens import refreshed
 
         store, old = self._store, login.token
@@ -166,7 +174,7 @@ class Logins:
                 login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
-        """Use a token that another process got in the meantime; return whether there is one."""
+        """If another process has obtained a new token, use it. Return whether that is the case."""
         again = _read(self._store, grant)
         if again is None or again.token is None or again.has_expired(self._clock()):
             return False
@@ -201,33 +209,36 @@ class Logins:
                 why = str(error)
         if why and person is not None and not self._told:
             self._told = True
-            person.tell(f"the login is not kept for other runs: {why}")
+            person.tell(f"could not save the login for later runs: {why}")
 
 
 def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> None:
-    """Ask the user whether a use is allowed. Raises OrgrestError if it is not."""
+    """Ask the user whether a use is allowed.
+
+    Raises OrgrestError if they decline or cannot be asked.
+    """
     from orgrest.http.auth.oauth2 import origin
 
     at, gives = origin(grant.page), origin(grant.token_url)
     of = f"client {grant.client[:60]!r}" + (f", scope {grant.scope[:200]!r}" if grant.scope else "")
     if person is None and signed_in:
         raise OrgrestError(
-            f"your login at {at} is kept, but not allowed to {use.document} for {use.to}: "
-            "`orgrest FILE` asks you on a terminal",
+            f"you are signed in at {at}, but have not allowed {use.document} to send the "
+            f"token to {use.to}: run `orgrest FILE` in a terminal to allow it",
             code="credentials",
         )
     if person is None:
         raise _nobody(grant)
     if signed_in:
-        asked = f"{use.document} wants to send your token of {at} ({of}) to {use.to}. Allow that?"
+        question = f"{use.document} wants to send your token from {at} ({of}) to {use.to}. Allow?"
     else:
-        between = f", have {gives} give the token," if gives != at else ""
-        asked = (
-            f"{use.document} wants you to sign in at {at} ({of}){between} and sends the token to "
-            f"{use.to}. Sign in?"
+        between = f", get the token from {gives}," if gives != at else ""
+        question = (
+            f"{use.document} wants you to sign in at {at} ({of}){between} and send the token "
+            f"to {use.to}. Sign in?"
         )
-    if not person.confirm(asked):
-        reason = f"{use.to} does not get a token of {at}: you said no"
+    if not person.confirm(question):
+        reason = f"the token from {at} was not sent to {use.to}: you declined"
         raise OrgrestError(reason, code="credentials")
 
 
@@ -236,10 +247,10 @@ def _nobody(grant: Grant) -> OrgrestError:
 
     how = "opens a browser" if grant.flow == CODE else "shows a code"
     return OrgrestError(
-        f"the flow {grant.flow} {how} for a person to sign in at {origin(grant.page)}, and nobody "
-        "is asked here (no terminal, CI, or a run of tests): use client_credentials, give a "
-        "refresh token (refreshToken, or Refresh Token), or sign in by `orgrest FILE` on a "
-        "terminal, which keeps the login",
+        f"the flow {grant.flow} {how} so that a person can sign in at {origin(grant.page)}, "
+        "which is not possible here (no terminal, CI, or a test run): use "
+        "client_credentials, set a refresh token (refreshToken, or Refresh Token), or sign "
+        "in once with `orgrest FILE` in a terminal, which saves the login",
         code="credentials",
     )
 
@@ -248,12 +259,14 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
     from orgrest.http.auth.oauth2 import origin
 
     name = f"token {_key(grant)[:6]} of {origin(grant.page)}"
-    hosts = tuple(one.to for one in login.allowed if one.document == use.document)
-    return Bound(name, hosts, "what you allowed")
+    hosts = tuple(
+        allowed_use.to for allowed_use in login.allowed if allowed_use.document == use.document
+    )
+    return Bound(name, hosts, "your permissions")
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields by which two grants share a login: all but the secrets and the redirect."""
+    """Return the fields that identify a login: all except the grant's secrets and redirect."""
     return {
         "flow": grant.flow,
         "page": grant.page,
@@ -277,7 +290,7 @@ def _written(grant: Grant, login: _Login) -> dict[str, Any]:
     token = login.token
     return {
         **_identity(grant),
-        "allowed": [[one.document, one.to] for one in login.allowed if one.kept],
+        "allowed": [[use.document, use.to] for use in login.allowed if use.kept],
         "token": None
         if token is None
         else {
@@ -290,21 +303,21 @@ def _written(grant: Grant, login: _Login) -> dict[str, Any]:
 
 
 def _read(store: LoginStore | None, grant: Grant) -> _Login | None:
-    """Return a kept login; None if it is not kept, or not in a form that this program wrote."""
-    found = None if store is None else store.read(_key(grant))
-    if found is None or {name: found.get(name) for name in _identity(grant)} != _identity(grant):
+    """Return a kept login, or None if it does not exist or this program cannot read it."""
+    login = None if store is None else store.read(_key(grant))
+    if login is None or {name: login.get(name) for name in _identity(grant)} != _identity(grant):
         return None
     try:
-        allowed = {Use(str(document), str(to)): None for document, to in found["allowed"]}
+        allowed = {Use(str(document), str(to)): None for document, to in login["allowed"]}
     except (KeyError, TypeError, ValueError):
         return None
     from orgrest.http.auth.flows import Token
 
     token, expires = None, None
-    if isinstance(given := found.get("token"), dict):
+    if isinstance(given := login.get("token"), dict):
         access, expires = given.get("access"), given.get("expires")
         others = [given.get("refresh"), given.get("identity")]
         well = isinstance(access, str) and isinstance(expires, int | float | None)
-        if well and all(isinstance(one, str | None) for one in others):
+        if well and all(isinstance(text, str | None) for text in others):
             token = Token(access, *others, None)  # type: ignore[call-arg, arg-type]  # as just seen
     return _Login(allowed, token, expires if token is not None else None)

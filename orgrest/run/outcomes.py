@@ -1,16 +1,16 @@
-"""The tasks of blocks and requests, and their outcomes.
+"""Tasks for blocks and requests, and their outcomes.
 
-Data shared by the modules of this package, the command line and the editors.
+These classes are shared by the modules of this package, the command line and the editors.
 """
 
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError, TransportError, explained
 from orgrest.org.arguments import Arguments
 from orgrest.org.placing import closes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.context import RequestNeededError
     from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
     from orgrest.run.comparison import Volatile
@@ -33,27 +33,30 @@ if TYPE_CHECKING:
 
 
 class EvaluationError(OrgrestError):
-    """A block that cannot be evaluated: its header arguments, references or body."""
+    """A block cannot be evaluated because of its header arguments, references or body."""
 
 
 Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
-"""Why something was sent in addition to the requests of a document."""
+"""The reason for sending a request that is not in the document itself."""
 
 
-@attrs.frozen
+@classes.frozen
 class Exchange:
-    """A request, and (unless nothing was sent) its response in raw and rendered form.
+    """A request and its response, in raw and rendered form.
 
-    In a dry run, `variables` are those that it uses. `tests` are the verdicts of its assertions and
-    of the tests in its scripts. It is the `number`-th that the run sent, at `started` (Unix time);
-    `error` is why there is no response. `earlier` has the other exchanges that were needed for it,
-    in order, each with its `reason`: requests for tokens and by scripts, attempts before the final
-    attempt, and the redirects and challenges that led to `sent`, the request that got the response.
+    The run sent this request as its `number`-th one, at the Unix time `started`. If there is no
+    response, `response` is None and `error` is the reason. `tests` contains the verdicts of the
+    request's assertions and of the tests in its scripts. In a dry run, `variables` contains the
+    variables that the request uses.
+
+    `earlier` contains, in order, the other exchanges that the request needed, each with its
+    `reason`: requests for tokens and by scripts, earlier attempts, and the redirects and challenges
+    that led to `sent`, the request that got the response.
     """
 
     request: Request
     response: Response | None = None
-    rendered: Rendered | None = None
+    render: Callable[[], Rendered] | None = classes.field(default=None, eq=False, repr=False)
     variables: tuple[Origin, ...] = ()
     tests: tuple[Verdict, ...] = ()
     number: int = 0
@@ -71,55 +74,60 @@ class Exchange:
         response: Response | None = None,
         error: TransportError | None = None,
     ) -> Exchange:
-        """Return the exchange of a request that was sent in these hops."""
+        """Return the exchange for a request that was sent in the given hops, such as redirects."""
         if not hops:
             return cls(request, error=error)
-        every = [
-            cls(one.request, one.response, number=one.number, started=one.started) for one in hops
+        exchanges = [
+            cls(hop.request, hop.response, number=hop.number, started=hop.started) for hop in hops
         ]
         return cls(
             request,
             response,
-            number=every[0].number,
-            started=every[0].started,
+            number=exchanges[0].number,
+            started=exchanges[0].started,
             error=error,
-            earlier=tuple(attrs.evolve(one, reason=_led_on(one)) for one in every[:-1]),
-            sent=every[-1],
+            earlier=tuple(classes.evolve(hop, reason=_led_on(hop)) for hop in exchanges[:-1]),
+            sent=exchanges[-1],
         )
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The rendered response. A run of tests seldom needs it, so it is computed on first use."""
+        return None if self.render is None else self.render()
 
     @property
     def unexpected_status(self) -> int | None:
-        """The status if it is 400 or above, and none of the tests is about the status."""
+        """The status if it is 400 or above and no test checks it, or else None."""
         if self.response is None or any(test.about_status for test in self.tests):
             return None
         return self.response.status if self.response.status >= 400 else None
 
     @property
     def attempts(self) -> int:
-        """The number of times that it was sent."""
-        return sum(one.reason == "attempt" for one in self.earlier) + 1
+        """The number of attempts to send the request."""
+        return sum(exchange.reason == "attempt" for exchange in self.earlier) + 1
 
 
 def _led_on(hop: Exchange) -> Reason:
-    if hop.response is None:  # sent again: the server had closed a kept-alive connection
+    if hop.response is None:  # sent again, since the server had closed a kept-alive connection
         return "attempt"
     return "challenge" if hop.response.status == HTTPStatus.UNAUTHORIZED else "redirect"
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Placing:
-    """A record of where a result was placed, for an editor whose text may have changed since.
+    """The place where a result was inserted, for an editor whose text may have changed since.
 
-    `start` is the offset of its block in the evaluated text, `kind` and `name` are the block's.
+    `start` is the offset of the block in the evaluated text. `kind` and `name` describe the block.
     """
 
     start: int
     kind: str
     name: str | None
-    _make: Callable[[Document, Block], Edit]
+    _make: Callable[[OrgDocument, Block], Edit]
 
-    def edit(self, document: Document, block: Block) -> Edit:
-        """Return the edit that inserts the result below `block` of `document`.
+    def edit(self, document: OrgDocument, block: Block) -> Edit:
+        """Return the edit that inserts the result below `block` in the current `document`.
 
         Raises EvaluationError if the result would close an element that is open above it.
         """
@@ -127,25 +135,32 @@ class Placing:
         opened = closes(document, edit, block)
         if opened is not None:
             raise EvaluationError(
-                f"line {opened} opens a block or drawer that the end of this result would close: "
-                "give the result another form (:wrap, :results), or close the block or drawer"
+                f"line {opened} opens a block or drawer that the end of this result would "
+                "close: use another form of result (:wrap, :results), or close the block or "
+                "drawer"
             )
         return edit
 
 
-@attrs.frozen
+@classes.frozen
 class Outcome:
-    """The outcome of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
+    """The outcome of one block or request.
 
-    `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
-    is the pair of the replaced text and the result, and `placing` how the result was placed; both
-    are None if nothing was placed. `volatile` is what may differ between the two texts. `tests` are
-    those of all exchanges. `broken` is the exchange that a failure ended, if one had begun. `file`
-    is the imported file that contains it, None for the document itself. `needed` are requests that
-    were sent for it and are reported only here. `title` is its method and URL as written, if known.
-    `secrets` must be masked in all output. `task` is the task that was to be sent for the `step` of
-    the plan; each is None if there is no such task or step. It `began` at a Unix time, and took
-    `duration` seconds.
+    `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
+
+    `reason` is the error if the block failed or was skipped. `exchanges` contains the requests and
+    responses, `tests` contains the verdicts on all of them, and `broken` is the exchange that was
+    interrupted by a failure. `needed` contains requests that were sent for this outcome and are
+    reported only here. `title` is the method and URL as written, if known. `secrets` must be masked
+    in all output.
+
+    `change` is a pair of the replaced text and the new result, and `placing` is the place of the
+    result. Both are None if nothing was inserted. `volatile` describes the parts that may differ
+    between the two texts. `files` contains the files of the result as pairs (path, content).
+
+    `file` is the imported file with the request, or None for the document itself. `task` is the
+    task that was carried out for the `step` of the plan. Each of them is None if it does not exist.
+    The work `began` at a Unix time and took `duration` seconds.
     """
 
     line: int
@@ -163,48 +178,57 @@ class Outcome:
     file: str | None = None
     needed: tuple[Outcome, ...] = ()
     title: str = ""
-    secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
-    task: Task | None = attrs.field(default=None, eq=False, repr=False)
-    step: Step | None = attrs.field(default=None, eq=False, repr=False)
-    began: float = attrs.field(factory=time.time, eq=False)
-    duration: float = attrs.field(default=0.0, eq=False)
+    secrets: frozenset[str] = classes.field(default=frozenset(), repr=False)
+    task: Task | None = classes.field(default=None, eq=False, repr=False)
+    step: Step | None = classes.field(default=None, eq=False, repr=False)
+    began: float = classes.field(factory=time.time, eq=False)
+    duration: float = classes.field(default=0.0, eq=False)
+    described: dict[str, Any] = classes.field(factory=dict, init=False, eq=False, repr=False)
+    """The parts of the outcome's record that history and reports share. They are computed once."""
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
-        """The outcome in the terms of reports; ``failed`` means that an assertion failed."""
+        """The outcome in the terms of reports: ``failed`` means that an assertion failed."""
         if self.state == "failed":
             return "error"
-        if not any(one.response is not None for one in self.exchanges):
+        if not any(exchange.response is not None for exchange in self.exchanges):
             return "skipped"  # as in a dry run
         return "passed" if all(test.held for test in self.tests) else "failed"
 
     @property
     def unexpected(self) -> list[int]:
-        """The statuses of 400 and above in exchanges without a test about the status."""
-        return [one.unexpected_status for one in self.exchanges if one.unexpected_status]
+        """The statuses of 400 and above that no test checks."""
+        return [
+            exchange.unexpected_status for exchange in self.exchanges if exchange.unexpected_status
+        ]
 
     def fails(self, *, strictly: bool) -> bool:
-        """Return whether it is an error or, `strictly`, has a failed test or unexpected status."""
+        """Return whether this outcome is an error.
+
+        If `strictly` is true, a failed test or an unexpected status counts, too.
+        """
         if not strictly:
             return self.state == "failed"
         return self.verdict in ("error", "failed") or bool(self.unexpected)
 
     def with_test(self, verdict: Verdict) -> Outcome:
-        """Return the outcome with one more verdict, about the last of the exchanges."""
+        """Return this outcome with an additional verdict on its last exchange."""
         exchanges = self.exchanges
         if exchanges:
-            last = attrs.evolve(exchanges[-1], tests=(*exchanges[-1].tests, verdict))
+            last = classes.evolve(exchanges[-1], tests=(*exchanges[-1].tests, verdict))
             exchanges = (*exchanges[:-1], last)
-        return attrs.evolve(self, exchanges=exchanges, tests=(*self.tests, verdict))
+        return classes.evolve(self, exchanges=exchanges, tests=(*self.tests, verdict))
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Task:
-    """A block, or a request of a request file, parsed and ready to be sent.
+    """A block or a request in a request file, parsed and ready to be sent.
 
-    `id` is unique. A `block` is that of the evaluated text. `file` is the imported file that
-    contains it, None for the document itself. `needed` are requests to send before it, or the
-    errors if they do not exist. With `turns`, it represents the turns of a loop or condition.
+    `id` is unique in the run. `parsed` contains the requests of the task. `block` is the task's
+    block in the evaluated text, or None for a request in a request file. `file` is the imported
+    file with the request, or None for the document itself. `needed` contains requests that must be
+    sent before the task, or errors if they do not exist. If `turns` is true, the task represents
+    the iterations of a loop, or it has a condition.
     """
 
     id: StepId
@@ -212,7 +236,7 @@ class Task:
     name: str | None
     parsed: tuple[ParsedRequest, ...]
     context: Context
-    arguments: Arguments = attrs.field(factory=Arguments)
+    arguments: Arguments = classes.field(factory=Arguments)
     block: Block | None = None
     file: str | None = None
     language: str = ""
@@ -223,13 +247,13 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return the error of a failed step with a position: its own, else this file and line."""
-    found = explained(error)
-    if found.line is None:
-        found.file, found.line = file, line
-    return found
+    """Return an error of a step with a position: its own, or else `file` and `line`."""
+    problem = explained(error)
+    if problem.line is None:
+        problem.file, problem.line = file, line
+    return problem
 
 
 def failed(line: int, name: str | None, error: Exception, file: str) -> Outcome:
-    """Return the outcome of a block that failed."""
+    """Return the outcome of a block or request that failed with `error`."""
     return Outcome(line, name, "failed", reason=located(error, file, line))

@@ -1,15 +1,16 @@
 """The plan of a run: its steps in order, each with a unique identity.
 
-Dry runs and runs carry out these steps; code lenses, diagnostics and test explorers list them. A
-run of tests chooses among them, with the setup before and the teardown after the rest.
+Runs and dry runs carry out these steps. Code lenses, diagnostics and test explorers list them. A
+run of tests selects steps, and sends the setup before them and the teardown after them.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -17,38 +18,40 @@ if TYPE_CHECKING:
     from orgrest.model import OrgrestError
 
 Part = Literal["setup", "request", "teardown"]
-"""The part of a run of tests to which a step belongs."""
+"""The part of a run of tests that a step belongs to."""
 
 
-@attrs.frozen
+@classes.frozen
 class StepId:
-    """The identity of a step: its position, never its name.
+    """The identity of a step, which depends on its position and not on its name.
 
-    `file` is the document's, `start` the offset of the request or block in the text as first read.
-    `turn` counts the turns of a loop, from 0; `runs` are the files and offsets of the `run` lines
-    that lead to it, the outermost first. `name` is used in messages.
+    `file` is the document, and `start` is the offset of the request or block in the original text.
+    `turn` is the index of a loop's iteration, from 0. `runs` contains the file and offset of each
+    `run` line that leads to the step, the outermost first. `name` is only used in messages.
     """
 
     file: str
     start: int
     turn: int = 0
     runs: tuple[tuple[str, int], ...] = ()
-    name: str = attrs.field(default="", eq=False)
+    name: str = classes.field(default="", eq=False)
 
     @property
     def request(self) -> StepId:
-        """The request that this step sends: the same for all turns and `run` lines."""
-        return attrs.evolve(self, turn=0, runs=())
+        """The identity of the request, which is the same for all its iterations and `run` lines."""
+        if not (self.turn or self.runs):
+            return self
+        return classes.evolve(self, turn=0, runs=())
 
     def __str__(self) -> str:
         return self.name or f"{self.file}:{self.start}"
 
 
-@attrs.frozen
-class Call(StepId):
+@classes.frozen
+class CallId(StepId):
     """The identity of a request that is sent again for one reference, as in `:var x=get(id=1)`.
 
-    `by` identifies the referring step, `number` counts its references.
+    `by` identifies the step with the reference, and `number` counts the references in it.
     """
 
     by: Hashable = None
@@ -56,45 +59,49 @@ class Call(StepId):
 
     @property
     def request(self) -> StepId:
-        """The request itself: the same for all references that call it."""
+        """The identity of the request itself, which is the same for all references to it."""
         return StepId(self.file, self.start, name=self.name)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Step:
-    """A step: a request or block, or a line of a request file that runs other requests.
+    """A step: a request, a block, or a line in a request file that runs other requests.
 
-    `source` is its object in that kind of document, `line` (from 1) its position. `tags` are those
-    of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
+    `source` is the parsed request, block or line. `line` is its line number, counted from 1. `tags`
+    come from the Org headings above it, `#+FILETAGS:` and `# @tag` lines.
     """
 
     id: StepId
     line: int
     name: str | None
     tags: frozenset[str]
-    source: Any = attrs.field(repr=False)
+    source: Any = classes.field(repr=False)
 
-    @property
+    @cached_property
     def part(self) -> Part:
-        """The part of the run that it belongs to, by the name or tag `setup` or `teardown`."""
+        """The part of the run that this step belongs to: `setup`, `teardown` or `request`.
+
+        A step with the name or tag `setup` or `teardown` belongs to that part.
+        """
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
             return "setup"
         return "teardown" if "teardown" in words else "request"
 
 
-@attrs.frozen
+@classes.frozen
 class Choice:
-    """A choice of steps by name and by tag; without names or without tags, all of them match.
+    """A selection of steps by name and by tag.
 
-    Names may be patterns (`login*`). Setup and teardown are always included.
+    Without `names`, all names match. Without `tags`, all tags match. A name may be a pattern such
+    as `login*`. Setup and teardown are always selected.
     """
 
     names: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
 
     def takes(self, step: Step) -> bool:
-        """Return whether a step is chosen."""
+        """Return whether this choice selects a step."""
         if step.part != "request":
             return True
         if self.tags and not self.tags & step.tags:
@@ -102,13 +109,14 @@ class Choice:
         return not self.names or any(fnmatchcase(step.name or "", name) for name in self.names)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Plan:
     """The steps for a document, in order.
 
-    `problems` are failures of the whole document, `notices` warnings for the user. `suspects` look
-    like a block or a header argument but are not: they are warnings, too, but errors in a run of
-    tests, where the intended check would otherwise silently not happen.
+    `problems` contains failures of the whole document, and `notices` contains warnings for the
+    user. `suspects` contains messages about text that looks like a block or a header argument but
+    is neither. These messages are warnings, but in a run of tests they are errors, because the
+    intended check would otherwise be skipped silently.
     """
 
     steps: tuple[Step, ...]
@@ -118,14 +126,18 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices and suspects, for a run that sends the rest of the document."""
-        return (*self.notices, *(f"line {one.line}: {one.reason}" for one in self.suspects))
+        """The notices and the suspects, for runs that send the rest of the document anyway."""
+        return (
+            *self.notices,
+            *(f"line {suspect.line}: {suspect.reason}" for suspect in self.suspects),
+        )
 
-    def of(self, part: Part, choice: Choice = Choice()) -> list[Step]:
-        """Return the chosen steps of a part of the run."""
+    def of(self, part: Part, choice: Choice | None = None) -> list[Step]:
+        """Return the steps in a part of the run. If there is a `choice`, return only its steps."""
+        choice = choice or Choice()
         return [step for step in self.steps if step.part == part and choice.takes(step)]
 
 
 def split_tags(text: str) -> list[str]:
-    """Return the tags of a `# @tag a, b` line."""
+    """Return the tags in a `# @tag a, b` line."""
     return text.replace(",", " ").split()

@@ -1,8 +1,8 @@
-"""The record of one request of a run: plain JSON data without secrets.
+"""The record of one request in a run: plain JSON data without secrets.
 
-All reports are generated from records. So secrets are masked in one place, and a report generated
-later from a `.jsonl` file is the same. docs/orgrest/reference/tests.md describes the fields; bodies
-are cut at `BODY` bytes.
+All reports are generated from records. Therefore, secrets are masked in a single place, and a
+report that is generated later from a `.jsonl` file is the same. The fields are described in
+docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.rendering import content
 from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from orgrest.model import Headers, Request, Response, Verdict
     from orgrest.run.outcomes import Exchange, Outcome
@@ -31,49 +30,64 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
-"""The maximum number of bytes of a body kept for reports."""
+"""The maximum number of bytes of a body that are kept for reports."""
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
 def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     """Return the record of an outcome.
 
-    `place` is its position in the run: the file, the turn, the row of data. With `fail`, a status
-    of 400 and above is a failure unless a test is about the status.
+    `place` has the fields for the outcome's position in the run: file, iteration and row of data.
+    If `fail` is true, a status of 400 or above is a failure unless a test checks the status.
     """
     step, started, duration = outcome.step, outcome.began, outcome.duration
-    hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    described = outcome.described
+    if not described:
+        described.update(_described(outcome, exchanges))
     if outcome.file is not None:
         place = {**place, "file": outcome.file}
-    if step is None:  # it was sent because another request needs it
-        started = min((one.started for one in exchanges), default=started)
-        duration = sum(one.response.duration for one in exchanges if one.response is not None)
+    if step is None:  # sent because another request needs it
+        started = min((exchange.started for exchange in exchanges), default=started)
+        duration = sum(
+            exchange.response.duration for exchange in exchanges if exchange.response is not None
+        )
     bad = outcome.unexpected if fail else []
     reason = None
     if bad:
-        reason = f"the status is {', '.join(map(str, bad))}, and no assertion expects it"
+        reason = f"the status is {', '.join(map(str, bad))}, which no assertion expects"
     if outcome.reason is not None:
-        reason = hide(outcome.reason.reason)
+        reason = mask(outcome.reason.reason, outcome.secrets)
     return {
         **place,
         "line": outcome.line,
-        "name": hide(outcome.name or "") or None,
-        "title": hide(outcome.title) or None,
+        "name": described["name"],
+        "title": described["title"],
         "part": step.part if step else "request",
         "tags": sorted(step.tags) if step else [],
         "outcome": "failed" if bad and outcome.verdict == "passed" else outcome.verdict,
         "reason": reason,
         "started": _time(started),
         "duration": round(duration, 6),
+        "assertions": described["assertions"],
+        "exchanges": described["exchanges"],
+        "notes": described["notes"],
+    }
+
+
+def _described(outcome: Outcome, exchanges: Iterable[Exchange]) -> Record:
+    hide = partial(mask, secrets=outcome.secrets)
+    return {
+        "name": hide(outcome.name or "") or None,
+        "title": hide(outcome.title) or None,
         "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
-        "exchanges": [_of_exchange(one, outcome.secrets) for one in exchanges],
+        "exchanges": [_of_exchange(exchange, outcome.secrets) for exchange in exchanges],
         "notes": [hide(note) for note in outcome.notes],
     }
 
 
 def encoded(value: Record) -> bytes:
-    """Return a value as JSON; surrogates, which represent non-UTF-8 bytes, are escaped."""
+    """Return a value as JSON. Surrogates, which represent bytes that are not UTF-8, are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
@@ -86,7 +100,7 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return the record of something not sent: a whole document, or a skipped step."""
+    """Return the record of a whole document that was not run, or of a step that was not sent."""
     return {
         **place,
         "line": step.line if step else line,
@@ -116,17 +130,19 @@ def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
         "line": test.line or line,
         "expected": None if test.expected is None else hide(test.expected),
         "actual": None if test.actual is None else hide(test.actual),
-        "difference": [hide(one) for one in test.difference],
+        "difference": [hide(hunk) for hunk in test.difference],
     }
 
 
 def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
     secrets = known | exchange.request.secrets
     sent, response = exchange.sent, exchange.response
-    if response is None and sent is not None:  # the one before the error, as a redirect
+    if response is None and sent is not None:  # the hop before the error, such as a redirect
         response = sent.response
     led = sent is not None and sent.number != exchange.number
-    shown = _of_request(exchange.request if sent is None or led else sent.request, secrets)
+    hops = exchange.earlier if led else (sent,) if sent is not None else ()
+    first = next((hop for hop in hops if hop.number == exchange.number), exchange)
+    shown = _of_request(first.request, secrets, sent=first.number > 0)
     return {
         "request": shown,
         "response": None if response is None else _of_response(response, shown["url"], secrets),
@@ -134,7 +150,7 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
         "started": _time(exchange.started),
         "attempts": exchange.attempts,
         "reason": exchange.reason,
-        "earlier": [_of_exchange(one, known) for one in exchange.earlier],
+        "earlier": [_of_exchange(other, known) for other in exchange.earlier],
         "sent": None if sent is None or not led else _of_sent(sent, secrets),
         "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
         **_of_time(response),
@@ -142,9 +158,9 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
 
 
 def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
-    """Return the request that got the response, if redirects or challenges led to it."""
+    """Return the record of the request that got the response after redirects or challenges."""
     return {
-        "request": _of_request(sent.request, secrets),
+        "request": _of_request(sent.request, secrets, sent=True),
         "number": sent.number,
         "started": _time(sent.started),
         **_of_time(sent.response),
@@ -158,15 +174,22 @@ def _of_time(response: Response | None) -> Record:
     if response.timing is not None:
         names = ("resolve", "connect", "tls", "wait", "download")
         parts = {name: getattr(response.timing, name) for name in names}
-        timing = {name: None if one is None else round(one, 6) for name, one in parts.items()}
+        timing = {
+            name: None if seconds is None else round(seconds, 6) for name, seconds in parts.items()
+        }
     return {"duration": round(response.duration, 6), "timing": timing}
 
 
-def _of_request(request: Request, secrets: frozenset[str]) -> Record:
-    from orgrest.http.transport.wire import wire_headers
+def _of_request(request: Request, secrets: frozenset[str], *, sent: bool) -> Record:
+    """Return the record of a request, with its headers.
 
-    with contextlib.suppress(OrgrestError):  # invalid headers, so it was never sent
-        request = attrs.evolve(request, headers=wire_headers(request))
+    If the request was not `sent`, the record has the headers that would be sent.
+    """
+    if not sent:
+        from orgrest.http.transport.wire import wire_headers
+
+        with contextlib.suppress(OrgrestError):  # the URL or a header cannot be sent
+            request = classes.evolve(request, headers=wire_headers(request))
     shown = masked(request, secrets, BODY)
     return {
         "method": shown.method,
@@ -192,13 +215,14 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
             response.body, response.body[:BODY], text, given, secrets, truncated=response.truncated
         ),
         "redirects": [
-            {"status": one.status, "url": mask(one.url, secrets)} for one in response.redirects
+            {"status": redirect.status, "url": mask(redirect.url, secrets)}
+            for redirect in response.redirects
         ],
     }
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines; credentials and cookies are hidden, regardless of their source."""
+    """Return header lines with credentials and cookies hidden, regardless of their source."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers
@@ -214,17 +238,21 @@ def _of_body(
     *,
     truncated: bool = False,
 ) -> Record:
-    """Return a body: the beginning of its `text` or, if it is binary, its `start` in base64."""
+    """Return the record of a body.
+
+    The record has the beginning of `text`. For a binary body, `text` is None, and the record has
+    `start`, the beginning of `data`, in base64.
+    """
     cut = truncated or len(data) > BODY
-    found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
-    if cut or text is None:  # the kept part alone does not distinguish all bodies
-        found["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
+    described: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
+    if cut or text is None:  # the kept part is not enough to compare bodies
+        described["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
     if text is None:
-        return {**found, "base64": b64encode(mask_bytes(start, secrets)).decode()}
+        return {**described, "base64": b64encode(mask_bytes(start, secrets)).decode()}
     shown_text = mask(text, secrets)
     if cut and secrets:
         shown_text = mask_cut(shown_text, secrets)
-    return {**found, "text": shown_text}
+    return {**described, "text": shown_text}
 
 
 def _request_body(request: Request, shown: Request, secrets: frozenset[str]) -> Record | None:

@@ -1,4 +1,4 @@
-"""The outcomes of a run's steps, and the steps in progress: each request is sent once."""
+"""The outcomes of a run's steps, and the steps in progress. Each request is sent once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from orgrest.http.values.context import NeededError, RequestNeededError
 from orgrest.model import OrgrestError
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.plan import Call
+from orgrest.run.plan import CallId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     _Value = TypeVar("_Value")
     Needing: TypeAlias = Generator[NeededError, OrgrestError | None, _Value]
-    """Work that yields what it needs to continue, and is sent the error if getting that failed."""
+    """A generator that yields its needs. If a need cannot be met, the error is sent to it."""
 
 MAX_DEPTH = 50
-"""The maximum number of requests that wait for each other's responses."""
+"""The maximum number of requests that can wait for each other's responses."""
 
 
 def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]:
-    """Return the value of `compute`; first yield each request that the value refers to.
+    """Return the value of `compute`, after yielding each request that the value refers to.
 
-    Raises the errors of `compute`, for instance if a request that it needs failed.
+    Raises the errors of `compute`, for instance if one of these requests has failed.
     """
     answers = context.answers
     unmet: dict[Hashable, OrgrestError] = {}
@@ -52,27 +52,28 @@ def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]
 
 
 class RequestResults:
-    """The outcomes of a run's steps by their identity, and the `answers` to its requests.
+    """The outcomes of a run's steps, by the identity of the step.
 
-    A request in progress has an exchange before it has an outcome: its own scripts and assertions
-    refer to the exchange.
+    A request in progress has its exchange in `answers` before it has an outcome, since its own
+    scripts and assertions refer to the exchange.
     """
 
     def __init__(self, answers: Answers) -> None:
-        """Start without outcomes; exchanges and failures go into `answers`."""
+        """Start without outcomes. Exchanges and failures are recorded in `answers`."""
         self.answers = answers
         self.under_way: list[StepId] = []
-        """The steps in progress, each waiting for the next."""
+        """The steps in progress, each of which waits for the next."""
         self._outcomes: dict[StepId, Outcome] = {}
 
     def known(self, step: StepId) -> Outcome | None:
-        """Return the outcome of a step; None if it was not sent yet."""
+        """Return the outcome of a step, or None if it has not been sent yet."""
         return self._outcomes.get(step)
 
     def needed(self, step: StepId, given: Mapping[str, str]) -> Outcome:
-        """Return the outcome of a step that was sent with `given` variables.
+        """Return the outcome of a step that another step needs.
 
-        Raises RequestNeededError if it was not sent yet, and the error with which it failed.
+        `given` contains variables to send the step with. Raises RequestNeededError if the step has
+        not been sent yet, and the step's own error if it failed.
         """
         outcome = self._outcomes.get(step)
         failure = self.answers.unmet.get(step) if outcome is None else outcome.reason
@@ -83,32 +84,33 @@ class RequestResults:
         return outcome
 
     def keep(self, step: StepId, outcome: Outcome) -> None:
-        """Store the outcome of a step, once: it never changes."""
+        """Store the outcome of a step. An outcome that is already stored never changes."""
         self._outcomes.setdefault(step, outcome)
-        if outcome.state == "failed" and outcome.reason is not None and type(step) is not Call:
+        if outcome.state == "failed" and outcome.reason is not None and type(step) is not CallId:
             self.answers.failures.setdefault(step.request, outcome.reason)
 
     def has(self, request: StepId) -> bool:
-        """Return whether a request has an outcome yet, in any turn of its loop."""
-        return any(type(one) is not Call and one.request == request for one in self._outcomes)
+        """Return whether a request has an outcome, in any iteration of its loop."""
+        return any(type(step) is not CallId and step.request == request for step in self._outcomes)
 
     def answered(self, step: StepId, request: Request, response: Response) -> None:
-        """Store the exchange of a step."""
+        """Store the request and response of a step in progress."""
         self.answers.last = self.answers.exchanges[step.request] = request, response
 
     @contextmanager
     def needing(self, step: StepId) -> Iterator[None]:
-        """A context in which a step is in progress.
+        """Return a context in which a step is in progress.
 
-        Raises EvaluationError if it needs its own response, or the chain is too long.
+        Raises EvaluationError if the step needs its own response, or if too many steps wait for
+        other steps.
         """
         request, under_way = step.request, self.under_way
         if request in under_way:
-            names = [str(one) for one in (*under_way[under_way.index(request) :], request)]
+            names = [str(waiting) for waiting in (*under_way[under_way.index(request) :], request)]
             chain = f": {' -> '.join(names)}" if len(names) > 2 else ""
             raise EvaluationError(f"{step} refers to itself{chain}")
         if len(under_way) >= MAX_DEPTH:
-            raise EvaluationError(f"{step}: references go deeper than {MAX_DEPTH}")
+            raise EvaluationError(f"{step}: references are nested more than {MAX_DEPTH} deep")
         under_way.append(request)
         try:
             yield

@@ -1,18 +1,19 @@
-"""Evaluates a document: sends its requests, and produces the document with the results.
+"""Evaluates a document: sends its requests, and inserts the results.
 
 A `Run` carries out the steps of a document's plan: the request blocks, calls and inline blocks of
-an Org text from top to bottom, or the requests of a request file. It yields an `Outcome` for each;
-its `text` is the document with all results so far. A request file has no results to place.
+an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
+each step. Its `text` is the document with all results so far. Request files do not contain results.
 
-A step in progress yields what it needs (`NeededError`): the response of another request, which is
-then sent first, as a separate step, or a token. So only this loop sends.
+A step in progress yields its needs (`NeededError`). A need is either the response to another
+request, which is then sent first as a separate step, or a token. So the requests of the document
+are only sent by this loop.
 
-Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
-that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
-are results themselves, are not evaluated.
+An error in one block leaves its old result unchanged and does not stop the other blocks. A block
+that others refer to is sent once per run, when it is first needed. Blocks below a COMMENT heading
+and blocks inside results are not evaluated.
 
-Only files that a request names are read. Files of results are written by the caller's `write`,
-before the links to them are inserted; a result whose file cannot be written fails.
+Only files that a request names are read. The caller's `write` writes the result files before the
+links to them are inserted. If a file cannot be written, the result counts as failed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ import time
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.sandbox import children
 from orgrest.http.values import Context
 from orgrest.http.values.context import NeededError, RequestNeededError, TokenNeededError
@@ -51,7 +51,7 @@ _Value = TypeVar("_Value")
 
 
 class Run:
-    """One run over one document: `results` are the outcomes so far."""
+    """The run of one document. `results` contains the outcomes so far."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Run:
         services: Services | None = None,
         plain: bool = False,
     ) -> None:
-        """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
+        """Prepare to evaluate `text`, the content of the file called `file`.
 
-        Without `services`, nothing can be sent. `plain`: whether the text is a request file, not an
-        Org document.
+        The file's name is used in messages and links. Without `services`, nothing can be sent. If
+        `plain` is true, the text is a request file rather than an Org document.
         """
         self._name = file
         self._settings = settings
@@ -78,7 +78,7 @@ class Run:
         )
         self.results = RequestResults(self.context.answers)
         self._work = Work.of_run(settings, services, self.results, file)
-        self._needed: list[Outcome] = []  # for the step being finished
+        self._needed: list[Outcome] = []  # for the step that is being finished
         self._reported: set[StepId] = set()  # the steps whose outcomes were yielded
         self.document: OrgFile | RequestFile
         if plain:
@@ -99,22 +99,25 @@ class Run:
 
     @cached_property
     def plan(self) -> Plan:
-        """The steps to evaluate. Raises EvaluationError if nothing has a chosen name or line."""
+        """The steps to carry out.
+
+        Raises EvaluationError if a chosen name or line does not exist.
+        """
         return self.document.plan()
 
     def outcomes(self, control: Control | None = None) -> Generator[Outcome, None, None]:
-        """Carry out all steps of the plan, in order; yield an outcome for each request or block.
+        """Carry out all steps in the plan's order, and yield an outcome for each request or block.
 
-        In a run of tests, which has a `control`, only the chosen steps are carried out, between the
-        setup and the teardown. Once the setup has begun, the teardown always follows. All other
-        steps have the outcome `skipped`.
+        A run of tests has a `control`. It carries out only the chosen steps, between the setup and
+        the teardown. All other steps get the outcome `skipped`. Once the setup has begun, the
+        teardown always follows.
         """
         steps, teardown, why, begun = list(self.plan.steps), [], "", False
         if control is not None:
             parts = {part: self.plan.of(part, self._settings.choice) for part in get_args(Part)}
             steps, teardown = [*parts["setup"], *parts["request"]], parts["teardown"]
             if not parts["request"]:
-                steps, teardown = [], []  # setup and teardown alone are not sent
+                steps, teardown = [], []  # setup and teardown are not sent on their own
         try:
             yield from self.problems(tests=control is not None)
             for step in steps:
@@ -126,10 +129,12 @@ class Run:
                 for outcome in self.evaluate(step):
                     yield outcome
                     if control is not None:
-                        every = (*outcome.needed, outcome)
-                        if step.part == "setup" and any(one.fails(strictly=True) for one in every):
+                        reported = (*outcome.needed, outcome)
+                        if step.part == "setup" and any(
+                            other.fails(strictly=True) for other in reported
+                        ):
                             why = "the setup failed"
-                        if control.why:  # for the rest of its loop, or of the files that it runs
+                        if control.why:  # skip the rest of the loop or `run` line
                             break
         except GeneratorExit:
             teardown = []
@@ -144,12 +149,15 @@ class Run:
             self.close()
 
     def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
-        """Yield the failures of the whole document; in a run of `tests`, its suspects, too."""
+        """Yield an outcome for each failure of the whole document.
+
+        In a run of `tests`, suspects are failures, too.
+        """
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
 
     def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
-        """Carry out one of the plan's steps; a loop yields several outcomes.
+        """Carry out one step of the plan, and yield its outcomes. A loop has several.
 
         A given `client` is used from now on. Call `close` after the last step.
         """
@@ -159,37 +167,44 @@ class Run:
             self._reported.add(step.id)
             needed, self._needed = tuple(self._needed), []
             yield self.told(
-                attrs.evolve(
-                    outcome,
-                    needed=needed,
-                    title=outcome.title or self.document.title(step),
-                    step=step,
-                    began=began,
-                    duration=time.monotonic() - start,
-                )
+                outcome,
+                needed,
+                title=outcome.title or self.document.title(step),
+                step=step,
+                began=began,
+                duration=time.monotonic() - start,
             )
             began, start = time.time(), time.monotonic()
 
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
-        """Carry out one of the plan's steps; any exception becomes its failure."""
+        """Carry out one step of the plan. An exception becomes the step's outcome."""
         try:
             for what in self._tasks(step.id, partial(self.document.tasks, step)):
                 yield self._placed(what) if isinstance(what, Task) else what
         except Exception as error:
             yield failed(step.line, step.name, error, self._name)
 
-    def told(self, outcome: Outcome) -> Outcome:
-        """Return an outcome with all secrets known by now, and keep it in the history."""
-        needed = tuple(map(self.told, outcome.needed))
-        told = attrs.evolve(outcome, needed=needed, secrets=self.context.secrets.texts)
+    def told(self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any) -> Outcome:
+        """Return an outcome with all secrets known so far, and store it in the history.
+
+        `needed` contains the outcomes of requests that were sent for it. `changes` contains new
+        values of its fields.
+        """
+        secrets = self.context.secrets.texts
+        needed = tuple(map(self.told, needed or outcome.needed))
+        complete = classes.evolve(outcome, needed=needed, secrets=secrets, **changes)
         if self._services.history is not None:
-            folder = self._settings.inputs.directory.resolve()
-            name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
-            self._services.history.keep(told, str(folder / name))
-        return told
+            self._services.history.keep(complete, self._path)
+        return complete
+
+    @cached_property
+    def _path(self) -> str:
+        """The absolute path of the document, for the history."""
+        name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
+        return str(self._settings.inputs.directory.resolve() / name)
 
     def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
-        """Yield a step as skipped, or its outcomes if it was sent for another step."""
+        """Yield a skipped outcome for a step, unless it was already sent for another step."""
         if self.results.has(step.id):
             yield from self.evaluate(step)
         else:
@@ -198,7 +213,7 @@ class Run:
             yield Outcome(step.line, step.name, "skipped", reason=reason, title=title, step=step)
 
     def close(self) -> None:
-        """End the engine of the scripts, if one was started."""
+        """Stop the script engine if it is running."""
         self.context.close()
 
     # ---------------------------------------------------------------------------------- internals
@@ -206,14 +221,14 @@ class Run:
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks of a step, after meeting the needs of finding them."""
+        """Yield the tasks of a step, after sending the requests that are needed to find them."""
         with self.results.needing(step):
-            found = self._done(resolved(self.context, find))
-        for what in found:
+            tasks_found = self._done(resolved(self.context, find))
+        for what in tasks_found:
             if isinstance(what, Task) and what.turns:
                 from orgrest.run.stages.turns import tasks
 
-                turns = tasks(Job(self._work, attrs.evolve(what, turns=False)))
+                turns = tasks(Job(self._work, classes.evolve(what, turns=False)))
                 while True:
                     try:
                         with self.results.needing(step):
@@ -225,23 +240,26 @@ class Run:
                 yield what
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
-        """Return the next value of some work, after meeting its needs. Raises StopIteration."""
-        found = work.send(None)
-        while isinstance(found, NeededError):
-            found = work.send(self._failure(found))
-        return found
+        """Return the next value of a generator, after meeting its needs.
+
+        Raises StopIteration at the end of the generator.
+        """
+        value = work.send(None)
+        while isinstance(value, NeededError):
+            value = work.send(self._failure(value))
+        return value
 
     def _done(self, work: Needing[_Value]) -> _Value:
-        """Return the result of some work, after meeting its needs."""
+        """Return the result of a generator, after sending the requests that it needs."""
         try:
             self._next(work)
         except StopIteration as end:
             value: _Value = end.value
             return value
-        raise AssertionError  # it yields nothing else
+        raise AssertionError  # such work yields only needs
 
     def _failure(self, needed: NeededError) -> OrgrestError | None:
-        """Send the needed request, or get the token; return the error if that failed."""
+        """Send the needed request or get the needed token. Return the error if that failed."""
         try:
             if isinstance(needed, TokenNeededError):
                 self._get_token(needed)
@@ -252,24 +270,30 @@ class Run:
         return None
 
     def _get_token(self, needed: TokenNeededError) -> None:
-        tokens, asked = self.context.tokens, (needed.grant, needed.url)
+        tokens, key = self.context.tokens, (needed.grant, needed.url)
         try:
-            tokens[asked] = self._work.get_token(needed)
+            tokens[key] = self._work.get_token(needed)
         except OrgrestError as error:
-            tokens[asked] = error
+            tokens[key] = error
 
     def _send_needed(self, needed: RequestNeededError) -> None:
-        """Send a request, in all its turns, unless it was sent before. Raises its first failure."""
+        """Send all iterations of a needed request, unless they were sent before.
+
+        Raises the first failure.
+        """
         failures: list[Exception] = []
         for what in self._tasks(needed.key, partial(self.document.needed, needed)):
             try:
                 outcome = what
                 if isinstance(outcome, Task):
                     outcome = self.send(outcome, again=needed.again, needed=True)
-                elif outcome.state == "failed":
+                elif outcome.state == "failed" and needed.key.request not in self._reported:
                     self._add_needed(needed.key, outcome)
                 elif outcome.reason is not None and outcome.reason.code == "disabled":
-                    raise EvaluationError(f"not sent: depends on {needed.key}, which is disabled")
+                    why = outcome.reason.reason
+                    why = f" ({why})" if why.startswith(":eval") else ""
+                    reason = f"not sent: depends on {needed.key}, which is disabled{why}"
+                    raise EvaluationError(reason)
                 if outcome.state == "failed" and outcome.reason is not None:
                     raise outcome.reason.with_traceback(None)
             except Exception as error:
@@ -278,7 +302,11 @@ class Run:
             raise failures[0]
 
     def send(self, task: Task, *, again: bool = False, needed: bool = False) -> Outcome:
-        """Return the outcome of a task; send it if it was not sent yet, or if `again` is true."""
+        """Send the request of a task, and return its outcome.
+
+        If the request was sent before, the earlier outcome is returned, unless `again` is true. If
+        the task is `needed` by another step, it is reported with that step.
+        """
         with self.results.needing(task.id):
             outcome = self.results.known(task.id)
             if outcome is not None and not again:
@@ -291,19 +319,19 @@ class Run:
         return sent
 
     def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Report an outcome with the step that needs it, unless its own step will report it."""
+        """Report an outcome with the step that needs it, unless the plan reports it separately."""
         own = None
-        if step is not None and step == step.request and step not in self._reported:
-            own = next((one for one in self.plan.steps if one.id == step), None)
+        if step is not None and not step.runs and step.request not in self._reported:
+            own = next((planned for planned in self.plan.steps if planned.id == step.request), None)
         if own is None or not self._settings.choice.takes(own):
             self._needed.append(outcome)
 
     def _placed(self, task: Task) -> Outcome:
-        outcome = attrs.evolve(self.send(task), task=task)
+        outcome = classes.evolve(self.send(task), task=task)
         if self._settings.dry_run or outcome.state == "failed":
             return outcome
         try:
             return self._done(resolved(self.context, lambda: self.document.place(task, outcome)))
         except Exception as error:
             reason = located(error, self._name, task.line)
-            return attrs.evolve(outcome, state="failed", reason=reason, files=())
+            return classes.evolve(outcome, state="failed", reason=reason, files=())

@@ -1,11 +1,10 @@
-"""The objects that act for a run: what sends, asks, shows and remembers; created once."""
+"""The objects with which a run sends requests, asks the user, shows messages and stores files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.values import Helpers
 from orgrest.http.values.secrets import UserSecrets
 from orgrest.run.descriptions import Descriptions
@@ -20,17 +19,19 @@ if TYPE_CHECKING:
     from orgrest.run.logins import Logins, Person
 
 
-@attrs.define(kw_only=True, eq=False)
+@classes.define(kw_only=True, eq=False)
 class Services(Helpers):
-    """The objects that a run uses, in addition to those that give variables their values.
+    """The objects that a run uses, except those that provide the values of variables.
 
-    `client` sends, and is None where nothing is sent. `cookies` are those of earlier runs; without
-    them each run has its own. `write` writes a file for a result, and raises OrgrestError if it
-    cannot; without it, no files are written. Exchanges are kept in the `history`. `person` is the
-    user who can sign in, None if no user is present; their logins and permissions are in `logins`.
-    `ask` asks the user whether to continue, None if that is impossible. `on_message` shows the
-    messages of a stream. `descriptions` are the OpenAPI descriptions that exchanges are checked
-    against.
+    `client` sends requests. If it is None, nothing is sent. `cookies` contains the cookies of
+    earlier runs. If it is None, each run starts without cookies. `write` writes a result file, and
+    raises OrgrestError if that fails. If it is None, files are not written. `history` records
+    exchanges.
+
+    `person` is the user who can sign in, or None if no user is present. `logins` has the user's
+    logins and permissions. `ask` asks the user whether to continue. It is None if the user cannot
+    be asked. `on_message` shows the messages of a stream. `descriptions` contains the OpenAPI
+    descriptions that exchanges are checked against.
     """
 
     client: Client | None = None
@@ -41,9 +42,9 @@ class Services(Helpers):
     logins: Logins | None = None
     ask: Callable[[str], bool] | None = None
     on_message: Callable[[str], None] | None = None
-    descriptions: Descriptions = attrs.field(factory=Descriptions)
+    descriptions: Descriptions = classes.field(factory=Descriptions)
 
     @classmethod
     def of_user(cls, **given: Any) -> Self:
-        """Return the given services with the secrets of this process's user."""
+        """Return the `given` services with the secrets of the current user."""
         return cls(user_secrets=UserSecrets.of_user(), **given)

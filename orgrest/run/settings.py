@@ -1,19 +1,17 @@
-"""The settings of a run: values only, created once from options, files and environment.
+"""The settings of a run: plain values, created once from options, files and the environment.
 
-Only requests that are safe to repeat are retried (RFC 9110, section 9.2.2): requests with an
-idempotent method that failed or got one of `STATUSES`, and any request that never reached the
-server. A server's `Retry-After` (section 10.2.3) is honoured up to `MOST_DELAY`.
+Only requests that are safe to repeat are retried (RFC 9110, section 9.2.2). These are requests with
+an idempotent method that failed or got one of the `STATUSES`, and all requests that never reached
+the server. The header `Retry-After` of a response (section 10.2.3) is honoured up to `MOST_DELAY`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
-from orgrest.http.transport.limits import BrokenOffError
+from orgrest import classes
 from orgrest.http.values import Inputs
-from orgrest.model import UNREACHED, TransportError
+from orgrest.model import INTERRUPTED, UNREACHED, TransportError
 from orgrest.run.plan import Choice
 
 if TYPE_CHECKING:
@@ -23,26 +21,32 @@ if TYPE_CHECKING:
     from orgrest.model import Request, Response
 
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
-"""Statuses after which the same request may succeed later: RFC 9110, RFC 6585 and RFC 8470."""
+"""Statuses after which the same request may succeed later (RFC 9110, RFC 6585, RFC 8470)."""
 MOST_DELAY = 60.0
-"""The longest delay, in seconds, that a server's `Retry-After` may impose."""
+"""The longest delay, in seconds, that a response may demand with `Retry-After`."""
 
 
-@attrs.frozen
+@classes.frozen
 class RetryPolicy:
-    """The retries of a request: up to `retries` times, `delay` seconds after the failure."""
+    """When a request is retried: at most `retries` times, `delay` seconds after each failure."""
 
     retries: int = 0
     delay: float = 1.0
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
-        """Return the delay in seconds before a retry after `attempt` failures; None: no retry."""
-        if attempt > self.retries or isinstance(error, BrokenOffError):
+        """Return the delay in seconds before a retry after an error, or None for no retry.
+
+        `attempt` is the number of the failed attempt, from 1.
+        """
+        if attempt > self.retries or not may_pass(error):
             return None
         return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
 
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
-        """Return the delay in seconds before a retry after this response; None: no retry."""
+        """Return the delay in seconds before a retry after a response, or None for no retry.
+
+        `attempt` is the number of the attempt that got the response, from 1.
+        """
         if attempt > self.retries or response.status not in STATUSES:
             return None
         if not _is_idempotent(request):
@@ -53,6 +57,14 @@ class RetryPolicy:
         return wanted if wanted <= MOST_DELAY else None
 
 
+def may_pass(error: TransportError) -> bool:
+    """Return whether an error may disappear if the request is sent again.
+
+    Redirect loops, invalid URLs and the end of the run are permanent errors.
+    """
+    return error.code in (UNREACHED, INTERRUPTED)
+
+
 def _is_idempotent(request: Request) -> bool:
     from orgrest.http import registry
 
@@ -61,7 +73,7 @@ def _is_idempotent(request: Request) -> bool:
 
 
 def retry_after(response: Response) -> float | None:
-    """Return the seconds in the header `Retry-After`; None if it is missing or invalid."""
+    """Return the delay in seconds in `Retry-After`, or None if it is missing or invalid."""
     given = (response.header("Retry-After") or "").strip()
     if given.isascii() and given.isdigit():
         return float(given[:10])
@@ -77,36 +89,36 @@ def retry_after(response: Response) -> float | None:
     return max(0.0, (date - datetime.now(UTC)).total_seconds())
 
 
-@attrs.frozen
+@classes.frozen
 class Settings:
-    """The selection of blocks and the options of a run; `inputs` provides the values of variables.
+    """The settings of a run: the selection of blocks and other options.
 
-    `names` and `lines` choose blocks; if both are empty, all blocks are chosen.
+    `inputs` provides the values of variables. `names` and `lines` select blocks. If both are empty,
+    all blocks are selected. `until` excludes blocks that start below that line. In a run of tests,
+    `choice` also selects steps.
 
-    Of these, `choice` selects the steps of a run of tests.
+    In a dry run, a name in angle brackets replaces the value that a response would provide. If
+    `complete` is true, such a value is an error instead. `retry_policy` decides which requests are
+    sent again.
 
-    With `until`, only blocks that start at that line or above it are evaluated. In a dry run, a
-    name in angle brackets replaces the response that another block would get; with `complete` that
-    is an error. `retry_policy` decides when requests are sent again.
+    If `fail` is true, a status of 400 or above counts as a failure. In a run of tests, `bail` ends
+    the run at the first failure, and `write` writes the results into the documents.
 
-    `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the run
-    of tests; with `write`, its results go into the documents.
+    `timeout` is in seconds. `limit` is the maximum number of bytes of a body that are shown, or
+    None for the default. Longer bodies are written to a file. Documents may write any file below
+    the folders in `allow_write`. If `insecure` is true, certificates are not verified, and
+    documents may request that, too. Documents may choose one of the `proxies`.
 
-    `limit` is the maximum number of bytes of a body that are shown, None for the default; longer
-    bodies go into a file. Below the folders of `allow_write` documents may write any file. With
-    `insecure`, the client verifies no certificates, and documents may ask for that. They may choose
-    one of the `proxies`.
-
-    Without `languages`, a document with restclient blocks is treated as written for ob-restclient:
-    its blocks in http and rest belong to another tool. In other documents, blocks in all three
-    languages are evaluated.
+    `languages` contains the languages of requests. If it is empty, a document with restclient
+    blocks is treated as written for ob-restclient, so its blocks in http and rest are left to other
+    tools. In other documents, blocks in all three languages are evaluated.
     """
 
-    inputs: Inputs = attrs.field(factory=Inputs)
+    inputs: Inputs = classes.field(factory=Inputs)
     languages: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
-    choice: Choice = attrs.field(factory=Choice)
+    choice: Choice = classes.field(factory=Choice)
     dry_run: bool = False
     complete: bool = False
     timeout: float | None = None
@@ -115,19 +127,25 @@ class Settings:
     insecure: bool = False
     proxies: tuple[str, ...] = ()
     until: int | None = None
-    retry_policy: RetryPolicy = attrs.field(factory=RetryPolicy)
+    retry_policy: RetryPolicy = classes.field(factory=RetryPolicy)
     fail: bool = False
     bail: bool = False
     write: bool = False
 
     def is_above(self, line: int | None) -> bool:
-        """Return whether a line (from 1; None is the first) is not below `until`."""
+        """Return whether a line is not below `until`.
+
+        Lines are numbered from 1, and None stands for the first line.
+        """
         return self.until is None or (line or 1) <= self.until
 
     def of_document(self, directory: Path, overrides: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings for a document in a folder; `overrides` apply to other names only."""
+        """Return the settings for a document in a folder, with additional values of variables.
+
+        Values that the user gave for the run take precedence over `overrides`.
+        """
         inputs = self.inputs
         overrides = {**(overrides or {}), **inputs.overrides}
-        return attrs.evolve(
-            self, inputs=attrs.evolve(inputs, directory=directory, overrides=overrides)
+        return classes.evolve(
+            self, inputs=classes.evolve(inputs, directory=directory, overrides=overrides)
         )

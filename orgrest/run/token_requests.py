@@ -1,12 +1,11 @@
-"""The requests for a run's OAuth 2.0 tokens, recorded with the tasks that need the tokens."""
+"""Requests for the OAuth 2.0 tokens of a run, which are recorded with the tasks that need them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import BROKEN_OFF, OrgrestError, TransportError, possible
 from orgrest.run.outcomes import Exchange
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TokenRequests:
-    """Gets the tokens of a run, each once."""
+    """Gets the tokens that the requests of a run need, each token once."""
 
     def __init__(
         self,
@@ -32,11 +31,12 @@ class TokenRequests:
         document: tuple[str, bool],
         asked: list[list[Exchange]],
     ) -> None:
-        """Begin without tokens; `numbers` are those of the run's requests.
+        """Start without tokens.
 
-        `person` is the user who can sign in, None if no user is present; their logins are in
-        `logins`, None if logins end with the run. `document` is the document's path, and whether it
-        is a file. Exchanges are appended to the last list of `asked`.
+        `numbers` yields the numbers of the run's requests. `person` is the user who can sign in, or
+        None if no user is present. `logins` contains the user's logins. If it is None, logins end
+        with the run. `document` is a pair: the path of the document, and whether it is a file.
+        Exchanges are appended to the last list in `asked`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -46,19 +46,20 @@ class TokenRequests:
         self._document = document
         self._steps: Steps | None = None
         self._tokens: Tokens | None = None
-        self._given: dict[str, Grant] = {}  # by the token
-        self._renewed: dict[str, Token] = {}  # by the token that was refused
-        self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # logins are tried once
+        self._given: dict[str, Grant] = {}  # by their tokens
+        self._renewed: dict[str, Token] = {}  # by the tokens that were refused
+        self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # each login is tried once
         self._asked = asked
-        self._hidden: frozenset[str] = frozenset()  # secrets of the answers
+        self._hidden: frozenset[str] = frozenset()  # the secrets in the responses
 
     def get(
         self, grant: Grant, client: Client, secrets: frozenset[Secret], url: str | None
     ) -> tuple[Token, Bound | None]:
-        """Return a token, requested with `client`; the grant's `secrets` only go to their hosts.
+        """Return a token for a grant, and its binding if it is from a login.
 
-        `url` is that of the request that needs the token, None if it is not known. A login's token
-        comes with a binding. Raises OrgrestError if there is no token.
+        `client` sends the request for the token. The `secrets` of the grant are sent only to their
+        hosts. `url` is the URL of the request that needs the token, or None if it is not known yet.
+        Raises OrgrestError if the token cannot be obtained.
         """
         self._client, self._secrets = client, possible(secrets)
         token, itself = self._login(grant, url) if grant.is_login else (self._own(grant), None)
@@ -91,8 +92,10 @@ class TokenRequests:
         from orgrest.run.logins import Use
 
         if url is None:
-            reason = "a login's token is for a header or the body, not for a URL or script"
-            raise OrgrestError(f"{reason}: which login is used depends on where the request goes")
+            reason = "login tokens can only be used in headers and bodies, not in URLs or scripts"
+            raise OrgrestError(
+                f"{reason}: which login is used depends on the server that the request is sent to"
+            )
         to = parse_url(url)
         scheme = {"ws": "http", "wss": "https"}.get(to.scheme, to.scheme)
         document, kept = self._document
@@ -106,18 +109,18 @@ class TokenRequests:
         return self._logins
 
     def current(self, request: Request) -> Request:
-        """Return a request with its tokens replaced by those that renewed them."""
+        """Return a request in which refused tokens are replaced with their replacements."""
         for old, new in self._renewed.items():
             request = _with(request, old, new)
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return a request's refused token and its replacement, or None.
+        """Return the refused token in a request and a new token, or None without a new token.
 
         Raises TransportError if the token server cannot be reached.
         """
         words = (request.header("Authorization") or "").split()
-        old = next((one for one in self._given if one in words), None)
+        old = next((token for token in self._given if token in words), None)
         if old is None or self._client is None:
             return None
         grant = self._given[old]
@@ -159,14 +162,18 @@ class TokenRequests:
         person = self._someone()
         with Loopback(visit.grant.redirect, parameters_in, visit.is_answer) as loopback:
             url = visit.url(loopback.uri)
-            person.tell(f"sign in in your browser; this is the page, if none opens: {url}")
+            person.tell(f"sign in in your browser; if no page opens, go to {url}")
             person.open(url)
             answer = loopback.wait(LONGEST_LOGIN, self._wait)
         if answer is None:
-            others = f" ({loopback.refused} others did)" if loopback.refused else ""
+            others = (
+                f" ({loopback.refused} unrelated requests were rejected)"
+                if loopback.refused
+                else ""
+            )
             raise OrgrestError(
-                f"no answer to this login came from {origin(url)} within "
-                f"{LONGEST_LOGIN / 60:g} minutes{others}",
+                f"no response to this login from {origin(url)} within {LONGEST_LOGIN / 60:g} "
+                f"minutes{others}",
                 code="credentials",
             )
         return loopback.uri, answer
@@ -183,13 +190,13 @@ class TokenRequests:
         self._hidden |= request.secrets
         try:
             assert self._client is not None  # noqa: S101 - see get
-            held = frozenset(("body", one) for one in self._secrets)
-            request = attrs.evolve(request, held=held)
+            held = frozenset(("body", secret) for secret in self._secrets)
+            request = classes.evolve(request, held=held)
             return self._client.send(request, follow=False, hops=hops, numbers=self._numbers)
         except TransportError as error:
             if error.code == BROKEN_OFF:
                 raise
-            reason = f"no token comes from {origin(request.url)}: {error.reason}"
+            reason = f"could not get a token from {origin(request.url)}: {error.reason}"
             raise TransportError(reason, code=error.code) from None
         finally:
             for hop in hops:
@@ -197,7 +204,7 @@ class TokenRequests:
                     self._hidden |= secrets_in(hop.response)
                 self._asked[-1].append(
                     Exchange(
-                        attrs.evolve(hop.request, secrets=self._hidden),
+                        classes.evolve(hop.request, secrets=self._hidden),
                         hop.response,
                         number=hop.number,
                         started=hop.started,
@@ -207,17 +214,17 @@ class TokenRequests:
 
 
 def _with(request: Request, old: str, new: Token) -> Request:
-    """Return a request with another token in its header Authorization."""
+    """Return a request with the new token in its Authorization header."""
     if old not in (request.header("Authorization") or "").split():
         return request
     headers = tuple(
         (name, value.replace(old, new.access) if name.lower() == "authorization" else value)
         for name, value in request.headers
     )
-    return attrs.evolve(request, headers=headers, secrets=request.secrets.union(new.secrets))
+    return classes.evolve(request, headers=headers, secrets=request.secrets.union(new.secrets))
 
 
 def identity(directory: Path, file: str) -> tuple[str, bool]:
-    """Return the path of the document called `file` in a folder, and whether it is a file."""
+    """Return the path of the document `file` in a folder, and whether it is an existing file."""
     path = (directory / Path(file).name).resolve()
     return (str(path), True) if path.is_file() else (file, False)

@@ -1,11 +1,13 @@
-"""The files that documents may write: data, below their folder, overwriting only orgrest's own.
+"""The files that documents may write: data files in their folder that no one else wrote.
 
-Their content may come from an untrusted server, and their name from the document. So only suffixes
-of data are allowed. Files that a tool could find by name (JSON, XML, text, archives ...) must also
-contain the document's name: `api.org` writes `api-users.json` and `api-results/users.json`, which
-no tool looks for. Digests of written files are kept in one of the user's files
-(`$XDG_STATE_HOME/orgrest/written`), so that other files, and files edited since, are not
-overwritten. Below the folders of `--allow-write` none of these limits apply.
+The content may come from an untrusted server, and the name comes from the document. So only the
+suffixes of data files are allowed. Files that a tool could find by name (JSON, XML, text, archives
+...) must also contain the document's name: `api.org` writes `api-users.json` and
+`api-results/users.json`, which no tool looks for.
+
+The digests of written files are stored in a file of the user (`$XDG_STATE_HOME/orgrest/written`),
+so that other files, and files that were edited later, are not overwritten. None of these limits
+apply below the folders of `--allow-write`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orgrest.files import FileError, read_bytes, resolved, write_result
+from orgrest.regular import compiled
 from orgrest.rendering.content import DATA_ENDINGS, PLAIN_ENDINGS
 from orgrest.run.outcomes import EvaluationError
 
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Saving
     from orgrest.http.values import Context
 
-# Known configuration files are not overwritten, even if a document's result links to them.
-_CONFIGURATION = re.compile(
+# Known configuration files are never overwritten, even if a result in the document links to them.
+_CONFIGURATION = compiled(
     r".*(?:config|settings|manifest|requirements|constraints|workspace)[^/]*"
     r"|(?:.*\.)?env\.json|(?:package|npm|composer|bower|deno|lerna|nx|turbo|rush|now|vercel|firebase"
     r"|angular|biome|netlify|renovate|project|global|app|tasks|launch|extensions|pipfile|cargo"
@@ -37,7 +40,7 @@ _CONFIGURATION = re.compile(
     re.IGNORECASE,
 )
 _MOST_NAMES = 9999
-_MOST = 2**21  # bytes of the file of digests; beyond that, the older half is dropped
+_MOST = 2**21  # maximum bytes of the digests; if exceeded, the older half is dropped
 
 
 def check(
@@ -50,23 +53,24 @@ def check(
 ) -> None:
     """Raise EvaluationError unless a document may write the file `target`.
 
-    `given` is its name in the document. `linked`: whether the document's result is a link to it.
-    `allowed` are the folders of `--allow-write`. All paths are without links.
+    `given` is the name of the file as written in the document. If `linked` is true, a result in the
+    document is a link to the file. `allowed` contains the folders of `--allow-write`. All paths
+    must be free of symbolic links.
     """
     folder = document.parent
-    if any(target.is_relative_to(one.resolve()) for one in allowed):
+    if any(target.is_relative_to(permitted.resolve()) for permitted in allowed):
         return
-    hint = f"(--allow-write {target.parent} lets it be written)"
+    hint = f"(use --allow-write {target.parent} to allow it)"
     if not target.is_relative_to(folder) or any(
         part.startswith(".") for part in target.relative_to(folder).parts
     ):
         raise EvaluationError(
-            f"{given}: results are written below the document's folder only, "
-            f"and not to hidden files {hint}"
+            f"{given}: results can only be written inside the document's folder, and not to "
+            f"hidden files {hint}"
         )
     if target.suffix.lower() not in DATA_ENDINGS:
         raise EvaluationError(
-            f"{given}: a document writes data only, such as .json, .txt or .png {hint}"
+            f"{given}: documents can only write data files, such as .json, .txt or .png {hint}"
         )
     exists = os.path.exists(target)  # noqa: PTH110 (never raises)
     own = exists and _is_own(target)
@@ -75,30 +79,31 @@ def check(
         .parts[0]
         .startswith((f"{document.stem}-", f"{own_name(document.name)}-"))
     )
-    known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
-    if not (named or known or target.suffix.lower() in PLAIN_ENDINGS):
+    is_known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
+    if not (named or is_known or target.suffix.lower() in PLAIN_ENDINGS):
         raise EvaluationError(
-            f"{given}: tools may look for a file of this name. A document's {target.suffix} files "
-            f"begin with its own: {document.stem}-{target.name}, or "
-            f"{document.stem}-results/{target.name} {hint}"
+            f"{given}: other tools may read a file with this name. Names of a document's "
+            f"{target.suffix} files must start with the document's own name: "
+            f"{document.stem}-{target.name}, or {document.stem}-results/{target.name} {hint}"
         )
     if exists and not linked and not own:
         raise EvaluationError(
-            f"{given} is there already, and orgrest did not write it: it is kept {hint}"
+            f"{given} already exists and was not written by orgrest, so it was not "
+            f"overwritten {hint}"
         )
 
 
 def own_name(document: str) -> str:
-    """Return the prefix of the names of a document's files: its own name, as written in links."""
+    """Return the prefix for the names of a document's files: its name, made suitable for links."""
     return re.sub(r"[^\w.-]+", "-", Path(document).stem).lstrip("-.") or "result"
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file for a result, and remember its digest. Raises FileError."""
+    """Write a result file, and store its digest. Raises FileError."""
     write_result(path, data)
     line = f"{_digest(data)} {json.dumps(str(path.resolve()))}\n".encode()
     memory = _memory()
-    with contextlib.suppress(OSError):  # then it counts as another's file
+    with contextlib.suppress(OSError):  # without a digest, the file is not overwritten later
         memory.parent.mkdir(parents=True, exist_ok=True)
         number = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(number, "ab") as out:
@@ -110,12 +115,12 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _is_own(target: Path) -> bool:
-    """Return whether a file is unchanged since it was last written."""
+    """Return whether a file is unchanged since orgrest last wrote it."""
     name = json.dumps(str(target)).encode()
     try:
         lines = _memory().read_bytes().split(b"\n")
-        found = next((one for one in reversed(lines) if one[65:] == name), b"")
-        return found[:64].decode() == _digest(read_bytes(target))
+        digest_line = next((line for line in reversed(lines) if line[65:] == name), b"")
+        return digest_line[:64].decode() == _digest(read_bytes(target))
     except (OSError, FileError):
         return False
 
@@ -137,19 +142,20 @@ def saved(
 ) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
-    `path` is the written path with its variables substituted, `document` the document's. Only
-    `>>!` overwrites an existing file; `>>` takes the next free name. Raises EvaluationError.
+    `path` is the path in the request, after expansion, and `document` is the document's file. `>>!`
+    overwrites an existing file, and `>>` uses the next free name. Raises EvaluationError if the
+    file may not be written.
     """
     try:
         target = resolved(context.directory.resolve() / path)
     except (OSError, RuntimeError, ValueError) as error:
-        raise EvaluationError(f"{path} cannot be written: {error}") from None
+        raise EvaluationError(f"could not write {path}: {error}") from None
     number = 0
     named = target
     while not saving.overwrite and os.path.exists(target) and number < _MOST_NAMES:  # noqa: PTH110 (never raises)
         number += 1
         target = named.with_name(f"{named.stem}-{number}{named.suffix}")
     if number == _MOST_NAMES:
-        raise EvaluationError(f"{path}: all names up to -{number} are taken; >>! overwrites")
+        raise EvaluationError(f"{path}: all names up to -{number} exist; use >>! to overwrite")
     check(target, path, context.saves_below.resolve() / Path(document).name, allowed)
     return target

@@ -1,20 +1,23 @@
-"""The stages through which each request of a task goes, in order: functions of a `Job`.
+"""The stages that each request of a task goes through in order. Each is a function of a `Job`.
 
-Each row names a feature and a function; functions that need other requests yield them. Only
-requests with that feature pass through the stage (`Job.features`; "" means every request), and only
-then is its module loaded. If a stage or a directive declines the request, later stages are skipped.
+Each row of a table names a feature and a function. Only requests with that feature go through the
+stage, and only then is its module imported. The features of a request are in `Job.features`, and ""
+means all requests. A function that needs other requests yields these needs. If a stage or a
+directive declines the request, the later stages are skipped.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.run.job import Job
     from orgrest.run.outcomes import Outcome
     from orgrest.run.results import Needing
@@ -24,7 +27,10 @@ BEFORE: Final[tuple[tuple[str, str], ...]] = (
     ("scripts", ".stages.scripts.before"),
     ("directives", ".directives.act"),
 )
-"""Stages for a request as written, run once for all elements of a list in it."""
+"""Stages for a request as written.
+
+They run once, even if the request is sent for each element of a list.
+"""
 COMPLETED: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.expand.expand"),
     ("secrets", ".stages.bind.bind_secrets"),
@@ -40,27 +46,29 @@ SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.render.render"),
 )
 PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview"),)
-"""The stages of a dry run, instead of `SENT`."""
+"""The stages of a dry run, which replace `SENT`."""
 
 
 def do(job: Job) -> Needing[Outcome]:
-    """Send the requests of a job's task in order; failures are in the outcome, not raised.
+    """Send the requests of a job's task in order, and return the outcome, even after a failure.
 
-    Yields the needs that must be met first.
+    The needs that must be met first are yielded.
     """
     task = job.task
     asked = job.work.asked
-    if len(asked) == 1:  # earlier token requests belong to the first request that is sent
+    if len(asked) == 1:  # earlier token requests are recorded with the first request
         job.asked += asked[0]
         asked[0].clear()
     asked.append(job.asked)
-    task.context.tokens.clear()  # each request asks whether they are still valid
+    task.context.tokens.clear()  # each request checks whether the tokens are still valid
     try:
+        _check(task.parsed[0])
         for need in task.needed:
             error = need if isinstance(need, EvaluationError) else (yield need)
             if error is not None:
                 raise error
         for parsed in task.parsed:
+            _check(parsed)
             job.begin(parsed)
             if (yield from _through(BEFORE, job)):
                 yield from _send_each(job)
@@ -71,8 +79,17 @@ def do(job: Job) -> Needing[Outcome]:
     return job.outcome()
 
 
+def _check(parsed: ParsedRequest) -> None:
+    """Raise the first problem of a request as written.
+
+    The check happens before the request is sent, and before other requests are sent for it.
+    """
+    if parsed.problems:
+        raise parsed.problems[0]
+
+
 def _send_each(job: Job) -> Needing[None]:
-    """Send a request once, or for each of the elements that it refers to."""
+    """Send a request once, or once for each element of the list that it refers to."""
     contexts = [job.context]
     if "elements" in job.features:
         from orgrest.run.stages.turns import of_elements
@@ -85,14 +102,21 @@ def _send_each(job: Job) -> Needing[None]:
             return
 
 
+@cache
+def _function(stage: str) -> Callable[[Job], Needing[None] | None]:
+    module, _, name = stage.rpartition(".")
+    function: Callable[[Job], Needing[None] | None]
+    function = getattr(import_module(module, "orgrest.run"), name)
+    return function
+
+
 def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
-    """Run these stages; return whether the request was not declined."""
+    """Run these stages for the job's request. Return False if the request was declined."""
     for feature, stage in stages:
         if job.declined:
             return False
         if feature in job.features or (feature == "secrets" and job.context.secrets.bound):
-            module, _, name = stage.rpartition(".")
-            waits = getattr(import_module(module, "orgrest.run"), name)(job)
+            waits = _function(stage)(job)
             if waits is not None:
                 yield from waits
     return not job.declined

@@ -1,4 +1,4 @@
-"""Refuses directives that the user has not allowed with an option of the run."""
+"""Rejects directives that are only allowed with an option of the run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ if TYPE_CHECKING:
 
 
 def check(job: Job) -> None:
-    """Raise OrgrestError for a directive that is not allowed; also in a dry run."""
+    """Raise OrgrestError if a directive is not allowed, even in a dry run."""
     parsed, settings = job.parsed, job.work.settings
     if parsed.directive("no-reject-unauthorized") and not settings.insecure:
         raise EvaluationError(
-            "@no-reject-unauthorized: certificates are verified unless the run is started "
+            "@no-reject-unauthorized: certificates are verified unless the run was started "
             "with --insecure"
         )
     proxy(parsed, settings)
 
 
 def proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
-    """Return the proxy that a directive chooses. Raises OrgrestError if it is not allowed."""
+    """Return the proxy that the directive `@proxy` selects, or None without the directive.
+
+    Raises OrgrestError if the user did not allow that proxy.
+    """
     directive = parsed.directive("proxy")
     if directive is None:
         return None

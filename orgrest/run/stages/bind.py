@@ -1,11 +1,10 @@
-"""Binds a request to the hosts to which the secrets in it may be sent."""
+"""Binds a request to the hosts that its secrets may be sent to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import ExpansionError, OrgrestError, Request
 
 if TYPE_CHECKING:
@@ -14,22 +13,28 @@ if TYPE_CHECKING:
 
 
 def bind_secrets(job: Job) -> None:
-    """Bind the job's request. Raises ExpansionError if its secrets may not be sent to its URL."""
+    """Record the secrets in the job's request, and check that they may be sent to its URL.
+
+    Raises ExpansionError if a secret may not be sent there.
+    """
     if job.request is not None:
         job.request = bound(job.request, job.context.secrets)
 
 
 def bound(request: Request, secrets: Secrets) -> Request:
-    """Return a request with the bound secrets that are found in it, in any encoding.
+    """Return a request in which all occurrences of bound secrets are recorded, in any encoding.
 
-    These are added to the secrets known to be in it, for instance if a server echoed a secret.
-    Raises ExpansionError if any of them may not be sent to its URL.
+    They are added to the occurrences that are already known, since a server may have returned a
+    secret that the request now contains. Raises ExpansionError if a secret may not be sent to the
+    request's URL.
     """
     from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in
 
-    found = {(part, one) for one in secrets.bound for part in spelled_in(request, one.text)}
-    request = attrs.evolve(request, held=request.held | found)
+    occurrences = {
+        (part, secret) for secret in secrets.bound for part in spelled_in(request, secret.text)
+    }
+    request = classes.evolve(request, held=request.held | occurrences)
     try:
         check_destination(request)
     except OrgrestError as error:
@@ -39,7 +44,7 @@ def bound(request: Request, secrets: Secrets) -> Request:
 
 
 def without_secrets(request: Request) -> Request:
-    """Return a request for scripts that cannot change it: with the user's secrets masked."""
+    """Return a request with the user's secrets masked, for scripts that cannot change it."""
     from orgrest.rendering.masking import masked
 
     return masked(request) if request.bound else request

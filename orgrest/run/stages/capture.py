@@ -1,4 +1,4 @@
-"""Sets the variables that the request captures from its response."""
+"""Captures values from a response into variables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def capture(job: Job) -> None:
-    """Set the variables. Raises OrgrestError if the response lacks a value."""
+    """Set the variables that the request captures. Raises OrgrestError if a value is missing."""
     for name, value in captures(*job.sent):
         job.context.capture(job.parsed, name, value)

@@ -1,11 +1,10 @@
-"""Completes a request: replaces its variables, by the rules of its language."""
+"""Completes a request: replaces its placeholders with values, by the rules of its language."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import values
 from orgrest.run.results import resolved
 
@@ -16,17 +15,20 @@ if TYPE_CHECKING:
 
 
 def expand(job: Job) -> Needing[None]:
-    """Complete the job's request; yield those that it refers to. Raises ExpansionError."""
-    found = job.values = values.Values(job.parsed, job.context, defined=job.defined)
+    """Complete the job's request, after yielding the requests that it refers to.
+
+    Raises ExpansionError if a placeholder has no value.
+    """
+    expansion = job.values = values.Values(job.parsed, job.context, defined=job.defined)
 
     def attempt() -> Request:
-        found.again()
+        expansion.again()
         if job.parsed.above is None:
-            return values.expand(job.parsed, job.context, found)
+            return values.expand(job.parsed, job.context, expansion)
         from orgrest.http import verb
 
         return verb.expand(job.parsed, job.context)
 
     request = yield from resolved(job.context, attempt)
-    job.request = attrs.evolve(request, held=request.held | job.held) if job.held else request
+    job.request = classes.evolve(request, held=request.held | job.held) if job.held else request
     job.notes += (str(warning) for warning in job.request.notices)

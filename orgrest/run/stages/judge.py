@@ -1,6 +1,6 @@
-"""Judges a response: by the assertions of its request, by `:expect` and by a description.
+"""Checks a response against its request's assertions, `:expect` and an OpenAPI description.
 
-This module provides their tools: jq, the engine for JavaScript, RE2 for regular expressions, and
+This module provides what assertions need: jq, a JavaScript engine, RE2 for regular expressions, and
 JSON Schemas from files below the document's folder.
 """
 
@@ -12,8 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import patterns
 from orgrest.http.values import Values
 from orgrest.model import OrgrestError
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from orgrest.run.results import Needing
 
 MOST_SCHEMAS = 100
-"""The maximum number of files that a JSON Schema may refer to."""
+"""The maximum number of files that a JSON Schema may refer to, directly or indirectly."""
 
 
 def judge(job: Job) -> Needing[None]:
-    """Add the verdicts on the response to the job: by its assertions, and by a description."""
+    """Add the verdicts on the response to the job."""
     arguments, tests = job.task.arguments, job.scripts.tests
     if "expect" in arguments:
         file, line = job.parsed.source.file, job.task.line
@@ -46,35 +45,44 @@ def judge(job: Job) -> Needing[None]:
             from orgrest.http.assertions import judge as judged
 
             verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
-            tests.append(attrs.evolve(verdict, file=file, line=line))
+            tests.append(classes.evolve(verdict, file=file, line=line))
     if job.parsed.assertions:
         tests += yield from verdicts(job, job.parsed.assertions, job.sent[1])
-    described, unchecked = job.work.services.descriptions.verdict(
-        job.parsed, job.context, arguments, job.sent
-    )
-    job.notes += unchecked
-    tests += () if described is None else (described,)
+    if "described" in job.features:
+        described, unchecked = job.work.services.descriptions.verdict(
+            job.parsed, job.context, arguments, job.sent
+        )
+        job.notes += unchecked
+        tests += () if described is None else (described,)
 
 
 def verdicts(
     job: Job, assertions: tuple[Assertion, ...], response: Response
 ) -> Needing[list[Verdict]]:
-    """Evaluate assertions of the job's request on a response."""
+    """Return the verdicts of some of the request's assertions on a response."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     from orgrest.http.assertions import judge as judged
     from orgrest.http.assertions.judging import unjudged
 
     source = job.parsed.source
     values, tools = Values(job.parsed, job.context), _tools(job.context, (job.request, response))
-    found: list[Verdict] = []
+    prefixes: dict[str, str] = {}
+    for directive in job.parsed.directives:
+        if directive.name == "xpath_ns":
+            given = yield from resolved(job.context, partial(values.text, directive.value))
+            prefix, _, namespace = given.partition("=")
+            prefixes[prefix.strip()] = namespace.strip().strip('"')
+    if prefixes:
+        tools = classes.evolve(tools, prefixes=prefixes)
+    results: list[Verdict] = []
     for assertion in assertions:
         try:
             wanted = yield from resolved(job.context, partial(values.text, assertion.expected))
         except OrgrestError as error:
-            found.append(attrs.evolve(unjudged(assertion, source), reason=error.reason))
+            results.append(classes.evolve(unjudged(assertion, source), reason=error.reason))
         else:
-            found.append(judged(assertion, wanted, response, tools, source))
-    return found
+            results.append(judged(assertion, wanted, response, tools, source))
+    return results
 
 
 def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
@@ -83,7 +91,10 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
 
     def javascript(code: str, host: str) -> Any:
         context.secrets.show_to_scripts(context.readable(code))
-        variables = {name: one.made or one.value for name, one in dict(context.captures).items()}
+        variables = {
+            name: captured.made or captured.value
+            for name, captured in dict(context.captures).items()
+        }
         given = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange
         log = context.engine.run(code, host, given, without_secrets(request), response).log
@@ -93,8 +104,8 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
         return javascript(f"console.log(JSON.stringify([({expression}\n)]))", "httpyac")
 
     def search(text: str, pattern: str) -> bool:
-        found = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
-        return javascript(f"client.log([{found}])", "jetbrains") is True
+        test = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
+        return javascript(f"client.log([{test}])", "jetbrains") is True
 
     def jq(program: str, text: str) -> str:
         from orgrest.rendering.jq import run
@@ -110,10 +121,10 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
 
 
 def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:
-    """Return whether a pattern matches, by RE2, which takes linear time.
+    """Return whether a pattern matches, using RE2, which needs only linear time.
 
-    Features of JavaScript only (look-around, back-references) are left to `search`, whose time is
-    limited.
+    Patterns with features that only JavaScript has, such as look-around and back-references, are
+    matched by `search`, which has a time limit.
     """
     try:
         return patterns.matches(pattern, text)
@@ -129,23 +140,25 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
-    """Validate a value by the schema in a file; return the errors, or ""."""
+    """Return a value's errors under the JSON Schema in the file `path`, or "" if it is valid."""
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
-    found = context.engine.validate(value, schemas, path)
-    return "; ".join(f"{place}: {message[:200]}" for place, message in found)
+    errors = context.engine.validate(value, schemas, path)
+    return "; ".join(f"{place}: {message[:200]}" for place, message in errors)
 
 
 def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
-    """Read a schema, and the files that it refers to."""
+    """Read a schema and all files that it refers to into `schemas`."""
     if path in schemas:
         return
     if len(schemas) >= MOST_SCHEMAS:
-        raise OrgrestError(f"{path}: the schema refers to more than {MOST_SCHEMAS} files")
+        raise OrgrestError(
+            f"{path}: the schema refers to too many files (the maximum is {MOST_SCHEMAS})"
+        )
     try:
         schemas[path] = json.loads(context.read(path))
     except (ValueError, RecursionError) as error:
-        raise OrgrestError(f"{path} is no JSON: {error}") from None
+        raise OrgrestError(f"{path} is not valid JSON: {error}") from None
     for reference in _references(schemas[path]):
         target = urldefrag(reference).url
         if target and "://" not in target and not target.startswith("urn:"):
@@ -155,11 +168,11 @@ def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
 def _references(schema: Any) -> Iterator[str]:
     left = [schema]
     while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            reference = one.get("$ref")
+        part = left.pop()
+        if isinstance(part, dict):
+            reference = part.get("$ref")
             if isinstance(reference, str):
                 yield reference
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
+            left += part.values()
+        elif isinstance(part, list):
+            left += part

@@ -1,11 +1,10 @@
-"""The stage of a dry run that replaces sending: it keeps the complete request."""
+"""The stage of a dry run that replaces sending: it records the completed request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def preview(job: Job) -> None:
-    """Keep a request without a response. Raises TransportError for one that cannot be sent."""
+    """Record the request without a response. Raises TransportError if it could not be sent."""
     from orgrest.http.transport.wire import wire_headers
 
     assert job.request is not None  # noqa: S101 - the order of the stages
@@ -27,7 +26,7 @@ def preview(job: Job) -> None:
 
 
 def _with_cookies(job: Job, request: Request) -> Request:
-    """Return a request with the cookies of earlier runs that would be sent with it."""
+    """Return a request with the cookies from earlier runs that would be sent with it."""
     from orgrest.http.transport.wire import parse_url
 
     cookies, url = job.work.cookies, parse_url(request.url)
@@ -36,4 +35,4 @@ def _with_cookies(job: Job, request: Request) -> Request:
     cookie = cookies.header(url)
     if cookie is None or request.header("Cookie") is not None:
         return request
-    return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))
+    return classes.evolve(request, headers=(("Cookie", cookie), *request.headers))

@@ -1,7 +1,11 @@
-"""Renders a response as a result: the text and the files, for the document or the terminal."""
+"""Renders a response as a result: text and files, for the document or the terminal.
+
+If rendering cannot add notes, the response is not rendered until its result is needed.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest.run.outcomes import EvaluationError
@@ -11,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def render(job: Job) -> None:
-    """Render the response as the header arguments require. Raises EvaluationError."""
+    """Render the response as the header arguments require.
+
+    Raises EvaluationError if a header argument is invalid.
+    """
     from orgrest.rendering import results as rendering
 
     arguments, limit = job.task.arguments, job.work.settings.limit
@@ -20,16 +27,17 @@ def render(job: Job) -> None:
             limit = rendering.parse_size(given)
         except ValueError as error:
             raise EvaluationError(f":limit: {error}") from None
-    # restclient.el writes no headers of what jq makes, either.
+    # Like restclient.el, write no headers for the output of jq.
     bare = arguments.flag("noheaders") or arguments.get("jq")
     heads = arguments.get("headers", "no" if bare else "yes").lower()
     if heads not in ("yes", "no", "only"):
-        raise EvaluationError(f":headers is yes, no or only, not {heads}")
+        raise EvaluationError(f":headers must be yes, no or only, found {heads}")
     if heads == "yes" and arguments.flag("noheaders"):
         heads = "no"
     tests = tuple(job.scripts.tests[job.tested :])
     request, response = job.sent
-    rendered = rendering.render(
+    render = partial(
+        rendering.render,
         request,
         response,
         headers=heads,
@@ -38,5 +46,7 @@ def render(job: Job) -> None:
         jq_args=arguments.get("jq-args"),
         limit=limit,
     )
-    job.notes += rendered.notes
-    job.keep(rendered, tests)
+    if arguments.get("jq") or not rendering.is_plain(response, limit):
+        job.notes += (rendered := render()).notes
+        render = partial(lambda: rendered)
+    job.keep(render, tests)

@@ -1,4 +1,4 @@
-"""Saves responses in files, as requested by `>> file` in a request file."""
+"""Saves responses to files, as requested by `>> file` in a request file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def save(job: Job) -> Needing[None]:
-    """Add the files to write to the job's. Raises OrgrestError for a file it may not write."""
+    """Add the files that the request saves to the job's files.
+
+    Raises OrgrestError if the document may not write one of them.
+    """
     from orgrest.run.writable_files import saved
 
     values, work = Values(job.parsed, job.context), job.work

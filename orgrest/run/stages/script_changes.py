@@ -1,32 +1,31 @@
-"""Changes by a script to its request: the URL, method, headers and body are sent as it left them.
+"""The changes that a script makes to its request: URL, method, headers and body.
 
-A script above a request sees the request as written; text that it inserts is part of the document,
-and variables in that text are replaced. A script for the completed request changes it directly: its
-text is sent unchanged.
+A script above a request sees the request as written. Text that the script inserts becomes part of
+the document, so variables in it are replaced. A script for the completed request changes the
+request directly, so its text is sent unchanged.
 """
 
 from __future__ import annotations
 
 import base64
-import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.syntax import Body, HeaderLine, Template, is_token
 from orgrest.http.transport.wire import parse_url
 from orgrest.model import OrgrestError, Request, TransportError, to_bytes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orgrest.http.syntax import ParsedRequest, Script
 
-_INNER = re.compile(r"\{\{[^{}\n]*\}\}")
+_INNER = compiled(r"\{\{[^{}\n]*\}\}")
 
 
 def as_written(parsed: ParsedRequest) -> Request:
-    """Return a request as written, without values for its variables."""
+    """Return a request as written, with placeholders instead of values."""
     body = to_bytes(parsed.body.template.text) if parsed.body else None
     headers = tuple(
         (header.name.text, header.value.text)
@@ -39,11 +38,12 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request as the script above it, whose text is `code`, left it.
+    """Return a request with the changes made by the script above it, whose source is `code`.
 
-    Only variables that occur in the request or in the script itself are replaced. So text from a
-    response that a script inserts cannot get a value that was not intended for this request. Raises
-    OrgrestError for a change that cannot be sent, or for a `{{name}}` from elsewhere.
+    Only placeholders that occur in the request or in the script itself are replaced. So if a script
+    inserts text from a response, that text cannot get values that were not intended for this
+    request. Raises OrgrestError for a change that cannot be sent, or if the script inserts a
+    `{{name}}` from elsewhere.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
@@ -56,8 +56,8 @@ def rewritten(
         for at, found in _references(text):
             if found not in known:
                 raise OrgrestError(
-                    f"the script puts {found[:60]} into the request, which stands neither in "
-                    "the request nor in the script, and is not replaced"
+                    f"the script inserts {found[:60]} into the request: placeholders are only "
+                    "expanded if they occur in the request or in the text of the script"
                 )
             if at:
                 anchors.append((at, script.span.start))
@@ -67,8 +67,8 @@ def rewritten(
     if after.body != before.body:
         if body is not None and body.files:
             raise OrgrestError(
-                "the body has files, which a script above the request does not see: {{@request has "
-                "the body that is sent"
+                "the body includes files, which a script above the request cannot change: "
+                "use {{@request, which sees the body that is sent"
             )
         text = (after.body or b"").decode("utf-8", "surrogateescape")
         body = None if after.body is None else Body(template(text), None, (), script.span)
@@ -83,33 +83,34 @@ def rewritten(
             for pair in after.headers
         )
     target = parsed.target if after.url == before.url else template(after.url)
-    return attrs.evolve(parsed, method=after.method, target=target, headers=headers, body=body)
+    return classes.evolve(parsed, method=after.method, target=target, headers=headers, body=body)
 
 
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
-    """Return a completed request as the script for it left it, with the `secrets` known by now.
+    """Return a completed request with the changes that its script made.
 
-    Raises OrgrestError for a change that cannot be sent.
+    `secrets` contains all secrets known so far. Raises OrgrestError for a change that cannot be
+    sent.
     """
-    found = _changed(request, change)
+    changed = _changed(request, change)
     try:
-        url = parse_url(found.url)
+        url = parse_url(changed.url)
     except TransportError as error:
-        raise OrgrestError(f"the script made of the URL what is none: {error.reason}") from None
+        raise OrgrestError(f"the script set an invalid URL: {error.reason}") from None
     bound = request.credentials is not None or request.certificate is not None
     if bound and url.origin != parse_url(request.url).origin:
         raise OrgrestError(
-            "the request has credentials for its server, which do not go to the one that a script "
-            "puts there: a script above the request line can change its URL before"
+            "the request has credentials for its server, which are not sent to the server "
+            "that the script set: use a script above the request line to change the URL"
         )
-    for name, value in found.headers:
-        if not is_token(name) or any(one in value for one in "\r\n\0"):
-            raise OrgrestError(f"the script made a header that cannot be sent: {name[:60]!r}")
-    return attrs.evolve(found, secrets=secrets)
+    for name, value in changed.headers:
+        if not is_token(name) or any(character in value for character in "\r\n\0"):
+            raise OrgrestError(f"the script set an invalid header: {name[:60]!r}")
+    return classes.evolve(changed, secrets=secrets)
 
 
 def _references(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the index and text of each `{{...}}`, parsed as in requests."""
+    """Yield (index, text) for each `{{...}}` in a string, according to the rules for requests."""
     start = 0
     for line in text.split("\n"):
         at = line.find("{{")
@@ -122,15 +123,13 @@ def _references(text: str) -> Iterator[tuple[int, str]]:
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:
     method, body = change["method"], change["body"]
     if not is_token(method):
-        raise OrgrestError(
-            f"the script set the method to something that is not one: {method[:60]!r}"
-        )
+        raise OrgrestError(f"the script set an invalid method: {method[:60]!r}")
     if isinstance(body, dict):
         data: bytes | None = base64.b64decode(body["base64"])
     else:
         data = None if body is None else to_bytes(body)
     given = request.body
     if given is not None and body == given.decode("utf-8", "replace"):
-        data = given  # also where it is not text
+        data = given  # keeps bytes that are not text, too
     headers = tuple((name, value) for name, value in change["headers"])
-    return attrs.evolve(request, method=method, url=change["url"], headers=headers, body=data)
+    return classes.evolve(request, method=method, url=change["url"], headers=headers, body=data)

@@ -1,6 +1,6 @@
-"""The scripts before and after a request of a request file.
+"""The scripts of request files that run before and after a request.
 
-They run in a separate engine process (`http.scripts`), which starts with the first script.
+They run in a separate engine process (`http.scripts`), which is started by the first script.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
+from orgrest.http.transport.wire import parts_of
 from orgrest.http.values import Values
 from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import text_of
@@ -23,6 +23,7 @@ from orgrest.run.job import Logged
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.results import resolved
 from orgrest.run.stages.bind import bound, without_secrets
+from orgrest.run.stages.script_files import required
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +41,10 @@ _PARTS = ("method", "url", "body")
 
 
 def before(job: Job) -> Needing[None]:
-    """Run the scripts above a request, which may change it; in a dry run as far as possible.
+    """Run the scripts above a request, which may change it.
 
-    Raises ScriptError, or another OrgrestError if their changes cannot be sent.
+    In a dry run, they run as far as possible. Raises ScriptError, or another OrgrestError if a
+    change cannot be sent.
     """
     job.defined = {}
     with _previewed(job):
@@ -50,8 +52,8 @@ def before(job: Job) -> Needing[None]:
             if script.runs == "once":
                 cancels = yield from _once(job, script)
                 job.scripts.cancelled |= cancels
-                for one in job.work.pending:
-                    job.scripts.take(one)
+                for log in job.work.pending:
+                    job.scripts.take(log)
                 job.work.pending.clear()
             else:
                 yield from _change(job, script)
@@ -61,7 +63,7 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the scripts of a request's document that run once. Raises their errors.
+    """Run the scripts of a request's document that run only once. Raises their errors.
 
     Their log and tests are reported with the first request.
     """
@@ -71,9 +73,10 @@ def prepare(job: Job) -> Needing[None]:
 
 
 def completed(job: Job) -> Needing[None]:
-    """Run the scripts for a completed request, which may change it; in a dry run as `before`.
+    """Run the scripts for the completed request, which may change it.
 
-    Raises ScriptError, or another OrgrestError if their changes cannot be sent.
+    In a dry run, they run as far as possible. Raises ScriptError, or another OrgrestError if a
+    change cannot be sent.
     """
     with _previewed(job):
         for script in _of(job.parsed, "request"):
@@ -85,22 +88,23 @@ def completed(job: Job) -> Needing[None]:
                 from orgrest.run.stages.script_changes import resent
 
                 with _located(script, job.parsed):
-                    found = resent(request, result.request, job.context.secrets.texts)
-                _hold(job, request, found, made)
-                job.request = attrs.evolve(found, held=request.held | job.held)
+                    changed = resent(request, result.request, job.context.secrets.texts)
+                _hold(job, request, changed, made)
+                job.request = classes.evolve(changed, held=request.held | job.held)
     job.cancel()
 
 
 def after(job: Job) -> Needing[None]:
-    """Run the scripts below a request, with access to its response. Raises ScriptError."""
+    """Run the scripts below a request, which can read its response. Raises ScriptError."""
     for script in _of(job.parsed, "response", "after", "end"):
         yield from _run(job, script, *job.sent)
 
 
 def _once(job: Job, script: Script) -> Needing[bool]:
-    """Run a script that belongs to no request, unless it ran; if it fails, all requests fail.
+    """Run a script that does not belong to a request, unless it has already run.
 
-    Returns whether it cancels all requests.
+    Returns whether the script cancels all requests. If it failed, the error is raised for each
+    request.
     """
     ran, key = job.work.ran, (job.parsed.source, script.span.start)
     if key not in ran:
@@ -112,14 +116,14 @@ def _once(job: Job, script: Script) -> Needing[bool]:
             ran[key] = apart.scripts.cancelled
         except OrgrestError as error:
             ran[key] = error
-    found = ran[key]
-    if isinstance(found, OrgrestError):
-        raise found.with_traceback(None)
-    return found
+    result = ran[key]
+    if isinstance(result, OrgrestError):
+        raise result.with_traceback(None)
+    return result
 
 
 def _change(job: Job, script: Script) -> Needing[None]:
-    """Run a script above a request, which may change it."""
+    """Run a script above a request, and apply its changes to the request."""
     from orgrest.run.stages.script_changes import as_written, rewritten
 
     before = as_written(job.parsed)
@@ -131,45 +135,59 @@ def _change(job: Job, script: Script) -> Needing[None]:
 
 
 def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) -> None:
-    """Record the secrets in the parts of the request that a script created."""
+    """Record that the parts of the request that a script changed contain the secrets `made`."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(one for one in _PARTS if getattr(after, one) != getattr(before, one))
-    job.held.update((part, one) for part in parts for one in in_made_part(made))
+    job.held.update((part, secret) for part in parts for secret in in_made_part(made))
+    for text in parts_of(after.url) - parts_of(before.url):
+        job.context.secrets.computed(text, made)  # the server may return it in a header
 
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """Turn an error into a note in a dry run, which has no responses."""
+    """Return a context that turns an error into a note in a dry run.
+
+    Scripts may fail in a dry run because it has no responses.
+    """
     try:
         yield
     except OrgrestError as error:
         if not job.context.placeholders:
             raise
-        job.notes.append(f"a script above this request fails without responses: {error}")
+        job.notes.append(
+            f"a script before this request fails in a dry run, which has no responses: {error}"
+        )
 
 
 def _run(
     job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
 ) -> Needing[tuple[str, Result, frozenset[Secret]]]:
-    """Run a script, and record its results; return its code, its result, the secrets in that."""
+    """Run a script and record its results.
+
+    Returns the script's source, its result, and the secrets that the result may contain.
+    """
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
     code, offset = _code(script, context)
+    with _located(script, parsed):
+        requires, files = required(code, context)
     values, secrets = Values(parsed, context, defined=job.defined), context.secrets
     found = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
     variables, responses, read = found
     job.defined.update(values.defined)
-    sent = frozenset(one for _, one in request.held)
+    sent = frozenset(secret for _, secret in request.held)
     if response is None:
         read |= sent
     elif request.bound:
         request = without_secrets(request)
     else:
         read |= possible(sent)
-    made = secrets.show_to_scripts(read | context.readable(code))
+    own = (file.source for path, file in files.items() if "node_modules/" not in path)
+    made = secrets.show_to_scripts(read | context.readable("\n".join((code, *own))))
     everything = {
-        name: one.made or _value(one.value or "") for name, one in dict(context.captures).items()
+        name: captured.made or _value(captured.value or "")
+        for name, captured in dict(context.captures).items()
     }
     everything.update(variables)
     environment = context.environment.values()
@@ -184,8 +202,10 @@ def _run(
         elements=tuple(v for name, v in context.literal.items() if name.startswith("$.")),
         seed=context.inputs.seed,
         name=parsed.name,
+        requires=requires,
+        files=files,
     )
-    send = partial(_sent, job, made) if sends else None
+    send = partial(_sent, job, made, code) if sends else None
     try:
         result = context.engine.run(
             code, script.host, given, request, response, job.work.sleep, send
@@ -201,7 +221,7 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, even if it failed afterwards."""
+    """Record the variables, output and tests of a script, even if it failed later."""
     context, known = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
@@ -209,23 +229,30 @@ def _take(
         text = None if made.text is None else known.computed(made.text, secrets)
         context.captures[name] = Captured(text, None, 0, made)
     for _, value in result.request["headers"] if result.request is not None else ():
-        if value not in (one for _, one in request.headers):
+        if value not in (given for _, given in request.headers):
             known.computed(value, secrets)
     for name, value in result.globals_.items():
         if context.globals.values.get(name) != value:
             known.computed(text_of(value), secrets)
-    keep = not any(one.bound for one in known.read_by_scripts)
+    keep = not any(secret.bound for secret in known.read_by_scripts)
     context.globals.replace(result.globals_, known.texts, keep=keep)
     _keep(result, script, job.parsed, job.scripts)
 
 
-def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response | str:
-    """Send a script's request, which may contain the secrets in `made`, and record it."""
+def _sent(job: Job, made: frozenset[Secret], code: str, given: dict[str, Any]) -> Response | str:
+    """Send a script's request and record it. Return the response, or the reason for an error.
+
+    The request may contain the secrets in `made`. `code` is the source of the script, and `given`
+    has the method, URL, headers and body.
+    """
     from orgrest.http.transport.limits import BrokenOffError
 
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
     if work.settings.dry_run:
         raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
+    for part_of_url in parts_of(given["url"]):
+        if part_of_url not in code:
+            secrets.computed(part_of_url, made)
     body = given["body"]
     headers = tuple((name, value) for name, value in given["headers"])
     parts = {*_PARTS, *(name.lower() for name, _ in headers)}
@@ -237,7 +264,7 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
         secrets=secrets.texts,
         file=parsed.source.file,
         line=parsed.source.position(parsed.target.offset(0)).line,
-        held=frozenset((part, one) for part in parts for one in possible(made)),
+        held=frozenset((part, secret) for part in parts for secret in in_made_part(made)),
     )
     hops: list[Hop] = []
     try:
@@ -255,7 +282,7 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
     finally:
         job.asked += (
             Exchange(
-                attrs.evolve(hop.request, secrets=request.secrets),
+                classes.evolve(hop.request, secrets=request.secrets),
                 hop.response,
                 number=hop.number,
                 started=hop.started,
@@ -266,7 +293,7 @@ def _sent(job: Job, made: frozenset[Secret], given: dict[str, Any]) -> Response 
 
 
 def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
-    """Yield a request's scripts for these moments, in their order."""
+    """Yield the scripts of a request for the given moments, in the order in which they run."""
     for moment in moments:
         for script in (*parsed.shared_scripts, *parsed.scripts):
             if script.when == moment:
@@ -274,18 +301,21 @@ def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
 
 
 def _keep(result: Result, script: Script, parsed: ParsedRequest, results: Logged) -> None:
-    """Record the results of a script; its tests get the script's position."""
+    """Add the log and tests of a script to `results`. The tests get the script's position."""
     results.notes += (f"log: {line}" for line in result.log)
     place = parsed.source.position(script.span.start)
     results.tests += (
-        attrs.evolve(one, file=parsed.source.file, line=place.line, column=place.column)
-        for one in result.tests
+        classes.evolve(test, file=parsed.source.file, line=place.line, column=place.column)
+        for test in result.tests
     )
     results.cancelled |= result.cancelled
 
 
 def _code(script: Script, context: Context) -> tuple[str, int | None]:
-    """Return a script's code and its offset in the source, None for a script in a file."""
+    """Return a script's code and its offset in the document.
+
+    The offset is None for a script in a file.
+    """
     if script.text is not None:
         return script.text.text, script.text.offset(0)
     if script.file is None:
@@ -294,13 +324,13 @@ def _code(script: Script, context: Context) -> tuple[str, int | None]:
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
-        raise OrgrestError(f"{script.file.text} is not UTF-8: byte {error.start}") from None
+        raise OrgrestError(f"{script.file.text} is not UTF-8 (byte {error.start})") from None
 
 
 def _at_line(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
-    """Return the error of a script with its position in the document."""
+    """Return an error of a script with its position in the document."""
     source = parsed.source
     place = source.position(script.span.start if offset is None else offset)
     if script.file is not None:
@@ -313,7 +343,7 @@ def _at_line(
 
 @contextlib.contextmanager
 def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
-    """Add the script's position in the document to errors about its changes."""
+    """Return a context that adds the script's position in the document to errors."""
     try:
         yield
     except OrgrestError as error:
@@ -321,13 +351,13 @@ def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
 
 
 def _turn(context: Context) -> int:
-    """Return the number of the turn of a loop, or of an element, from 0."""
+    """Return the index of the current iteration or list element, from 0."""
     given = context.literal.get("$index", "0")
     return int(given) if given.isdecimal() else 0
 
 
 def _value(text: str) -> Any:
-    """Return a variable as a script sees it: parsed if it is JSON other than a string."""
+    """Return a variable's value for scripts. A string with a JSON object or list is parsed."""
     if text[:1] not in "{[":
         return text
     try:

@@ -1,4 +1,4 @@
-"""Sends the completed request: with retries, new tokens and `?? eventually` assertions."""
+"""Sends the completed request, with retries, new tokens and `?? eventually` assertions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from orgrest.http.transport.limits import BrokenOffError
 from orgrest.model import TransportError
 from orgrest.run.directives import seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
+from orgrest.run.settings import may_pass
 from orgrest.run.stages.allow import proxy
 
 if TYPE_CHECKING:
@@ -25,77 +26,77 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""The first and longest interval between two checks of an `eventually` assertion, in seconds."""
+"""The first and the longest pause between two checks of an `eventually` assertion, in seconds."""
 
 
 def send(job: Job) -> Needing[None]:
-    """Get the first response for which all `eventually` assertions hold.
+    """Get a response, and send the request again until all `eventually` assertions hold.
 
-    If their time runs out, get the last response. Raises OrgrestError if there is no response.
+    If the time of the assertions runs out, the last response is used. Raises OrgrestError if there
+    is no response.
     """
-    waited = tuple(one for one in job.parsed.assertions if one.within is not None)
+    waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
     job.response = (yield from _settled(job, waited)) if waited else _retried(job)
     job.work.results.answered(job.task.id, *job.sent)
 
 
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
-    """Send until all assertions hold, or the time of an assertion that does not hold runs out.
+    """Return the first response for which all `waited` assertions hold.
 
-    A request without a response is repeated for the shortest of these times.
+    If the time of a failing assertion runs out, the last response is returned. A request without a
+    response is repeated for the shortest time of all assertions.
     """
     from orgrest.run.stages.judge import verdicts
 
-    limits = [one.within or 0.0 for one in waited]
+    limits = [assertion.within or 0.0 for assertion in waited]
     job.work.check_wait("?? eventually", max(limits))
     start, pause = time.monotonic(), FIRST_PAUSE
     while True:
         try:
             response = _retried(job)
-            held = [one.held for one in (yield from verdicts(job, waited, response))]
+            held = [verdict.held for verdict in (yield from verdicts(job, waited, response))]
             end = min((end for end, ok in zip(limits, held, strict=True) if not ok), default=0.0)
             left = end - (time.monotonic() - start)
             if left <= 0:
                 return response
-        except BrokenOffError:
-            raise
-        except TransportError:
+        except TransportError as error:
             left = min(limits) - (time.monotonic() - start)
-            if left <= 0:
+            if left <= 0 or not may_pass(error):
                 raise
         job.work.sending.budget.wait(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
 def _retried(job: Job) -> Response:
-    """Return the response to a request, which is retried if that may help."""
+    """Send the job's request, again if the retry policy says so, and return the response."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
     request = job.request if tokens is None else tokens.current(job.request)
     for attempt in itertools.count(1):
-        one = _once(job, request)
-        if tokens is not None and one.response is not None and one.response.status == 401:
+        exchange = _once(job, request)
+        if tokens is not None and exchange.response is not None and exchange.response.status == 401:
             renewed = _renewed(job, request, tokens)
             if renewed is not None:
                 request = renewed
-                one = _once(job, request)
-        if one.response is not None:
-            delay = policy.after_answer(request, one.response, attempt)
+                exchange = _once(job, request)
+        if exchange.response is not None:
+            delay = policy.after_answer(request, exchange.response, attempt)
             if delay is None:
-                return one.response
-        elif one.error is not None:
-            delay = policy.after_error(request, one.error, attempt)
+                return exchange.response
+        elif exchange.error is not None:
+            delay = policy.after_error(request, exchange.error, attempt)
             if delay is None:
-                raise one.error
+                raise exchange.error
         job.work.sending.budget.wait(delay or 0.0)
-    raise AssertionError  # the count never ends
+    raise AssertionError  # itertools.count never ends
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request with a new token instead of a refused one; None if there is no new token."""
-    found, secrets = tokens.renewed(request), job.context.secrets
-    if found is None:
+    """Return a request with a new token instead of the refused one, or None without a new token."""
+    renewal, secrets = tokens.renewed(request), job.context.secrets
+    if renewal is None:
         return None
-    old, new = found
+    old, new = renewal
     bound = next((one.bound for one in secrets.bound if one.text == old), None)
     for secret in new.secrets:
         secrets.add(secret, bound)
@@ -103,7 +104,7 @@ def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | Non
 
 
 def _once(job: Job, request: Request) -> Exchange:
-    """Send a request once; add the exchange to the job's attempts. Raises OrgrestError."""
+    """Send a request once, and add the exchange to the job's attempts. Raises OrgrestError."""
     work, parsed = job.work, job.parsed
     hops: list[Hop] = []
     response, failure = None, None
@@ -127,7 +128,10 @@ def _once(job: Job, request: Request) -> Exchange:
 def _shown(
     notify: Callable[[str], None] | None, secrets: frozenset[str]
 ) -> Callable[[str], None] | None:
-    """Return a server's text for display: without secrets and control characters."""
+    """Return a function that passes text from a server to `notify`.
+
+    Secrets in the text are masked, and control characters are made visible.
+    """
     if notify is None:
         return None
     from orgrest.rendering.masking import mask
@@ -137,7 +141,11 @@ def _shown(
 
 
 def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
-    """Return the client's options for a request, from header arguments, directives and settings."""
+    """Return the client's options for a request.
+
+    The options come from the request's header arguments, its directives and the settings of the
+    run. Raises EvaluationError if a value is invalid.
+    """
     follow = "follow" not in arguments or arguments.flag("follow")
     options: dict[str, Any] = {
         "follow": follow and parsed.directive("no-redirect") is None,
@@ -149,7 +157,7 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
         except ValueError:
             options["timeout"] = -1
         if not 0 < options["timeout"] < 1e6:
-            raise EvaluationError(f":timeout is a number of seconds, not {given}")
+            raise EvaluationError(f":timeout must be a number of seconds, found {given}")
     if (limit := parsed.directive("timeout")) is not None:
         from orgrest.http.parsing.request_file.grammar import is_jetbrains
 
@@ -165,5 +173,5 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
-        raise EvaluationError(f"@messages is a number from 1 to 1000000, not {text[:60]}")
+        raise EvaluationError(f"@messages must be a number from 1 to 1000000, found {text[:60]}")
     return int(text)

@@ -1,24 +1,23 @@
-"""The turns of a request: httpyac's `@disabled` and `@loop`; JetBrains' lists.
+"""The iterations of a request, by httpyac's `@loop` and `@disabled` or by JetBrains' lists.
 
-With `{{$.clients..id}}`, a request is sent once for each element of a list: the paths are JSONPaths
-in an object of all variables. Several in one request advance together. Source: JetBrains' HTTP
-Client documentation, "Iterate over collections".
+A request with `{{$.clients..id}}` is sent once for each element of a list. Such paths are JSONPaths
+in an object with all variables. If a request has several such paths, their lists advance together.
+Source: JetBrains' HTTP Client documentation, "Iterate over collections".
 """
 
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.responses import all_found
 from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
 from orgrest.http.values.references import names_in
 from orgrest.model import OrgrestError, Text, possible, secrets_in
+from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError, Outcome, failed
 from orgrest.run.results import resolved
 from orgrest.run.stages.scripts import prepare
@@ -35,24 +34,24 @@ if TYPE_CHECKING:
 
 MOST_TURNS: Final = 10_000
 """The maximum number of times that a request is sent, for a list or by `@loop`."""
-_ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
+_ROOT: Final = compiled(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
-_TURNS: Final = re.compile(r"for\s+(\d+)")
-_WHILE: Final = re.compile(r"while\s+(?P<code>.+)")
-_EACH: Final = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
+_TURNS: Final = compiled(r"for\s+(\d+)")
+_WHILE: Final = compiled(r"while\s+(?P<code>.+)")
+_EACH: Final = compiled(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
     """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
-    Also yields the needs that must be met first.
+    The needs that must be met first are yielded, too.
     """
     task, parsed, context = job.task, job.parsed, job.context
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
     try:
         if (disabled and disabled.value.text) or loop:
-            yield from prepare(job)  # the variables in them may be a script's
+            yield from prepare(job)  # the directives may use variables that a script sets
         if disabled and (
             yield from resolved(context, partial(_is_true, disabled, parsed, context))
         ):
@@ -76,19 +75,19 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
                 values = {"$index": str(turn)}
                 inner = context.block(literal=values)
                 holds = partial(_holds, condition["code"], parsed.span.start, parsed, inner)
-                # no script runs in a dry run, which has one turn
+                # a dry run has one iteration, since it runs no scripts
                 if turn if dry else not (yield from resolved(context, holds)):
                     break
             if turn == MOST_TURNS:
-                raise EvaluationError(f"@loop sends a request at most {MOST_TURNS:,} times")
-            step = attrs.evolve(task.id, turn=turn)
-            yield attrs.evolve(task, id=step, context=context.block(literal=values))
+                raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
+            step = classes.evolve(task.id, turn=turn)
+            yield classes.evolve(task, id=step, context=context.block(literal=values))
             turn += 1
         if turn == 0:
-            yield _not_sent(task, "its @loop has no turn")
+            yield _not_sent(task, "its @loop has no iterations")
     except Exception as error:
         outcome = failed(task.line, task.name, error, task.file or "")
-        yield attrs.evolve(outcome, file=task.file, title=parsed.title)
+        yield classes.evolve(outcome, file=task.file, title=parsed.title)
 
 
 def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
@@ -98,16 +97,17 @@ def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
 
 
 def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether the condition of `@disabled` holds; without an expression it always does.
+    """Return whether `@disabled` turns a request off. Without a condition, it always does.
 
-    In a dry run, a condition that needs a response does not hold. Raises OrgrestError.
+    In a dry run, a condition that needs a response is false. Raises OrgrestError if the condition
+    is invalid.
     """
     code = condition.value.text
     return code in ("", "true") or _holds(code, condition.span.start, parsed, context)
 
 
 def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether an expression is true in JavaScript. Raises OrgrestError."""
+    """Return whether a JavaScript expression is true. Raises OrgrestError if it is invalid."""
     try:
         return Values(parsed, context).value(f"!({code})", offset) == "false"
     except OrgrestError as error:
@@ -116,19 +116,19 @@ def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> b
 
 
 def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
-    """Yield the variables of each turn of `@loop`. Raises OrgrestError.
+    """Yield the variables for each iteration of `@loop`. Raises OrgrestError if it is invalid.
 
-    In a dry run, a list from a response has one turn.
+    In a dry run, a list from a response has one iteration.
     """
     if match := _TURNS.fullmatch(text.strip()):
         if int(match[1]) > MOST_TURNS:
-            raise EvaluationError(f"@loop sends a request at most {MOST_TURNS:,} times")
+            raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
         for index in range(int(match[1])):
             yield {"$index": str(index)}
         return
     match = _EACH.fullmatch(text.strip())
     if match is None:
-        raise EvaluationError("@loop is written `for 3`, `for name of list` or `while expression`")
+        raise EvaluationError("@loop must be `for 3`, `for name of list` or `while expression`")
     given = match["list"].strip()
     items = _parsed(given)
     if items is None:
@@ -140,12 +140,18 @@ def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[
             return
         items = _parsed(given)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
-        reason = f"@loop goes over a JSON list of at most {MOST_TURNS:,} items, not {given[:60]!r}"
+        reason = f"@loop requires a JSON list of at most {MOST_TURNS:,} items, found {given[:60]!r}"
         raise EvaluationError(reason)
-    secrets = possible(secrets_in(given))
     for index, item in enumerate(items):
-        shown = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-        yield {"$index": str(index), match["name"]: Text(shown, secrets)}
+        yield {"$index": str(index), match["name"]: _item_of(given, item, context)}
+
+
+def _item_of(given: str, item: Any, context: Context) -> str:
+    """Return an item of a list as a string, which is a secret if the whole list is one."""
+    secrets, text = secrets_in(given), text_of(item)
+    if any(secret.text == given for secret in secrets):
+        return context.secrets.computed(text, secrets)
+    return Text(text, possible(secrets))
 
 
 def _parsed(text: str) -> Any:
@@ -156,32 +162,38 @@ def _parsed(text: str) -> Any:
 
 
 def of_elements(job: Job) -> Needing[list[Context]]:
-    """Return the context of each turn of the job's request. Raises EvaluationError."""
-    found = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
-    if not found:
-        job.decline("the list is empty for which this is sent: nothing is sent")
-    return found
+    """Return a context for each iteration over a list.
+
+    If the list is empty, the job's request is declined. Raises EvaluationError like `contexts`.
+    """
+    turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
+    if not turns:
+        job.decline("not sent: the list is empty")
+    return turns
 
 
 def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
-    """Yield the context of each turn of a request; just `context` if it has no such path.
+    """Yield a context for each iteration of a request.
 
-    In a dry run, a list from the response to another request has one turn. Raises
-    EvaluationError if a path is malformed, or the lists have different lengths.
+    If the request does not use a list, only `context` is yielded. In a dry run, a list from a
+    response has one iteration. Raises EvaluationError if a path is invalid, or if the lists have
+    different lengths.
     """
     paths = list(dict.fromkeys(_paths(parsed)))
     if not paths:
         yield context
         return
-    found = {path: _elements(path, parsed, context) for path in paths}
-    lengths = {len(one) for one in found.values()}
+    lists = {path: _elements(path, parsed, context) for path in paths}
+    lengths = {len(elements) for elements in lists.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{path} {len(one)}" for path, one in found.items())
-        raise EvaluationError(f"lists that advance together have as many elements: {told}")
+        counts = ", ".join(f"{path} {len(elements)}" for path, elements in lists.items())
+        raise EvaluationError(
+            f"lists in the same request must have the same number of elements: {counts}"
+        )
     for turn in range(min(lengths.pop(), MOST_TURNS + 1)):
         if turn == MOST_TURNS:
-            raise EvaluationError(f"a request is sent for {MOST_TURNS:,} elements at most")
-        values = {path: one[turn] for path, one in found.items()}
+            raise EvaluationError(f"a request can be sent for at most {MOST_TURNS:,} elements")
+        values = {path: elements[turn] for path, elements in lists.items()}
         yield context.block(context.values, {**context.literal, "$index": str(turn), **values})
 
 
@@ -192,7 +204,9 @@ def _paths(parsed: ParsedRequest) -> Iterator[str]:
 def _elements(path: str, parsed: ParsedRequest, context: Context) -> list[str]:
     match = _ROOT.match(path)
     if match is None:
-        raise EvaluationError(f"{{{{{path}}}}} begins with the name of a variable: $.list..name")
+        raise EvaluationError(
+            f"{{{{{path}}}}} must start with the name of a variable, as in $.list..name"
+        )
     values = Values(parsed, context)
     text = values.value(match["name"], parsed.span.start)
     if values.blanks:
@@ -200,12 +214,10 @@ def _elements(path: str, parsed: ParsedRequest, context: Context) -> list[str]:
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        why = f"{match['name']} is no JSON, in which {path} could be looked for"
+        why = f"cannot look up {path}: {match['name']} is not valid JSON"
         raise EvaluationError(why) from None
     try:
-        secrets = possible(secrets_in(text))
-        return [
-            Text(text_of(one), secrets) for one in all_found(f'{{"{match["name"]}": {text}}}', path)
-        ]
+        elements = all_found(f'{{"{match["name"]}": {text}}}', path)
+        return [_item_of(text, element, context) for element in elements]
     except OrgrestError as error:
         raise EvaluationError(f"{{{{{path}}}}}: {error.reason}") from None

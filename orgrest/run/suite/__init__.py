@@ -1,1 +1,1 @@
-"""Documents as tests: selection, concurrent jobs, and a record of each request."""
+"""Documents as tests: finding them, running them in concurrent jobs, and recording each request."""

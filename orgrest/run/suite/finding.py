@@ -1,4 +1,4 @@
-"""Finds the documents to test and reads their rows of data."""
+"""Finds the documents to test, and reads their rows of data."""
 
 from __future__ import annotations
 
@@ -15,30 +15,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ENDINGS = (".org", ".http", ".rest")
-"""The suffixes of documents that are searched for in folders."""
+"""The suffixes of the documents that are searched for in folders."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def find(given: Iterable[str]) -> list[str]:
-    """Return the files given by name, folder or pattern, in order and without duplicates.
+    """Return the files that the names, folders and patterns in `given` refer to.
 
-    Folders are searched recursively, except for hidden and package folders. Raises OrgrestError if
-    nothing is found.
+    The files are in this order and without duplicates. Folders are searched recursively, except for
+    hidden folders and folders of packages. Raises OrgrestError if nothing is found.
     """
     found: dict[str, None] = {}
     for name in given:
         files = list(_found(name))
         if not files:
             if not name:
-                raise OrgrestError("the name of a file is empty: is a shell variable not set?")
-            what = "documents (.org, .http, .rest)" if Path(name).is_dir() else "such file"
+                raise OrgrestError("a file name is empty: is a shell variable not set?")
+            what = (
+                "documents (.org, .http, .rest) found"
+                if Path(name).is_dir()
+                else "such file or directory"
+            )
             raise OrgrestError(f"no {what}", file=name)
         found.update(dict.fromkeys(files))
     return list(found)
 
 
 def _found(name: str) -> Iterator[str]:
-    if not name:  # `Path("")` is the current folder
+    if not name:  # since `Path("")` is the current folder
         return
     path = Path(name)
     if path.is_dir():
@@ -56,7 +60,9 @@ def _below(folder: Path) -> Iterator[str]:
     try:
         inside = sorted(folder.iterdir())
     except OSError as error:
-        raise OrgrestError(f"cannot be read: {error.strerror}", file=str(folder)) from None
+        raise OrgrestError(
+            f"could not read the folder: {error.strerror}", file=str(folder)
+        ) from None
     for path in inside:
         if path.name.startswith(".") or path.name in _SKIPPED:
             continue
@@ -67,15 +73,16 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a data file as variables by name: CSV with a header line, or JSON.
+    """Return the rows in a data file, each as variables by name.
 
-    JSON is a list of objects; values other than strings stay JSON. Raises OrgrestError.
+    The file is CSV with a header line, or a JSON list of objects. Values in JSON that are not
+    strings stay JSON. Raises OrgrestError if the file is invalid.
     """
     text, _ = decode(read_bytes(path))
     shown = str(path)
     found = _of_json(text, shown) if path.suffix.lower() == ".json" else _of_csv(text, shown)
     if not found:
-        raise OrgrestError("no rows of data", file=shown)
+        raise OrgrestError("the data file has no rows", file=shown)
     return found
 
 
@@ -84,33 +91,35 @@ def _of_csv(text: str, file: str) -> list[dict[str, str]]:
     try:
         names = next(reader, [])
         if not all(names) or len(set(names)) < len(names):
-            raise OrgrestError("the first line names each column, differently", file=file, line=1)
-        found = []
+            raise OrgrestError(
+                "the first line must give each column a different name", file=file, line=1
+            )
+        records = []
         for row in reader:
             if row and len(row) != len(names):
-                reason = f"{len(row)} values for {len(names)} columns"
+                reason = f"expected {len(names)} values, found {len(row)}"
                 raise OrgrestError(reason, file=file, line=reader.line_num)
-            found += [dict(zip(names, row, strict=True))] if row else []
+            records += [dict(zip(names, row, strict=True))] if row else []
     except csv.Error as error:
-        raise OrgrestError(f"no CSV: {error}", file=file, line=reader.line_num) from None
-    return found
+        raise OrgrestError(f"not valid CSV: {error}", file=file, line=reader.line_num) from None
+    return records
 
 
 def _of_json(text: str, file: str) -> list[dict[str, str]]:
     try:
-        found: Any = json.loads(text)
+        data: Any = json.loads(text)
     except json.JSONDecodeError as error:
         raise OrgrestError(
-            f"no JSON: {error.msg}", file=file, line=error.lineno, column=error.colno
+            f"not valid JSON: {error.msg}", file=file, line=error.lineno, column=error.colno
         ) from None
     except RecursionError:
-        raise OrgrestError("not JSON data: too deep", file=file) from None
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise OrgrestError("data are a list of objects: [{...}, ...]", file=file)
+        raise OrgrestError("the JSON data is nested too deeply", file=file) from None
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise OrgrestError("expected a list of objects: [{...}, ...]", file=file)
     return [
         {
             name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             for name, value in row.items()
         }
-        for row in found
+        for row in data
     ]

@@ -1,19 +1,19 @@
-"""A run of many documents by several jobs, reported in order.
+"""A run of many documents in concurrent jobs, reported in order.
 
-Each job is a thread that runs one document after another; the jobs share the client and its
-connections. A document's outcomes are reported after those of all documents before it.
+Each job is a thread that runs one document after another. The jobs share the client and its
+connections. The outcomes of a document are reported after those of all earlier documents.
 """
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.run.record import without_request
 from orgrest.run.suite import unit as units
 from orgrest.run.suite.summary import Brief, Summary
@@ -29,9 +29,17 @@ if TYPE_CHECKING:
     from orgrest.run.suite.unit import Opened, Unit
 
 
-@attrs.frozen
+_PAUSE = 0.05
+"""Seconds between two checks for messages from the jobs. A check for each message is too slow."""
+
+
+@classes.frozen
 class _Told:
-    """A job's message about a document: a request's outcome, or its end with an optional error."""
+    """A message from a job: the outcome of a request, or the end of a document.
+
+    `number` identifies the document's run. At the end of a document, `done` is true, and
+    `unreadable` and `error` say what went wrong, if anything.
+    """
 
     number: int
     brief: Brief | None = None
@@ -41,9 +49,10 @@ class _Told:
 
 
 class SuiteRun:
-    """A run over `plan` with a number of jobs; records go into `spool`, if there is one.
+    """A run of all documents in `plan`, in several jobs.
 
-    `summary` counts the outcomes, `unreadable` lists the documents that could not be read.
+    Records are written to `spool` unless it is None. `summary` counts the outcomes, and
+    `unreadable` lists the reasons why documents could not be read.
     """
 
     def __init__(
@@ -56,7 +65,7 @@ class SuiteRun:
         jobs: int = 1,
         spool: Spool | None = None,
     ) -> None:
-        """Prepare the run; nothing is sent yet."""
+        """Prepare a run in `jobs` threads. Nothing is sent yet."""
         self.summary = Summary(repeated=any(unit.turn > 1 for unit in plan))
         self.unreadable: list[str] = []
         self._plan = plan
@@ -65,7 +74,8 @@ class SuiteRun:
         self._control = control
         self._spool = spool
         self._jobs = min(jobs, len(plan)) or 1
-        self._queue: queue.SimpleQueue[_Told] = queue.SimpleQueue()
+        self._messages: deque[_Told] = deque()
+        self._ends: queue.SimpleQueue[None] = queue.SimpleQueue()  # an item per finished document
         self._next = iter(plan)
         self._held: dict[int, deque[Brief]] = {unit.number: deque() for unit in plan}
         self._begun: dict[int, Opened] = {}
@@ -73,48 +83,51 @@ class SuiteRun:
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
-        """Run all documents; yield the outcome of each request, in order."""
+        """Run all documents, and yield the outcome of each request, in order."""
         for _ in range(self._jobs):
-            # Daemons, so that a second Ctrl-C does not wait for them.
+            # Daemon threads, so that a second Ctrl-C does not wait for them.
             threading.Thread(target=self._job, daemon=True).start()
         for unit in self._plan:
             while unit.number not in self._done:
                 yield from self._told(unit)
                 if unit.number not in self._done:
-                    self._receive(self._queue.get())
+                    with contextlib.suppress(queue.Empty):
+                        self._ends.get(timeout=_PAUSE)
+                    self._receive()
             yield from self._told(unit)
 
     def abandon(self) -> Iterator[Brief]:
-        """Record the steps in progress and those not started; yield the unreported outcomes."""
+        """Record the steps that are in progress or not started. Yield the unreported outcomes."""
         control = self._control
         control.abandon()
-        while not self._queue.empty():
-            self._receive(self._queue.get())
+        self._receive()
         for unit in self._plan:
             opened = self._begun.get(unit.number)
             if opened is not None:
-                for one in opened.abandon(control.why):
-                    self._keep(unit, one)
+                for record in opened.abandon(control.why):
+                    self._keep(unit, record)
             elif unit.number not in self._done:
                 place = {"order": [unit.number, 0], **unit.place}
                 self._keep(unit, without_request(place, "skipped", control.why))
-        while not self._queue.empty():
-            self._receive(self._queue.get())
+        self._receive()
         for unit in self._plan:
             yield from self._told(unit)
 
-    def _receive(self, found: _Told) -> None:
-        if found.error is not None:
-            raise found.error
-        if found.unreadable is not None:
-            self.unreadable.append(found.unreadable)
-        if found.brief is not None:
-            self._held[found.number].append(found.brief)
-        if found.done:
-            self._done.add(found.number)
+    def _receive(self) -> None:
+        while self._messages:
+            message = self._messages.popleft()
+            if message.error is not None:
+                raise message.error
+            if message.unreadable is not None:
+                self.unreadable.append(message.unreadable)
+            if message.brief is not None:
+                self._held[message.number].append(message.brief)
+            if message.done:
+                self._done.add(message.number)
+                self._begun.pop(message.number, None)  # its requests and responses need memory
 
     def _told(self, unit: Unit) -> Iterator[Brief]:
-        """Yield the outcomes of a document that were not reported yet."""
+        """Yield the outcomes of a document that have not been reported yet."""
         waiting = self._held[unit.number]
         while waiting:
             brief = waiting.popleft()
@@ -133,12 +146,15 @@ class SuiteRun:
                 unreadable = units.run(
                     unit, self._settings, self._services, self._control, keep, begin
                 )
+                message = _Told(unit.number, done=True, unreadable=unreadable)
             except BaseException as error:
-                self._queue.put(_Told(unit.number, error=error))
+                message = _Told(unit.number, error=error)
+            self._messages.append(message)
+            self._ends.put(None)
+            if message.error is not None:
                 return
-            self._queue.put(_Told(unit.number, done=True, unreadable=unreadable))
 
     def _keep(self, unit: Unit, record: Record) -> None:
         if self._spool is not None:
             self._spool.add(record)
-        self._queue.put(_Told(unit.number, Brief.of(record)))
+        self._messages.append(_Told(unit.number, Brief.of(record)))

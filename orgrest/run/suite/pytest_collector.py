@@ -1,7 +1,8 @@
-"""Documents as pytest tests: a collector for each document, an item for each request.
+"""Documents as pytest tests: a collector for each document, and an item for each request.
 
-A document's setup is sent before its first selected request, its teardown after the last. A request
-that others refer to is sent when the first of them needs it, whether selected or not.
+The setup of a document is sent before its first selected request, and its teardown is sent after
+the last one. A request that others refer to is sent when the first of them needs it, even if it is
+not selected.
 """
 
 from __future__ import annotations
@@ -30,42 +31,42 @@ if TYPE_CHECKING:
 
 
 class RequestFailedError(Exception):
-    """A request was not answered, or an assertion failed; the message has the details."""
+    """A request failed: it got no response, or an assertion failed. The message has the details."""
 
 
-class Document(pytest.File):
-    """A document with requests."""
+class DocumentFile(pytest.File):
+    """A document whose requests are tests."""
 
     _run: Run | None = None
     _client: Client | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the requests except for setup and teardown."""
+        """Yield an item for each request except setup and teardown."""
         run = self._open()
         try:
-            for one in run.problems(tests=True):
-                reason = "" if one.reason is None else one.reason.reason
-                raise self.CollectError(f"{self.path}:{one.line}: {reason}")
-            taken: dict[str, int] = {}
+            for problem in run.problems(tests=True):
+                reason = "" if problem.reason is None else problem.reason.reason
+                raise self.CollectError(f"{self.path}:{problem.line}: {reason}")
+            counts: dict[str, int] = {}
             for step in run.plan.of("request"):
                 name = step.name or f"line {step.line}"
-                taken[name] = taken.get(name, 0) + 1
-                if taken[name] > 1:
+                counts[name] = counts.get(name, 0) + 1
+                if counts[name] > 1:
                     name = f"{name} (line {step.line})"
                 yield RequestItem.from_parent(self, name=name, line=step.line, tags=step.tags)
         finally:
             self._end()
 
     def setup(self) -> None:
-        """Send the requests named or tagged setup."""
+        """Send the requests that are named or tagged setup."""
         self._run = run = self._open()
         for step in run.plan.of("setup"):
             self._send(run, step)
 
     def teardown(self) -> None:
-        """Send all requests named or tagged teardown, then raise the first failure."""
+        """Send all requests that are named or tagged teardown, and then raise the first failure."""
         run = self._run
-        if run is None:  # reading the document failed
+        if run is None:  # the document could not be read
             return
         failures = []
         try:
@@ -80,17 +81,17 @@ class Document(pytest.File):
             raise failures[0]
 
     def send(self, line: int) -> list[Record]:
-        """Send the request at a line; return its records. Raises RequestFailedError."""
+        """Send the request at `line`, and return its records. Raises RequestFailedError."""
         run = self._run
         assert run is not None  # noqa: S101 - pytest sets a collector up before its items
-        step = next(one for one in run.plan.of("request") if one.line == line)
+        step = next(candidate for candidate in run.plan.of("request") if candidate.line == line)
         return self._send(run, step)
 
     def _send(self, run: Run, step: Step) -> list[Record]:
         place = {"file": str(self.path)}
-        outcomes = [one for each in run.evaluate(step) for one in (*each.needed, each)]
-        records = [of_outcome(one, place, fail=True) for one in outcomes]
-        failures = [one for one in records if one["outcome"] in ("failed", "error")]
+        outcomes = [outcome for each in run.evaluate(step) for outcome in (*each.needed, each)]
+        records = [of_outcome(outcome, place, fail=True) for outcome in outcomes]
+        failures = [record for record in records if record["outcome"] in ("failed", "error")]
         if failures:
             raise RequestFailedError("\n\n".join(map(_shown, failures)))
         return records
@@ -128,41 +129,41 @@ class Document(pytest.File):
 
 
 class RequestItem(pytest.Item):
-    """A request as a test."""
+    """A request that runs as a pytest test."""
 
     def __init__(self, *, line: int, tags: frozenset[str], **given: Any) -> None:
-        """Create the item of the request at `line` of the document."""
+        """Create the item for the request at `line` of the document."""
         super().__init__(**given)
-        self.funcargs: dict[str, object] = {}  # some plugins, such as pytest-lsp, need it
+        self.funcargs: dict[str, object] = {}  # some plugins, such as pytest-lsp, expect it
         self._line = line
         for tag in tags:
             self.extra_keyword_matches.add(tag)
 
     def runtest(self) -> None:
-        """Send the request."""
+        """Send the request. Raises RequestFailedError if it fails."""
         document = self.parent
-        assert isinstance(document, Document)  # noqa: S101 - the only parent
+        assert isinstance(document, DocumentFile)  # noqa: S101 - the only parent
         records = document.send(self._line)
-        if records and all(one["outcome"] == "skipped" for one in records):
+        if records and all(record["outcome"] == "skipped" for record in records):
             pytest.skip(records[0]["reason"] or "not to be sent")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """Show the message of a failed request, without a traceback."""
+        """Return the message of a failed request, without a traceback."""
         if isinstance(excinfo.value, RequestFailedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the position of the request."""
+        """Return the position of the request, as pytest expects it."""
         return self.path, self._line - 1, self.name
 
 
 def _shown(record: Record) -> str:
     lines = [f"{record['file']}:{record['line']}: {record['outcome']}"]
     lines += (f"  {line}" for line in reasons(record))
-    for one in record["exchanges"]:
-        lines += ["", f"  {one['request']['method']} {one['request']['url']}"]
-        response = one["response"]
+    for exchange in record["exchanges"]:
+        lines += ["", f"  {exchange['request']['method']} {exchange['request']['url']}"]
+        response = exchange["response"]
         if response is not None:
             lines.append(f"  {response['status']} {response['reason']}")
             text = response["body"].get("text", "")

@@ -1,11 +1,11 @@
-"""The records of a run on disk, one line of JSON each: the `--jsonl` file or a temporary file.
+"""The records of a run on disk, one line of JSON each, in the `--jsonl` file or a temporary file.
 
-Records are written as they arrive, so a run of any length needs little memory, and a killed run
-leaves its records; with `--jsonl -` they also go to standard output. Reports read them in the order
-of the documents, regardless of the order of the jobs.
+Records are written as they arrive. So even a long run needs little memory, and the records of a
+killed run are kept. With `--jsonl -`, the records also go to standard output. Reports read them in
+the order of the documents, regardless of the order in which the jobs wrote them.
 
-The first line describes the run (`{"format": 2, ...}`), the last line is its summary
-(`{"summary": ...}`); a truncated line, as after a power failure, is skipped.
+The first line describes the run (`{"format": 2, ...}`), and the last line is its summary
+(`{"summary": ...}`). Truncated lines, for instance after a power failure, are skipped.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ _STANDARD_OUTPUT = Path("-")
 
 
 class Spool:
-    """A context manager for records, which any thread may add and which are read at the end."""
+    """The file of records, as a context manager. Any thread may add records."""
 
     def __init__(self, path: Path | None, head: Record) -> None:
-        """Create the file; a temporary one if `path` is None or `-`. Raises FileError."""
+        """Create the file and write `head` as its first line. Raises FileError.
+
+        The file is temporary if `path` is None or `-`.
+        """
         self._lock = threading.Lock()
         self._told = path == _STANDARD_OUTPUT
         self._places: list[tuple[int, int, int, int]] = []
@@ -45,7 +48,7 @@ class Spool:
         try:
             self._stream = _temporary() if path is None or self._told else _alone(path)
         except OSError as error:
-            raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+            raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
         try:
             self.write({"format": FORMAT, **head})
         except FileError:
@@ -59,7 +62,7 @@ class Spool:
         self._stream.close()
 
     def add(self, record: Record) -> None:
-        """Write a record. Raises FileError, for instance if the disk is full."""
+        """Append the record of a request. Raises FileError, for instance if the disk is full."""
         with self._lock:
             unit, number = record["order"]
             place = self._end
@@ -67,7 +70,7 @@ class Spool:
             self._places.append((unit, number, place, self._end - place))
 
     def write(self, value: Record) -> None:
-        """Write a line that is not a record. Raises FileError."""
+        """Append a line that is not the record of a request. Raises FileError."""
         line = encoded(value) + b"\n"
         try:
             self._stream.write(line)
@@ -75,31 +78,33 @@ class Spool:
                 sys.stdout.buffer.write(line)
                 sys.stdout.buffer.flush()
         except OSError as error:
-            raise FileError(f"cannot be written: {error.strerror}", file=str(self._path)) from None
+            raise FileError(
+                f"could not write the file: {error.strerror}", file=str(self._path)
+            ) from None
         self._end += len(line)
 
     def records(self) -> Iterator[Record]:
-        """Yield the records in the order of the documents."""
+        """Yield the records of requests in the order of the documents."""
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))
 
 
 def _alone(path: Path) -> IO[bytes]:
-    """Open a file that no other run is writing, and empty it. Raises FileError, OSError."""
+    """Open and empty a file, unless another run is writing to it. Raises FileError or OSError."""
     number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     stream = os.fdopen(number, "r+b", buffering=0)
     try:
-        with contextlib.suppress(ImportError):  # Windows has no fcntl
+        with contextlib.suppress(ImportError):  # there is no fcntl on Windows
             import fcntl
 
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.close()
-        raise FileError("another run is writing this file", file=str(path)) from None
-    except OSError:  # not every file system has locks
+        raise FileError("another run is writing to this file", file=str(path)) from None
+    except OSError:  # some file systems have no locks
         pass
-    with contextlib.suppress(OSError):  # a device or a pipe
+    with contextlib.suppress(OSError):  # a device or a pipe cannot be emptied
         stream.truncate(0)
     return stream
 
@@ -111,23 +116,30 @@ def _temporary() -> IO[bytes]:
 
 
 def read(path: Path) -> tuple[Record, list[Record], Record]:
-    """Read the file of a run: its head, its records in order, and its summary.
+    """Return the head, the records in order, and the summary from the file of a run.
 
-    The summary is empty if the run was killed. Raises OrgrestError.
+    The summary is empty if the run was killed. Raises OrgrestError if this is not the file of a
+    run.
     """
     from orgrest.files import read_bytes
 
-    found: list[Record] = []
+    values: list[Record] = []
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         try:
             value = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError):
-            continue  # truncated
+            continue  # a truncated line
         if isinstance(value, dict):
-            found.append(value)
+            values.append(value)
         elif value is not None:
-            raise OrgrestError("not a line of a run", file=str(path), line=number)
-    if not found or found[0].get("format") != FORMAT:
-        raise OrgrestError("this is not a file of `orgrest test --jsonl`", file=str(path))
-    records = sorted((one for one in found if "order" in one), key=itemgetter("order"))
-    return found[0], records, next((one["summary"] for one in found if "summary" in one), {})
+            raise OrgrestError("not a record of a run", file=str(path), line=number)
+    if not values or values[0].get("format") != FORMAT:
+        raise OrgrestError("not a file that `orgrest test --jsonl` wrote", file=str(path))
+    records = sorted(
+        (line_value for line_value in values if "order" in line_value), key=itemgetter("order")
+    )
+    return (
+        values[0],
+        records,
+        next((line_value["summary"] for line_value in values if "summary" in line_value), {}),
+    )

@@ -1,4 +1,4 @@
-"""A summary of each request while a run is in progress, and the totals at its end."""
+"""Summaries of a run: of each request while it is in progress, and the totals at its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from array import array
 from typing import TYPE_CHECKING
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +17,13 @@ OUTCOMES = ("passed", "failed", "error", "skipped")
 PERCENTILES = (50, 90, 95, 99)
 
 
-@attrs.frozen
+@classes.frozen
 class Brief:
-    """A short form of a record: `title` names the request, `why` has the lines of a failure.
+    """A short form of the record of a request.
 
-    `unit` is the number of the document's run, `assertions` the number of those that were checked,
-    tests in scripts included; `notes` are other messages for the user.
+    `unit` is the number of the document's run. `place` is the file and line, `title` names the
+    request, and `why` has the reasons for its failure, one line each. `assertions` is the number of
+    assertions checked, including tests in scripts. `notes` contains other messages for the user.
     """
 
     unit: int
@@ -38,7 +39,7 @@ class Brief:
 
     @classmethod
     def of(cls, record: Record) -> Brief:
-        """Shorten a record."""
+        """Return the short form of a record."""
         last = record["exchanges"][-1] if record["exchanges"] else None
         response = last and last["response"]
         return cls(
@@ -56,14 +57,15 @@ class Brief:
 
 
 def place(record: Record) -> str:
-    """Return the position of a request: file and line."""
+    """Return the position of a request as `file:line`."""
     return record["file"] if record["line"] is None else f"{record['file']}:{record['line']}"
 
 
 def title(record: Record) -> str:
-    """Return a request's title: its name, else its method and URL; with turn and row.
+    """Return the title of a request: its name, or else its method and URL.
 
-    If it was not sent, method and URL are as written.
+    The iteration and the row of data are added. If nothing was sent, the method and URL are as
+    written.
     """
     words = record["name"] or ""
     if not words and record["exchanges"]:
@@ -78,8 +80,11 @@ def title(record: Record) -> str:
 
 
 def spent(record: Record) -> float:
-    """Return the time spent on server and network; without a response, the total time."""
-    times = [one["duration"] for one in record["exchanges"]]
+    """Return the time in seconds that the network and the server spent on a request.
+
+    Without a response, this is the total time.
+    """
+    times = [exchange["duration"] for exchange in record["exchanges"]]
     return sum(times) if times and None not in times else float(record["duration"])
 
 
@@ -93,22 +98,23 @@ def reasons(record: Record) -> Iterable[str]:
             yield from (f"  {line}" for line in test["difference"][:20])
 
 
-@attrs.define
+@classes.define
 class Summary:
-    """The totals of a run: requests by outcome, assertions checked, durations.
+    """The totals of a run: requests by outcome, checked assertions, and durations.
 
-    `unasserted` is the number of requests that got a response and had no assertion.
+    `unasserted` is the number of requests that got a response but have no assertions. `repeated`
+    means that documents run several times.
     """
 
     repeated: bool = False
-    counts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    counts: dict[str, int] = classes.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
     assertions: int = 0
     unasserted: int = 0
-    _began: float = attrs.field(factory=time.monotonic)
-    _times: dict[tuple[str, str], array[float]] = attrs.field(factory=dict)
+    _began: float = classes.field(factory=time.monotonic)
+    _times: dict[tuple[str, str], array[float]] = classes.field(factory=dict)
 
     def count(self, brief: Brief) -> None:
-        """Add a request."""
+        """Add the outcome of a request."""
         self.counts[brief.outcome] += 1
         self.assertions += brief.assertions
         self.unasserted += brief.outcome in ("passed", "failed") and not brief.assertions
@@ -118,11 +124,11 @@ class Summary:
 
     @property
     def held(self) -> bool:
-        """Whether nothing failed."""
+        """Whether the run had neither failures nor errors."""
         return not (self.counts["failed"] or self.counts["error"])
 
     def as_data(self) -> Record:
-        """Return the summary in the format of reports."""
+        """Return the summary as JSON data, as in reports."""
         return {
             "requests": sum(self.counts.values()),
             **self.counts,
@@ -137,9 +143,11 @@ class Summary:
 
 
 def percentiles(times: Iterable[float]) -> Record:
-    """Return count, minimum, maximum and percentiles of durations, by the nearest rank."""
+    """Return the number, minimum, maximum and percentiles (by nearest rank) of durations."""
     ordered = sorted(times)
     count = len(ordered)
-    ranks = {f"p{one}": ordered[max(0, -(-one * count // 100) - 1)] for one in PERCENTILES}
-    found = {"count": count, "min": ordered[0], **ranks, "max": ordered[-1]}
-    return {name: round(value, 6) for name, value in found.items()}
+    ranks = {
+        f"p{percent}": ordered[max(0, -(-percent * count // 100) - 1)] for percent in PERCENTILES
+    }
+    numbers = {"count": count, "min": ordered[0], **ranks, "max": ordered[-1]}
+    return {name: round(value, 6) for name, value in numbers.items()}

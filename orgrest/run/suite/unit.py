@@ -1,4 +1,4 @@
-"""One run of a document, for one turn and row of data, and its records."""
+"""One run of a document, for one repetition and one row of data, and the records of the run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import explained
 from orgrest.run import record
@@ -25,31 +24,33 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 
-@attrs.frozen
+@classes.frozen
 class Unit:
-    """A document to run, with its row of data and its `turn` (from 1) among those of --repeat.
+    """A document to run once.
 
-    A document `found` in a folder need not have requests: others may import it.
+    `turn` is the number of this repetition by --repeat, from 1. `row` is the number of the row of
+    data, and `data` has its variables. If the document was `found` in a folder, it may have no
+    requests, since other documents may import it.
     """
 
     number: int
     file: str
     turn: int = 1
     row: int | None = None
-    data: Mapping[str, str] = attrs.field(factory=dict)
+    data: Mapping[str, str] = classes.field(factory=dict)
     found: bool = False
 
     @property
     def place(self) -> Record:
-        """The fields that identify the document's run, at the beginning of its records."""
+        """The fields that identify this run in its records."""
         return {"document": self.file, "file": self.file, "turn": self.turn, "row": self.row}
 
 
 class Opened:
-    """A document that was read and planned, and its recorded steps."""
+    """A document that was read and planned, with the steps that have no record yet."""
 
     def __init__(self, unit: Unit, settings: Settings, services: Services) -> None:
-        """Read and plan the document. Raises OrgrestError if either fails."""
+        """Read and plan the document. Raises OrgrestError if that fails."""
         self._unit = unit
         self._count = 0
         path = Path(unit.file)
@@ -70,30 +71,35 @@ class Opened:
         self._untold = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
-        """Yield the records of an outcome: of the requests sent for it, then its own."""
-        for one in (*outcome.needed, outcome):
+        """Yield the records of requests sent for an outcome, and then the outcome's own record."""
+        for reported in (*outcome.needed, outcome):
             place = self._place
             try:
-                found = record.of_outcome(one, place, fail=True)
+                entry = record.of_outcome(reported, place, fail=True)
             except Exception as error:
                 why = explained(error)
-                found = record.without_request(place, "error", why.reason, one.line, one.step)
-            found["notes"] = [*self._notes, *found["notes"]]
-            self._notes = ()  # those of the whole document are reported once
-            yield found
+                entry = record.without_request(
+                    place, "error", why.reason, reported.line, reported.step
+                )
+            entry["notes"] = [*self._notes, *entry["notes"]]
+            self._notes = ()  # notes about the whole document are reported once
+            yield entry
         if outcome.step is not None:
             self._untold.pop(outcome.step.id, None)
 
     def abandon(self, why: str) -> Iterator[Record]:
-        """Yield a record of each request in progress, and of each step without a record."""
+        """Yield records for the requests in progress, and for all steps without a record.
+
+        `why` is the reason for the end of the run.
+        """
         steps = {step.id: step for step in self.run.plan.steps}
         under_way = tuple(self.run.results.under_way)
-        for one in under_way:
-            step, reason = steps.get(one), f"under way when the run ended: {why}"
-            found = self._undone(step, "error", reason)
+        for step_id in under_way:
+            step, reason = steps.get(step_id), f"in progress when the run ended: {why}"
+            entry = self._undone(step, "error", reason)
             if step is None:
-                found |= {"file": os.path.relpath(one.file), "name": one.name or None}
-            yield found
+                entry |= {"file": os.path.relpath(step_id.file), "name": step_id.name or None}
+            yield entry
         for step in self._untold.values():
             if step.id not in under_way:
                 yield self._undone(step, "skipped", why)
@@ -103,7 +109,7 @@ class Opened:
         return record.without_request(self._place, outcome, reason, step=step, title=title)
 
     def save(self) -> None:
-        """Save the results if requested. Raises FileError."""
+        """Save the results in the document if the settings say so. Raises FileError."""
         if self._saves:
             self._file.save(self.run.text)
 
@@ -121,9 +127,10 @@ def run(
     keep: Callable[[Record], None],
     begin: Callable[[Opened], None] = lambda _: None,
 ) -> str | None:
-    """Run a document; pass each request's record to `keep`; return why it cannot be read, or None.
+    """Run a document, and pass the record of each request to `keep`.
 
-    `begin` gets the document that was read. Nothing is kept of a run that was abandoned.
+    Returns None, or the reason if the document cannot be read. `begin` is called with the document
+    once it has been read. If the run is abandoned, nothing more is recorded.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.why:
@@ -141,20 +148,22 @@ def run(
         if unit.found and outcome.reason is not None and outcome.reason.code == "no-request":
             return
         with control.telling:
-            for found in () if control.abandoned else opened.records(outcome):
-                keep(found)
-        if settings.bail and any(one.fails(strictly=True) for one in (*outcome.needed, outcome)):
-            control.stop("a request failed before (--bail)")
+            for entry in () if control.abandoned else opened.records(outcome):
+                keep(entry)
+        if settings.bail and any(
+            other.fails(strictly=True) for other in (*outcome.needed, outcome)
+        ):
+            control.stop("an earlier request failed (--bail)")
 
     late = {"order": [unit.number, 10**9], **unit.place}
     outcomes = opened.run.outcomes(control)
     try:
         for outcome in outcomes:
             kept(outcome)
-    except Exception as error:  # raised by `keep` or a step: the teardown is sent nevertheless
+    except Exception as error:  # raised by `keep` or a step: the teardown is sent anyway
         for outcome in _torn_down(outcomes, error):
             kept(outcome)
-        if isinstance(error, FileError):  # nothing can be reported any more
+        if isinstance(error, FileError):  # records can no longer be written
             raise
         keep(record.without_request(late, "error", explained(error).reason))
     finally:
@@ -166,7 +175,7 @@ def run(
 
 
 def _torn_down(outcomes: Generator[Outcome, None, None], error: Exception) -> Iterator[Outcome]:
-    """End a run with an error; yield the outcomes of its teardown."""
+    """End a run by throwing an error into its outcomes. Yield the outcomes of its teardown."""
     with contextlib.suppress(type(error), StopIteration):
         yield outcomes.throw(error)
         yield from outcomes

@@ -1,4 +1,4 @@
-"""Waiting for a service before a run begins (`--wait-for`)."""
+"""Waits for a service before a run begins (`--wait-for`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _ATTEMPT = 5.0
 
 
 def wait_for(url: str, client: Client, seconds: float) -> None:
-    """Wait until a URL responds with a status below 500. Raises OrgrestError after `seconds`."""
+    """Wait until a URL responds with a status below 500.
+
+    Raises OrgrestError if that takes more than `seconds`.
+    """
     end = time.monotonic() + seconds
     if "://" not in url:
         url = f"http://{url}"
@@ -28,9 +31,9 @@ def wait_for(url: str, client: Client, seconds: float) -> None:
             )
             if response.status < 500:
                 return
-            why = f"its status is {response.status}"
+            why = f"status {response.status}"
         except TransportError as error:
             why = error.reason
         if time.monotonic() + PAUSE >= end:
-            raise OrgrestError(f"{url} does not answer within {seconds:g} s: {why}")
+            raise OrgrestError(f"{url} did not respond within {seconds:g} s: {why}")
         time.sleep(PAUSE)

@@ -1,0 +1,114 @@
+"""The files that a script loads with `require`: scripts beside the document, and npm packages.
+
+They are read before the script runs, since a script cannot access files. Only files required by a
+constant name are read, from the script and, recursively, from these files. Names are resolved as in
+Node (https://nodejs.org/api/modules.html), but only to files that the document may read. Packages
+are in a folder `node_modules`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Final
+
+from orgrest.model import OrgrestError
+from orgrest.regular import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orgrest.http.scripts import ScriptFile
+    from orgrest.http.values import Context
+
+_REQUIRE: Final = compiled(r"""\brequire\(\s*(["'`])([^"'`\\\n]{1,200})\1\s*\)""")
+_MOST_BYTES: Final = 8 * 2**20
+_MOST_FILES: Final = 2000
+
+
+def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, ScriptFile]]:
+    """Return the files that a script requires: their paths by name, and all files by path.
+
+    A name without a file is left out, since it may be one of the sandbox's own modules. If it is
+    not a module either, requiring it is an error in the script.
+
+    Raises OrgrestError if a file is not UTF-8, or if there are more than 2,000 files or 8 MiB.
+    """
+    if "require" not in code:
+        return {}, {}
+    from orgrest.http.scripts import ScriptFile
+
+    folder = context.directory.resolve()
+    names = _names(code, folder, context)
+    files: dict[str, ScriptFile] = {}
+    left, size = list(names.values()), 0
+    while left:
+        path = left.pop()
+        key = _key(path, folder)
+        if key in files:
+            continue
+        data = context.read(str(path))
+        size += len(data)
+        if size > _MOST_BYTES or len(files) == _MOST_FILES:
+            raise OrgrestError(
+                f"the script requires more than {_MOST_FILES} files or {_MOST_BYTES // 2**20} MiB"
+            )
+        try:
+            source = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise OrgrestError(f"{key} is not UTF-8 (byte {error.start})") from None
+        others = {} if path.suffix == ".json" else _names(source, path.parent, context)
+        left += others.values()
+        requires = {name: _key(other, folder) for name, other in others.items()}
+        files[key] = ScriptFile(source, requires)
+    return {name: _key(path, folder) for name, path in names.items()}, files
+
+
+def _key(path: Path, folder: Path) -> str:
+    """Return the path that scripts see. It is relative, to reveal nothing about the machine."""
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def _names(code: str, folder: Path, context: Context) -> dict[str, Path]:
+    """Return the files that a source in `folder` requires, by name.
+
+    Names without a file are left out.
+    """
+    names = dict.fromkeys(match[2] for match in _REQUIRE.finditer(code))
+    resolved = ((name, _resolve(name, folder, context)) for name in names)
+    return {name: path for name, path in resolved if path is not None}
+
+
+def _resolve(name: str, folder: Path, context: Context) -> Path | None:
+    if name.startswith(("./", "../")):
+        return _file(folder / name, context)
+    for parent in (folder, *folder.parents):
+        if (path := _file(parent / "node_modules" / name, context)) is not None:
+            return path
+    return None
+
+
+def _file(path: Path, context: Context) -> Path | None:
+    """Return the file for a required path, which may omit the suffix or be a package's folder."""
+    for candidate in _candidates(path):
+        try:
+            return context.locate(str(candidate))
+        except OrgrestError:
+            continue  # missing, or the document may not read it
+    try:
+        main = json.loads(context.read(str(path / "package.json")))["main"]
+    except (OrgrestError, ValueError, KeyError, TypeError, RecursionError):
+        main = "index.js"
+    for candidate in (*_candidates(path / str(main)), path / str(main) / "index.js"):
+        try:
+            return context.locate(str(candidate))
+        except OrgrestError:
+            continue
+    return None
+
+
+def _candidates(path: Path) -> Iterator[Path]:
+    yield path
+    yield path.with_name(f"{path.name}.js")
+    yield path.with_name(f"{path.name}.json")
