@@ -1,12 +1,14 @@
 """Reads and writes requests in the formats of other tools.
 
-`formats` has a row for each format and recognizes a source by its content; a module per format has
-`recognizes`, `read` and `write`. Readers build a `shared.model.Collection`, which
-`shared.documents` writes as a request file or an Org document: every written request is parsed
-again, so it either has the meaning of the source, or is reported. Writers get a
-`shared.exports.Export`, which `shared.completing` creates from a document like a dry run.
+`formats` has a row for each format, and recognizes the format of a source by its content. Each
+format has a module with some or all of the functions `recognizes`, `read` and `write`.
 
-Readers of JSON and YAML use `shared.fields.Fields`, which remembers the fields that were read: any
-other field is reported, so that nothing is lost silently. Sources are untrusted: their size and
-depth are limited, nothing in them runs, and nothing is fetched.
+Readers build a `shared.model.Collection`, which `shared.documents` writes as a request file or an
+Org document. Every written request is parsed again. If it does not have the same meaning as in the
+source, that is reported. Writers get a `shared.exports.Export`, which `shared.completing` makes
+from a document, as in a dry run.
+
+Readers of JSON and YAML use `shared.fields.Fields`, which records the fields that were read. All
+other fields are reported, so nothing is lost silently. Sources are untrusted: their size and depth
+are limited, no code in them runs, and nothing is downloaded.
 """

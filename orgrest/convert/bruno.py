@@ -1,4 +1,4 @@
-"""Bruno's collections: a folder of `.bru` files, with `bruno.json` at its top.
+"""Bruno collections. A collection is a folder of `.bru` files with `bruno.json` at its top.
 
 Source: Bruno's documentation, "Bru Lang" and "Tag Reference".
 """
@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
@@ -35,12 +34,12 @@ from orgrest.http.assertions.language import Found, find
 from orgrest.model import explained
 
 TOP: Final = "bruno.json"
-"""The file at the top of a collection."""
+"""The name of the file at the top of a collection."""
 LARGEST: Final = 4 * 2**20
 """The maximum size of a file, in bytes."""
 _OPEN_COLLECTION: Final = (
-    "a collection in OpenCollection's YAML, Bruno 3's format, is not read: export it from Bruno as "
-    "a Postman collection, and import that"
+    "Bruno 3 collections in OpenCollection YAML are not supported: in Bruno, export the "
+    "collection as a Postman collection and import that"
 )
 _MOST_FILES: Final = 20_000
 _DEEPEST: Final = 30
@@ -77,9 +76,9 @@ _AUTHENTICATION: Final = {
 _UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isUndefined", "isDefined", "isJson")
 
 
-@attrs.frozen
+@classes.frozen
 class _Pair:
-    """A line of a block: `key: value`, perhaps disabled with `~`."""
+    """A line `key: value` in a block. A `~` before it means that it is disabled."""
 
     key: str
     value: str
@@ -90,24 +89,25 @@ class _Pair:
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is a folder, or a file of Bruno 3's other format."""
+    """Return whether a source is a folder, or a file in the other format of Bruno 3."""
     return source.folder is not None or "opencollection" in source.value
 
 
 def read(source: Source) -> Collection:
-    """Return the collection in a folder. Raises ConversionError."""
+    """Return the collection in a folder. Raises ConversionError if it is not a collection."""
     folder = source.folder
     if folder is None or not (folder / TOP).is_file():
-        why = f"this folder is no Bruno collection: it has no {TOP}"
+        why = f"not a Bruno collection: the folder has no {TOP}"
         other = folder is None or any(folder.glob("opencollection.y*ml"))
         raise ConversionError(_OPEN_COLLECTION if other else why, file=source.name)
     return _Reader(folder).collection()
 
 
 def parse(text: str, name: str) -> dict[str, Any]:
-    """Return the blocks of a file: a text, a list of names, or a list of pairs.
+    """Return the blocks in a `.bru` file by name. The file is called `name` in messages.
 
-    Raises ConversionError.
+    A block is a string, a list of names, or a list of pairs. Raises ConversionError if the file is
+    invalid.
     """
     found: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
@@ -119,13 +119,13 @@ def parse(text: str, name: str) -> dict[str, Any]:
             continue
         match = _BLOCK.fullmatch(line)
         if match is None:
-            raise ConversionError(f"not a block: {line[:60]!r}", file=name, line=at)
+            raise ConversionError(f"expected a block, found {line[:60]!r}", file=name, line=at)
         end = "}" if match["mark"] == "{" else "]"
         first = at
         while at < len(lines) and lines[at].rstrip() != end:
             at += 1
         if at == len(lines):
-            reason = f"this block is not closed: {end} is missing"
+            reason = f"this block is never closed: missing {end}"
             raise ConversionError(reason, file=name, line=first)
         block = lines[first:at]
         at += 1
@@ -143,13 +143,13 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
     while at < len(lines):
         line = lines[at].strip()
         at += 1
-        if not line or re.match(r"@\w+(?:\(|$)", line):  # an annotation such as the value's type
+        if not line or re.match(r"@\w+(?:\(|$)", line):  # an annotation, such as a value's type
             while "(" in line and not lines[at - 1].rstrip().endswith(")") and at < len(lines):
                 at += 1
             continue
         match = _PAIR.fullmatch(line)
         if match is None:
-            reason = f"not a line like name: value: {line[:60]!r}"
+            reason = f"expected name: value, found {line[:60]!r}"
             raise ConversionError(reason, file=name, line=first + at)
         value = match["value"].strip()
         if value == "'''":
@@ -163,7 +163,7 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
 
 
 class _Reader(Reader):
-    """The state of reading a collection."""
+    """Reads one collection."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -171,11 +171,11 @@ class _Reader(Reader):
         self._left = _MOST_FILES
 
     def collection(self) -> Collection:
-        """Return the whole collection."""
+        """Return the whole collection with its environments."""
         try:
             top = json.loads(self._read(self._folder / TOP))
         except (ValueError, RecursionError):
-            raise ConversionError("this is not JSON", file=str(self._folder / TOP)) from None
+            raise ConversionError("not valid JSON", file=str(self._folder / TOP)) from None
         given = Fields(top if isinstance(top, dict) else {}, str(self._folder / TOP))
         given.ignore("version", "type", "name", "ignore", "size", "filesCount", "presets")
         ignored = top.get("ignore") if isinstance(top, dict) else None
@@ -186,30 +186,33 @@ class _Reader(Reader):
             try:
                 found, more = self._environment(file)
             except Exception as error:
-                why = explained(error)
-                notes.append(Note(f"{file}:{why.line or 1}", why.reason))
+                notes.append(Note.of_error(f"{file}:{explained(error).line or 1}", error))
                 continue
             environments.append(found)
             notes += more
         name = str(top.get("name") or self._folder.name) if isinstance(top, dict) else ""
-        whole = attrs.evolve(whole, name=name, notes=(*whole.notes, *notes))
+        whole = classes.evolve(whole, name=name, notes=(*whole.notes, *notes))
         return Collection(whole, tuple(environments))
 
     def _read(self, path: Path) -> str:
         self._left -= 1
         if self._left < 0:
-            raise ConversionError(f"more than {_MOST_FILES:,} files", file=str(self._folder))
+            raise ConversionError(
+                f"too many files (the maximum is {_MOST_FILES:,})", file=str(self._folder)
+            )
         try:
             with path.open("rb") as stream:
                 data = stream.read(LARGEST + 1)
         except OSError as error:
             raise ConversionError(f"{error.strerror}", file=str(path)) from None
         if len(data) > LARGEST:
-            raise ConversionError(f"larger than {LARGEST // 2**20} MiB", file=str(path))
+            raise ConversionError(
+                f"too large (the maximum is {LARGEST // 2**20} MiB)", file=str(path)
+            )
         return decode(data)[0]
 
     def _files(self, folder: Path, suffix: str) -> list[Path]:
-        """Return the files of a folder; symbolic links are not followed."""
+        """Return the files with a suffix in a folder. Symbolic links are not followed."""
         if not folder.is_dir() or folder.is_symlink():
             return []
         return sorted(
@@ -229,13 +232,13 @@ class _Reader(Reader):
             if one.enabled
         )
         for name in given.any("vars:secret") or ():
-            given.note(f"the value of the secret {name} is not in the collection")
+            given.note(f"the collection does not contain the value of the secret {name}")
         return Environment(path.stem, values), given.unread()
 
     def _items(self, folder: Path, own_file: str, around: Inherited, depth: int) -> Folder:
-        """Return a folder with its requests and folders, in Bruno's order."""
+        """Return a folder with its requests and subfolders, in Bruno's order."""
         if depth > _DEEPEST:
-            raise ConversionError("folders are nested too deep", file=str(folder))
+            raise ConversionError("folders are nested too deeply", file=str(folder))
         own = folder / own_file
         given = self._blocks(own) if own.is_file() else Fields({}, str(own))
         name, order = self._meta(given)
@@ -273,16 +276,15 @@ class _Reader(Reader):
         return (*values, *variables), around.with_own(own, headers, self._scripts(given))
 
     def _pairs(self, given: Iterable[_Pair]) -> list[tuple[str, str]]:
-        """Return the names and values that are enabled."""
+        """Return the names and values of the enabled pairs."""
         return [(self._text(one.key), self._text(one.value)) for one in given if one.enabled]
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return a request; if its file is invalid, an empty request with the error as its note."""
+        """Return the position, name and request of a file. An error becomes a note."""
         try:
             given = self._blocks(path)
         except Exception as error:
-            why = explained(error)
-            note = Note(f"{path}:{why.line or 1}", why.reason)
+            note = Note.of_error(f"{path}:{explained(error).line or 1}", error)
             return 0.0, path.name, Request("", "", name=path.stem, notes=(note,))
         name, order = self._meta(given)
         return order, path.name, self.item(given, name or path.stem, around)
@@ -296,11 +298,11 @@ class _Reader(Reader):
         return self.names.variable(name)
 
     def draft(self, given: Fields, _around: Inherited) -> Draft:
-        """Return a request. Raises ConversionError if it cannot be written."""
+        """Return the request in a file. Raises ConversionError if it cannot be written."""
         given.ignore("params:query")
         verb = next((one for one in _METHODS if one in given.given), None)
         if verb is None:
-            raise ConversionError("this is no HTTP request")
+            raise ConversionError("not an HTTP request")
         head = {one.key: one.value for one in given.any(verb)}
         url = head.get("url", "").strip()
         if not url:
@@ -324,7 +326,7 @@ class _Reader(Reader):
         )  # fmt: skip
 
     def _pairs_named(self, given: Fields) -> Pairs:
-        """Return the variables of a request or a folder."""
+        """Return the variables that a request or folder defines."""
         return tuple(
             (self.names.name(one.key), self._text(one.value))
             for one in given.any("vars:pre-request") or ()
@@ -341,7 +343,10 @@ class _Reader(Reader):
     def _body(
         self, given: Fields, mode: str, disabled: list[_Pair]
     ) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body that the mode selects; Bruno keeps the others, but does not send them."""
+        """Return the body for the selected `mode`, and its media type.
+
+        Bruno keeps the bodies for other modes, but does not send them.
+        """
         block = f"body:{_BLOCKS.get(mode, mode)}"
         found = given.any(block)
         given.ignore(*(one for one in given.given if one.startswith("body:") or one == "body"))
@@ -366,7 +371,7 @@ class _Reader(Reader):
             match = _FILE.fullmatch(enabled[0].value) if enabled else None
             if match is not None:
                 return (Inclusion(texts.literal(match["path"])),), match["kind"] or ""
-        raise ConversionError(f"bodies of the mode {mode} are not known")
+        raise ConversionError(f"unknown body mode {mode}")
 
     def _field(self, one: _Pair) -> list[Part]:
         name, match = self._text(one.key), _FILE.fullmatch(one.value)
@@ -379,7 +384,7 @@ class _Reader(Reader):
     def _authorization(
         self, given: Fields, mode: str, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a mode; those of other modes are not used."""
+        """Return the credentials for the selected `mode`, and the variables that they need."""
         pairs = given.any(f"auth:{mode}") or ()
         given.ignore(*(one for one in given.given if one.startswith("auth:")))
         if mode in ("none", "inherit", ""):
@@ -397,7 +402,7 @@ class _Reader(Reader):
         return [before] if before.strip() else [], [one for one in after if one.strip()]
 
     def _after(self, given: Fields, scripts: list[str]) -> list[str]:
-        """Return the assertions; code that sets variables is added to the scripts."""
+        """Return the assertions of a request. Code that sets variables is added to `scripts`."""
         assertions: list[str] = []
         for one in given.any("assert") or ():
             if not one.enabled:
@@ -417,7 +422,7 @@ class _Reader(Reader):
 
 
 def _assertions(one: _Pair) -> list[str] | None:
-    """Return a line of `assert` as assertions; None if there is no such assertion."""
+    """Return the assertions for a line in an `assert` block, or None without an equivalent."""
     operator, _, value = one.value.partition(" ")
     if operator in _UNSAID:
         return None

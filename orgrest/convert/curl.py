@@ -1,9 +1,10 @@
-"""curl commands: a single command, or a file with several.
+"""curl commands: a single command, or a file with several commands.
 
-Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for Windows' cmd as browsers copy
-them. `$NAME` becomes a variable: assigned before, or from the environment. Everything else that a
-shell does is reported; nothing runs. A written command sends exactly what orgrest would send.
-Sources: POSIX.1-2024, "Shell Command Language"; the Bash manual; curl's manual.
+Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for cmd on Windows, in the form
+that browsers copy. `$NAME` becomes a variable. Its value is assigned above, or comes from the
+environment. Everything else that a shell would do is reported, and nothing runs. A written command
+sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash
+manual; curl's manual.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.exports import each, identifiers
@@ -33,7 +33,6 @@ from orgrest.convert.shared.model import (
 )
 from orgrest.convert.shared.texts import Variable
 from orgrest.http.auth import certificates
-from orgrest.model import explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.source import Source
 
 BEGINS: Final = re.compile(r"\s*(?:\$ +)?(?:\S*/)?curl(?:\.exe)?\s")
-"""Matches a text that begins with a curl command."""
+"""Matches the beginning of a string that starts with a curl command."""
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _REFERENCE: Final = rf"\$(?:(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}})"
 _COMPUTED: Final = r"\$\(|`|\$\{|\$[0-9@*#?]"
@@ -72,22 +71,26 @@ _ANSI_LETTERS: Final = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f
                         "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"',
                         "?": "?"}  # fmt: skip
 _ASSIGNMENT: Final = re.compile(rf"(?P<name>{_NAME})=(?P<value>.*)", re.DOTALL)
-_SILENT: Final = (":", "set")  # change nothing that is sent
-# "Copy as cURL (cmd)": quotes after carets, or lines that a caret continues.
+_SILENT: Final = (":", "set")  # commands that do not change what is sent
+# "Copy as cURL (cmd)" puts carets before quotes, and at the end of lines that continue.
 _CMD: Final = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
 _CARET: Final = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
-_EMPTY: Final = (("Content-Length", "0"),)  # sent for a POST without a body, but not by curl
-_LONGEST: Final = 100_000  # bytes of a word; Linux takes 128 KiB
+_EMPTY: Final = (("Content-Length", "0"),)  # curl does not send it with an empty POST
+_LONGEST: Final = 100_000  # maximum bytes of a word; Linux allows 128 KiB
 _DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 
-@attrs.define
+@classes.define
 class _Line:
-    """A command: its words, the comment above it, and why it cannot be read, or ""."""
+    """A command: its words, and the comment above it.
+
+    `problem` is the reason why the command cannot be read, or "". `left_out` is the shell operator
+    at which the ignored rest of the command begins, or "".
+    """
 
     number: int
     start: int
-    words: list[str] = attrs.field(factory=list)
+    words: list[str] = classes.field(factory=list)
     comment: str = ""
     end: int = 0
     left_out: str = ""
@@ -95,7 +98,10 @@ class _Line:
 
 
 class _Shell:
-    """The state of reading commands. Variables in words are marked until `text` restores them."""
+    """Splits a string into shell commands.
+
+    Variables in words are replaced with markers, which `text` turns into references.
+    """
 
     def __init__(self, text: str, name: str) -> None:
         self.whole = text
@@ -106,7 +112,10 @@ class _Shell:
         self.names: list[str] = []
 
     def lines(self) -> Iterator[_Line]:
-        """Yield the commands. Raises ConversionError for a quote that does not end."""
+        """Yield the commands in the string.
+
+        Raises ConversionError for a quote that is never closed.
+        """
         text, at, comments = self.whole, 0, ""
         now, open_word = self._begun(0), False
         while at < len(text):
@@ -120,7 +129,7 @@ class _Shell:
             match = _PIECE.match(text, at)
             if match is None:
                 line = text.count("\n", 0, at) + 1
-                reason = "this is not a shell command: it ends inside a quote or after a backslash"
+                reason = "not a valid shell command: it ends inside quotes or after a backslash"
                 raise ConversionError(reason, file=self._name, line=line)
             at, kind = match.end(), match.lastgroup or ""
             operator = match["operator"]
@@ -138,16 +147,16 @@ class _Shell:
             if operator is not None and operator not in ("&&", ";", "&", "||"):
                 now.left_out = now.left_out or operator
                 if "<" in operator:
-                    now.problem = "cannot read the standard input: write the text, or name a file"
+                    now.problem = "cannot read standard input: write the text, or name a file"
             elif kind != "blank":
                 now.end = match.start()
                 if now.words:
-                    yield attrs.evolve(now, comment=comments.rstrip("\n"))
+                    yield classes.evolve(now, comment=comments.rstrip("\n"))
                     comments = ""
                 now = self._begun(at)
         now.end = len(text)
         if now.words:
-            yield attrs.evolve(now, comment=comments.rstrip("\n"))
+            yield classes.evolve(now, comment=comments.rstrip("\n"))
 
     def _begun(self, at: int) -> _Line:
         return _Line(self.whole.count("\n", 0, at) + 1, at)
@@ -167,9 +176,11 @@ class _Shell:
         return self._replaced(match, now)
 
     def _replaced(self, match: re.Match[str], now: _Line) -> str:
-        """Return the replacement of a `$` or a backslash."""
+        """Return the text that replaces a `$` or a backslash in a word."""
         if match["computed"] is not None:
-            now.problem = now.problem or f"{match[0]}: a shell computes it: write the value"
+            now.problem = (
+                now.problem or f"{match[0]} is computed by a shell: replace it with its value"
+            )
             return match[0]
         name = match["name"] or match["braced"]
         if name is None:
@@ -189,20 +200,20 @@ class _Shell:
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is curl commands, possibly after other commands."""
+    """Return whether a source has a curl command at the beginning of a line."""
     return re.compile(BEGINS.pattern.replace(r"\s*", r"^\s*", 1), re.MULTILINE).search(
         source.text
     ) is not None  # fmt: skip
 
 
 def read(source: Source) -> Collection:
-    """Return the requests of curl commands. Raises ConversionError."""
+    """Return the requests of the curl commands in a source. Raises ConversionError."""
     text, name = source.text, source.name
     is_cmd = _CMD.match(text) is not None
     if is_cmd:
         text = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), text)
         text = text.replace("$", "\\$")
-    if text.count("\r\n") == text.count("\n"):  # else a CRLF is part of a quoted body
+    if text.count("\r\n") == text.count("\n"):  # otherwise the CRLFs belong to a quoted body
         text = text.replace("\r\n", "\n")
     shell = _Shell(text, name)
     requests: list[Request] = []
@@ -217,20 +228,25 @@ def read(source: Source) -> Collection:
         elif words and len(assignments) == len(words) and not line.problem:
             for match in assignments:
                 if match["name"] in values:
-                    notes.append(Note(place, f"{match['name']} has a value already"))
+                    notes.append(
+                        Note(place, f"{match['name']} is already set; this value is ignored")
+                    )
                 values.setdefault(match["name"], shell.text(match["value"]))
         elif words and words[0] not in _SILENT:
             shown = " ".join(shell.whole[line.start : line.end].split())
             notes.append(Note(place, f"not a curl command: {shown[:80]}"))
     if not requests:
-        raise ConversionError("there is no curl command", file=name)
+        raise ConversionError("no curl command found", file=name)
     for key in shell.names:
         values.setdefault(key, texts.written([Variable(f"$processEnv {key}")]))
     return Collection(Folder("", tuple(requests), tuple(values.items()), notes=tuple(notes)))
 
 
 def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Request:
-    """Return the request of a command, or a comment with the reason for its absence."""
+    """Return the request of a command.
+
+    If the command is invalid, the request is empty and has a note with the reason.
+    """
     try:
         if line.problem:
             raise ConversionError(line.problem)
@@ -249,18 +265,18 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
         )
     except Exception as error:
         shown = shell.whole[line.start : line.end].strip()
-        note = Note(place, explained(error).reason)
+        note = Note.of_error(place, error)
         return Request("", "", description=shown, notes=(note,), place=place)
     if not line.left_out:
         return request
-    note = Note(place, f"what follows {line.left_out} is left out")
-    return attrs.evolve(request, notes=(note, *request.notes))
+    note = Note(place, f"everything after {line.left_out} was left out")
+    return classes.evolve(request, notes=(note, *request.notes))
 
 
 def _body(
     found: Command, text: Callable[[str], str]
 ) -> tuple[tuple[Piece, ...] | None, list[tuple[str, str]]]:
-    """Return the body of a command and the headers with its type."""
+    """Return the body of a command, and its headers, including those for the body's type."""
     headers = found.complete_headers()
     if not found.forms:
         if found.files:
@@ -274,7 +290,7 @@ def _body(
 
 
 def _read_ansi(text: str) -> str:
-    """Decode the content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
+    """Return the decoded content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
     data = bytearray()
     for match in _ANSI.finditer(text):
         byte, octal, short, long, control, letter, plain = match.groups()
@@ -283,7 +299,7 @@ def _read_ansi(text: str) -> str:
         elif short or long:
             code = int(short or long, 16)
             if code > 0x10FFFF:
-                raise ConversionError(f"{match[0]} is not a character")
+                raise ConversionError(f"{match[0]} is not a valid character")
             data += chr(code).encode("utf-8", "surrogatepass")
         elif control:
             data.append(ord(control) & 0x1F)
@@ -294,15 +310,20 @@ def _read_ansi(text: str) -> str:
         if 0 in data:
             raise ValueError
         halves = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
-        return halves.decode("utf-16-le")  # Chrome writes one character as two escapes
+        return halves.decode("utf-16-le")  # Chrome writes such a character as two escapes
     except ValueError:
-        raise ConversionError("$'...' holds bytes that are no text: put them into a file") from None
+        raise ConversionError(
+            "$'...' contains bytes that are not text: put them into a file"
+        ) from None
 
 
 def write(export: exports.Export, *, beside: str | None) -> Written:
-    """Write a script for a POSIX shell, or just the command if there is one; `beside` is unused."""
+    """Return an export as a script for a POSIX shell, or a single request as just the command.
+
+    `beside` is not used.
+    """
     del beside
-    # A lower-case name has no meaning in a shell, and is not a setting of another program.
+    # Lower-case names have no meaning to a shell or to other programs.
     names = identifiers(export.variables, str.lower, ("_",))
     lines = [
         f': "${{{names[one]}:?the value of {one.name}}}"'
@@ -312,7 +333,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     ]
     notes = [call.told(one) for call in export.calls for one in call.tests]
 
-    def commented(call: exports.Call) -> list[str]:
+    def commented(call: exports.ExportedRequest) -> list[str]:
         def quoted(word: str) -> str:
             pieces = call.text(word) or ("",)
             return "".join(
@@ -326,7 +347,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
         return ["", f"# {title}", command]
 
     lines += itertools.chain.from_iterable(each(export.calls, commented, notes))
-    if lines[:1] == [""] and len(lines) == 3:  # to be pasted
+    if lines[:1] == [""] and len(lines) == 3:  # a single command, to be pasted
         lines = lines[2:]
     elif lines:
         lines = ["#!/bin/sh", *lines]
@@ -336,17 +357,18 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 def to_command(
     request: model.Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
 ) -> str:
-    """Convert a request to an equivalent curl command, with additional `options`.
+    """Return a curl command that sends the same request, with additional `options`.
 
-    A body that a command line cannot hold is piped into it. `quote` quotes a word for the shell.
-    Raises ConversionError for a WebSocket, TransportError for a request that cannot be sent at all.
+    `quote` quotes a word for the shell. If a command line cannot hold the body, the body is piped
+    into the command. Raises ConversionError for a WebSocket, and TransportError for a request that
+    cannot be sent at all.
     """
     from orgrest.http.transport.wire import wire_headers, wire_url
 
     words = ["curl", *options]
     url, sent = wire_url(request), wire_headers(request)
     if request.method == "WEBSOCKET":
-        reason = "curl does not talk over WebSockets"
+        reason = "orgrest cannot export WebSockets to curl"
         raise ConversionError(reason, file=request.file, line=request.line)
     if _DOTS.search(url.partition("?")[0]):
         words.append("--path-as-is")
@@ -366,7 +388,7 @@ def to_command(
     piped = ""
     if request.body is not None:
         if request.header("Content-Type") is None:
-            words += ["-H", "Content-Type:"]  # else curl adds its own
+            words += ["-H", "Content-Type:"]  # otherwise curl adds its own header
         body = _word(request.body)
         if body is None:
             coded = b64encode(request.body).decode()
@@ -379,7 +401,7 @@ def to_command(
 
 
 def _word(body: bytes) -> str | None:
-    """Return a body as a word of a command line; None if that is impossible."""
+    """Return a body as a word of a command line, or None if a word cannot hold it."""
     if b"\0" in body or len(body) > _LONGEST:
         return None
     try:
@@ -389,7 +411,7 @@ def _word(body: bytes) -> str | None:
 
 
 def _join(words: list[str]) -> str:
-    """Put each option on a separate line, with its value."""
+    """Return a command with each option on a separate line, together with its value."""
     lines = [words[0]]
     for index, word in enumerate(words[1:], 1):
         if word.startswith("-") or index == len(words) - 1:

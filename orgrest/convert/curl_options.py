@@ -1,8 +1,8 @@
-"""curl's options: a row for each, with its effect on the request.
+"""The options of curl, in tables with a row for each option and its effect on the request.
 
-Options that do not change the request (output and display) are ignored. Options about the transport
-become a directive if there is one, else a comment that says what to do instead. An option without a
-row is an error, because its effect would be lost.
+Options that do not change the request, such as those for output, are ignored. An option for the
+transport becomes a directive if there is an equivalent one, or else a comment that says what to do
+instead. An option that is not in the tables is an error, because its effect would be lost.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 from urllib.parse import quote
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared.model import ConversionError
 from orgrest.http.syntax import is_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_STDIN: Final = "cannot read the standard input: write the text, or name a file"
+_STDIN: Final = "cannot read standard input: write the text, or name a file"
 _FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
 _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
 _FORM_TYPES: Final = {
@@ -31,33 +30,39 @@ _FORM_TYPES: Final = {
 
 
 def form_type(filename: str) -> str:
-    """Return the media type that curl and hurl give a file in a form."""
+    """Return the media type that curl and hurl use for a file in a form."""
     suffix = filename.rpartition(".")[2].lower()
     return _FORM_TYPES.get(suffix, "application/octet-stream")
 
 
-@attrs.define
+@classes.define
 class Command:
-    """A command as far as parsed. `forms` are the parts of a form, as `multipart` expects them."""
+    """A curl command that is being parsed.
+
+    `forms` are the parts of a form, as for `multipart`.
+    """
 
     method: str = ""
     url: str = ""
-    headers: list[tuple[str, str]] = attrs.field(factory=list)
-    cookies: list[str] = attrs.field(factory=list)
+    headers: list[tuple[str, str]] = classes.field(factory=list)
+    cookies: list[str] = classes.field(factory=list)
     data: str | None = None
-    added: list[str] = attrs.field(factory=list)
-    files: list[str] = attrs.field(factory=list)
-    forms: list[tuple[str, str, str, str, bool]] = attrs.field(factory=list)
+    added: list[str] = classes.field(factory=list)
+    files: list[str] = classes.field(factory=list)
+    forms: list[tuple[str, str, str, str, bool]] = classes.field(factory=list)
     query: bool = False
     user: str = ""
     scheme: tuple[str, ...] = ()
     json: bool = False
-    directives: list[str] = attrs.field(factory=list)
-    certificate: dict[str, str] = attrs.field(factory=dict)
-    left_out: list[str] = attrs.field(factory=list)
+    directives: list[str] = classes.field(factory=list)
+    certificate: dict[str, str] = classes.field(factory=dict)
+    left_out: list[str] = classes.field(factory=list)
 
     def complete_url(self, variable: str) -> str:
-        """Return the URL with additions from other options; it may begin with a `variable`."""
+        """Return the URL with the parts that other options add to it.
+
+        The URL may begin with a marker for a variable. All markers begin with `variable`.
+        """
         url = self.url
         if "://" not in url and not url.startswith(variable):
             url = f"http://{url}"
@@ -72,7 +77,10 @@ class Command:
         return _one_line(url, "the URL")
 
     def complete_headers(self) -> list[tuple[str, str]]:
-        """Return the headers, including those from other options. Raises ConversionError."""
+        """Return the headers with those that other options add.
+
+        Raises ConversionError if a header is invalid.
+        """
         headers = list(self.headers)
         if self.cookies:
             headers.append(("Cookie", "; ".join(self.cookies)))
@@ -86,7 +94,7 @@ class Command:
         if self.scheme:
             user, colon, password = self.user.partition(":")
             if not colon or re.search(r"\s", self.user):
-                reason = "--user gives a name and a password, without blanks, behind a colon"
+                reason = "--user must be NAME:PASSWORD, without blanks"
                 raise ConversionError(reason)
             scheme, *named = self.scheme
             headers.append(("Authorization", " ".join([scheme, user, password, *named])))
@@ -96,13 +104,13 @@ class Command:
             headers.append(("X-ClientCert", shown))
         for name, value in headers:
             if not is_token(name):
-                raise ConversionError(f"not a header name: {name!r}")
+                raise ConversionError(f"invalid header name {name!r}")
             _one_line(value, f"the value of {name}")
         return headers
 
 
 def read_words(words: list[str]) -> Command:
-    """Parse the words after ``curl``. Raises ConversionError for an invalid command."""
+    """Return the command in the words after ``curl``. Raises ConversionError if it is invalid."""
     command = Command()
     rest = _split_short(words)
     rest.reverse()
@@ -110,16 +118,18 @@ def read_words(words: list[str]) -> Command:
         word = rest.pop()
         if not word.startswith("-") or word == "-":
             if command.url:
-                raise ConversionError(f"the command has two URLs: {command.url} and {word}")
+                raise ConversionError(
+                    f"the command has more than one URL: {command.url} and {word}"
+                )
             command.url = word
         elif word in _FLAGS:
             _FLAGS[word](command)
         elif not rest:
-            raise ConversionError(f"{word} has no value")
+            raise ConversionError(f"{word} requires a value")
         elif word in _VALUES:
             _VALUES[word](command, word, rest.pop())
         else:
-            reason = f"{word} is not understood: leave it out, or write the request yourself"
+            reason = f"unknown option {word}: remove it, or write the request by hand"
             raise ConversionError(reason)
     if not command.url:
         raise ConversionError("the command has no URL")
@@ -127,20 +137,22 @@ def read_words(words: list[str]) -> Command:
         command.scheme = ("Basic",)
     files = command.files
     if files and (command.data is not None or files[1:] or command.query):
-        raise ConversionError(f"@{files[0]} stands beside other data: a body is one file, or text")
+        raise ConversionError(
+            f"@{files[0]} cannot be combined with other data: a body is either one file or text"
+        )
     if command.forms and (command.data is not None or files):
-        raise ConversionError("the command has a form and other data: a body is one of them")
+        raise ConversionError("the command has both a form and other data: use only one")
     return command
 
 
 def _one_line(text: str, what: str) -> str:
     if any(c in text for c in "\r\n\0"):
-        raise ConversionError(f"{what} holds a line break: take it out")
+        raise ConversionError(f"{what} contains a line break: remove it")
     return text
 
 
 def _split_short(words: list[str]) -> list[str]:
-    """Split ``-sXPOST`` into ``-s -X POST``."""
+    """Return the words, splitting combined options: ``-sXPOST`` becomes ``-s -X POST``."""
     found: list[str] = []
     value = False
     for word in words:
@@ -170,9 +182,9 @@ def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
 def _left_out(
     instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
 ) -> None:
-    """Record an option that documents cannot express, and the alternative."""
+    """Record that an option has no equivalent in documents. `instead` says what to do."""
     given = _one_line(f"{word or option} {value}".rstrip(), "an option")
-    command.left_out.append(f"{given} is left out: {instead}")
+    command.left_out.append(f"{given} was left out: {instead}")
 
 
 def _assign(field: str, value: object, command: Command) -> None:
@@ -185,7 +197,7 @@ def _given(field: str, command: Command, _: str, value: str) -> None:
 
 def _time(directive: str, command: Command, word: str, value: str) -> None:
     if not re.fullmatch(r"\d+(?:\.\d+)?", value):
-        raise ConversionError(f"{word} takes a number of seconds, not {value}")
+        raise ConversionError(f"{word} must be a number of seconds, found {value}")
     command.directives.append(f"{directive} {value} s")
 
 
@@ -193,23 +205,28 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
     file, colon, passphrase = value.partition(":") if field == "cert" else (value, "", "")
     given = {field: file, **({"passphrase": passphrase} if colon else {})}
     if any(not text or re.search(r"\s", text) for text in given.values()):
-        raise ConversionError(f"{word} {value}: an X-ClientCert header holds names without blanks")
+        raise ConversionError(
+            f"{word} {value}: names in an X-ClientCert header cannot contain blanks"
+        )
     command.certificate |= given
 
 
 def _aws(command: Command, word: str, value: str) -> None:
-    """Parse `aws:amz:REGION:SERVICE`, whose last two parts are optional."""
+    """Set the credentials for AWS from `aws:amz:REGION:SERVICE`.
+
+    REGION and SERVICE may be missing.
+    """
     provider, _, rest = value.partition(":")
     named = rest.split(":")[1:]
     if provider != "aws" or len(named) > 2:
-        raise ConversionError(f"{word} {value}: only aws:amz:REGION:SERVICE is signed here")
+        raise ConversionError(f"{word} {value}: only aws:amz:REGION:SERVICE is supported")
     names = ("region", "service")
     command.scheme = ("AWS", *(f"{k}:{v}" for k, v in zip(names, named, strict=False) if v))
 
 
 def _method(command: Command, _: str, value: str) -> None:
     if not is_token(value):
-        raise ConversionError(f"not a method: {value!r}")
+        raise ConversionError(f"invalid method {value!r}")
     command.method = value
 
 
@@ -240,7 +257,10 @@ def _form(command: Command, word: str, value: str) -> None:
 
 
 def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
-    """Parse ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, and the attributes after ``;``."""
+    """Return the form part for an argument of ``-F``.
+
+    The argument is ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, with attributes after ``;``.
+    """
     name, equals, value = given.partition("=")
     if not equals:
         raise ConversionError(f"-F {given} is not a form field: write NAME=VALUE")
@@ -249,9 +269,9 @@ def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
     sign = value[:1] if value[:1] in ("@", "<") else ""
     text, at = _form_word(value, len(sign))
     if sign and text == "-":
-        raise ConversionError(f"-F {given} {_STDIN}")
+        raise ConversionError(f"-F {given}: {_STDIN}")
     if sign and "," in text:
-        raise ConversionError(f"-F {given} holds several files: give each a -F of its own")
+        raise ConversionError(f"-F {given} contains several files: use one -F for each")
     options: dict[str, str] = {"filename": text.rsplit("/", 1)[-1] if sign == "@" else ""}
     last = ""
     while at < len(value):
@@ -260,7 +280,7 @@ def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
             more, at = _form_word(value, at + 1)
             options["type"] += f"; {more}"
         elif option is None or option[1] not in ("type", "filename"):
-            reason = f"-F {given}: what stands behind ; is not understood: quote the value"
+            reason = f"-F {given}: the part after ; is not supported: quote the value"
             raise ConversionError(reason)
         else:
             last = option[1]
@@ -274,8 +294,8 @@ def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
 
 
 def _form_word(value: str, at: int) -> tuple[str, int]:
-    """Read up to the next unquoted ``;``; return the text and its end."""
-    match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # it matches anything
+    """Return the text up to the next unquoted ``;``, and the offset of its end."""
+    match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # the pattern matches any text
     if match[1] is None:
         return match[0].strip(), match.end()
     return re.sub(r'\\(["\\])', r"\1", match[1]), match.end()
@@ -283,11 +303,11 @@ def _form_word(value: str, at: int) -> tuple[str, int]:
 
 def _data(command: Command, word: str, value: str) -> None:
     if value == "@-":
-        raise ConversionError(f"{word} @- {_STDIN}")
+        raise ConversionError(f"{word} @-: {_STDIN}")
     if value.startswith("@"):
         command.files.append(_one_line(value[1:], "the name of the file"))
         if word in ("-d", "--data", "--data-ascii"):
-            reason = f"-d sends {value[1:]} without its line ends; here it goes as it is"
+            reason = f"curl -d sends {value[1:]} without line breaks; here they are kept"
             command.left_out.append(reason)
     else:
         _add(command, value)
@@ -315,10 +335,13 @@ def _url_query(command: Command, word: str, value: str) -> None:
 
 
 def _urlencoded(word: str, value: str) -> str:
-    """Encode ``TEXT``, ``=TEXT`` or ``NAME=TEXT``."""
+    """Return ``TEXT``, ``=TEXT`` or ``NAME=TEXT`` with TEXT percent-encoded."""
     name, equals, text = value.partition("=")
     if not equals and "@" in name:
-        raise ConversionError(f"{word} {value} reads a file, encoded: write its text behind a =")
+        raise ConversionError(
+            f"{word} {value} encodes the content of a file, which is not "
+            "supported: write the text after ="
+        )
     if not equals:
         return quote(value, safe="")
     return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
@@ -328,7 +351,7 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Return a table by option, from a table by the spellings of options."""
+    """Return a table with one spelling of an option per key. A key of `table` may have several."""
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 
@@ -342,10 +365,10 @@ _FLAGS: dict[str, Callable[[Command], None]] = _each({
     "--progress-bar -N --no-buffer --http1.1 -4 -6 -O --remote-name -q --fail-with-body "
     "--no-progress-meter -g --globoff --path-as-is": _ignore,
     "-k --insecure": partial(
-        _left_out, "orgrest --insecure verifies no certificates", word="--insecure"
+        _left_out, "to turn off certificate verification, use orgrest --insecure", word="--insecure"
     ),
     **{
-        word: partial(_left_out, "the request is sent as HTTP/1.1", word=word)
+        word: partial(_left_out, "requests are sent as HTTP/1.1", word=word)
         for word in ("--http2", "--http2-prior-knowledge", "--http3")
     },
 })  # fmt: skip
@@ -370,11 +393,11 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
     "-E --cert": partial(_certificate, "cert"),
     "--key": partial(_certificate, "key"),
     "--pass": partial(_certificate, "passphrase"),
-    "-x --proxy": partial(_left_out, "orgrest --proxy URL sends through one"),
-    "--cacert --capath": partial(_left_out, "orgrest --ca FILE has other certificates"),
+    "-x --proxy": partial(_left_out, "use orgrest --proxy URL"),
+    "--cacert --capath": partial(_left_out, "use orgrest --ca FILE"),
     "--retry --retry-delay --retry-max-time":
-        partial(_left_out, "orgrest test --retry N sends again"),
-    "--max-redirs": partial(_left_out, "at most 10 redirects are followed"),
+        partial(_left_out, "use orgrest test --retry N"),
+    "--max-redirs": partial(_left_out, "orgrest follows at most 10 redirects"),
     "--resolve --connect-to --interface":
-        partial(_left_out, "there is nothing like it in a document"),
+        partial(_left_out, "documents have no equivalent"),
 })  # fmt: skip

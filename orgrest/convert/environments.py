@@ -1,4 +1,4 @@
-"""Writes environments as entries of `http-client.env.json` and its private sibling.
+"""Writes environments to `http-client.env.json` and its private counterpart.
 
 Existing files are merged: their entries stay, and an entry that would change is an error.
 """
@@ -19,16 +19,19 @@ PRIVATE: Final = "http-client.private.env.json"
 
 
 def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]:
-    """Return the new texts of a folder's environment files with these environments, by path.
+    """Return the new contents of the environment files in a folder, by path.
 
-    Raises ConversionError if an existing file is not JSON, or has another value for a variable.
+    The files contain the existing entries and the given environments. Raises ConversionError if an
+    existing file is not JSON or has a different value for a variable.
     """
-    found: dict[Path, str] = {}
+    texts_by_path: dict[Path, str] = {}
     environments = tuple(environments)
     for name, secret in ((PUBLIC, False), (PRIVATE, True)):
         new = {
-            one.name: {key: v for key, v in one.variables if (key in one.secrets) is secret}
-            for one in environments
+            source.name: {
+                key: v for key, v in source.variables if (key in source.secrets) is secret
+            }
+            for source in environments
         }
         new = {key: v for key, v in new.items() if v or not (secret or key == SHARED)}
         if not new:
@@ -39,12 +42,12 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
         for environment, values in new.items():
             _merge(whole.setdefault(environment, {}), values, environment, path)
         if json.dumps(whole) != before:
-            found[path] = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
-    return found
+            texts_by_path[path] = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return texts_by_path
 
 
 def shared(variables: Mapping[str, str]) -> Environment:
-    """Return the environment of variables that are shared by all environments."""
+    """Return the environment whose variables apply in all other environments."""
     return Environment(SHARED, tuple(variables.items()))
 
 
@@ -54,10 +57,10 @@ def _known(path: Path) -> dict[str, dict[str, object]]:
     try:
         whole = json.loads(File.read(path).text)
     except (ValueError, RecursionError):
-        reason = "this file has to be plain JSON, that the environments can be added to it"
+        reason = "must be plain JSON, so that the environments can be added"
         raise ConversionError(reason, file=str(path)) from None
     if not isinstance(whole, dict) or not all(isinstance(one, dict) for one in whole.values()):
-        raise ConversionError("environments are an object of objects", file=str(path))
+        raise ConversionError("environments must be an object of objects", file=str(path))
     return whole
 
 
@@ -65,8 +68,9 @@ def _merge(known: dict[str, object], new: Mapping[str, str], environment: str, p
     for name, value in new.items():
         if name in known and known[name] != value:
             reason = (
-                f"{name} has another value in the environment {environment} already: nothing is "
-                "written; rename it there, or write the requests into another folder"
+                f"{name} already has a different value in the environment {environment}, so "
+                "nothing was written: rename it there, or write the requests to another "
+                "folder"
             )
             raise ConversionError(reason, file=str(path))
         known[name] = value

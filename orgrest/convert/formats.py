@@ -1,12 +1,11 @@
-"""The formats: how each is recognized, and the functions that read and write it."""
+"""The table of formats: how to recognize each format, and how to read and write it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final, Protocol
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert import (
     bruno,
     curl,
@@ -25,21 +24,24 @@ from orgrest.convert.shared.source import Source
 
 
 class Write(Protocol):
-    """Writes an export; `beside` is the folder for bodies that are not text, or None."""
+    """The type of functions that write an export.
+
+    `beside` is the folder for the files of bodies that are not text, or None.
+    """
 
     def __call__(self, export: Export, *, beside: str | None) -> Written:
-        """Return the text of the export, its files and its notes."""
+        """Return the export as text, with its files and notes."""
 
 
 def _never(_: Source) -> bool:
     return False
 
 
-@attrs.frozen
+@classes.frozen
 class Format:
-    """A format: `title` is the name of such a file.
+    """A format. Its `title` describes a file in the format.
 
-    `recognizes` and `read` are the importer's functions, `write` is the exporter's.
+    `recognizes` and `read` are the functions of its importer, and `write` is its exporter.
     """
 
     name: str
@@ -61,7 +63,7 @@ FORMATS: Final = (
     Format("openapi", "an OpenAPI description", openapi.recognizes, openapi.read),
     Format("insomnia", "an Insomnia export", insomnia.recognizes, insomnia.read),
     Format("bruno", "the folder of a Bruno collection", bruno.recognizes, bruno.read),
-    Format("message", "an HTTP request as it is sent", messages.recognizes, messages.read),
+    Format("message", "a raw HTTP request", messages.recognizes, messages.read),
     Format("hurl", "a hurl file", hurl.recognizes, hurl.read),
     Format("curl", "curl commands", curl.recognizes, curl.read, curl.write),
     Format("python", "a script for Python's requests", write=python.write),
@@ -70,7 +72,7 @@ FORMATS: Final = (
 
 
 def read(source: Source) -> Collection:
-    """Return the content of a source. Raises OrgrestError if it is unrecognized or malformed."""
+    """Return the collection in a source. Raises OrgrestError if it is unrecognized or invalid."""
     for one in FORMATS:
         if one.read is not None and one.recognizes(source):
             return one.read(source)

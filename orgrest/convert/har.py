@@ -1,7 +1,8 @@
-"""HAR files, which browsers and proxies record.
+"""HAR files, as recorded by browsers and proxies.
 
-Written archives have no responses. A body that is not text is in base64, with the field `encoding`
-that the specification only defines for responses. Source: HTTP Archive 1.2, by Jan Odvarko.
+Written archives have no responses. A body that is not text is written in base64, with the field
+`encoding`, which the specification only defines for responses. Source: HTTP Archive 1.2, by Jan
+Odvarko.
 """
 
 from __future__ import annotations
@@ -13,12 +14,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-import attrs
-
-from orgrest import __version__
+from orgrest import __version__, classes
 from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import Basic, each
+from orgrest.convert.shared.exports import Basic, ExportedRequest, each
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import multipart, urlencoded
 from orgrest.convert.shared.model import (
@@ -33,15 +32,15 @@ from orgrest.convert.shared.model import (
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.wire import wire_url
-from orgrest.model import explained
 
 if TYPE_CHECKING:
-    from orgrest.convert.shared.exports import Call, Export
+    from orgrest import model
+    from orgrest.convert.shared.exports import Export
     from orgrest.convert.shared.source import Source
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is a HAR file, an entry of one, or its request."""
+    """Return whether a source is a HAR file, an entry from one, or the request from an entry."""
     if isinstance(log := source.value.get("log"), dict):
         return "entries" in log
     request = source.value.get("request", source.value)
@@ -49,7 +48,7 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the requests of a HAR file, an entry, or a request. Raises ConversionError."""
+    """Return the requests in a HAR file, an entry, or a request. Raises ConversionError."""
     whole = source.fields
     if "log" in whole:
         log = whole.object("log")
@@ -65,29 +64,32 @@ def read(source: Source) -> Collection:
             title = pages[key].text("title") if key in pages else ""
             items += [Folder(title, tuple(requests))] if len(folders) > 1 and key else requests
         if not items:
-            raise ConversionError("this HAR file has no entries", file=source.name)
+            raise ConversionError("the HAR file has no entries", file=source.name)
         return Collection(Folder("", tuple(items), notes=whole.unread()))
     request = _entry(whole) if "request" in whole else _request(whole)
     return Collection(Folder("", (request,)))
 
 
 def _read(entry: Fields) -> Request:
-    """Return an entry's request; if it is invalid, an empty request with the error as its note."""
+    """Return the request in an entry.
+
+    If the entry is invalid, the request is empty and has a note with the error.
+    """
     try:
         return _entry(entry)
     except Exception as error:
-        note = Note(entry.place, explained(error).reason)
+        note = Note.of_error(entry.place, error)
         return Request("", "", notes=(note, *entry.unread()), place=entry.place)
 
 
 def _entry(entry: Fields) -> Request:
-    """Return an entry's request; the rest of the entry describes what was recorded."""
+    """Return the request in an entry. The entry's other fields describe the recording."""
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
                  "connectionId")  # fmt: skip
     entry.ignore(*(name for name in entry.given if name.startswith("_")))
-    found = _request(entry.object("request"))
-    return attrs.evolve(found, notes=(*found.notes, *entry.unread()))
+    request = _request(entry.object("request"))
+    return classes.evolve(request, notes=(*request.notes, *entry.unread()))
 
 
 def _request(given: Fields) -> Request:
@@ -95,17 +97,19 @@ def _request(given: Fields) -> Request:
     given.ignore(*(name for name in given.given if name.startswith("_")))
     method, url = given.text("method"), given.text("url").partition("#")[0]
     notes: list[Note] = []
-    pairs = [(one.text("name"), one.text("value")) for one in _pairs(given, "headers")]
+    pairs = [(header.text("name"), header.text("value")) for header in _pairs(given, "headers")]
     if not is_token(method) or not url:
-        raise ConversionError("this request has no method or no URL", file=given.place)
+        raise ConversionError("the request has no method or no URL", file=given.place)
     headers = list(kept(pairs, url, given.place, notes))
-    cookies = [(one.text("name"), one.text("value")) for one in _pairs(given, "cookies")]
+    cookies = [(cookie.text("name"), cookie.text("value")) for cookie in _pairs(given, "cookies")]
     if cookies and not any(key.lower() == "cookie" for key, _ in headers):
         value = "; ".join(f"{key}={text}" for key, text in cookies)
         headers.append(("Cookie", texts.literal(value)))
     for one in _pairs(given, "queryString"):
         if "?" not in url:
-            one.note(f"the URL has no query, and here is {one.text('name')}")
+            one.note(
+                f"the entry lists the query parameter {one.text('name')}, but the URL has no query"
+            )
         one.ignore("name", "value")
     body, kind = _body(given)
     has_type = any(key.lower() == "content-type" for key, _ in headers)
@@ -125,7 +129,7 @@ def _pairs(given: Fields, name: str) -> list[Fields]:
 
 
 def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
-    """Return the body, and its type."""
+    """Return the body of a request, and its media type."""
     if "postData" not in given:
         given.ignore("postData")
         return None, ""
@@ -142,7 +146,7 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
             try:
                 return (base64.b64decode(text, validate=True),), kind
             except binascii.Error:
-                data.note("the text is said to be base64, and is not")
+                data.note("not valid Base64, although it is declared as Base64")
         return (texts.body_of(text),), kind
     if not params:
         return None, ""
@@ -154,21 +158,24 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
 
 
 def _field(given: Fields) -> tuple[str, str, str, str, bool]:
-    """Return a part of a form; a file is expected beside the document."""
+    """Return a part of a form. If it is a file, the file is expected beside the document."""
     name, value, file = (texts.literal(given.text(key)) for key in ("name", "value", "fileName"))
     is_file = bool(file) and not value
     return name, file if is_file else value, file, given.text("contentType"), is_file
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Write an archive; `beside` is unused. Values replace variables, except for secrets."""
+    """Return an export as an archive.
+
+    Variables are replaced with their values, except for secrets. `beside` is not used.
+    """
     del beside
     notes = [call.told(one) for call in export.calls for one in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def entry(call: Call) -> dict[str, Any]:
+    def entry(call: ExportedRequest) -> dict[str, Any]:
         if call.request.method == "WEBSOCKET":
-            raise ConversionError("a WebSocket is no entry of an archive")
+            raise ConversionError("WebSockets cannot be represented in a HAR file")
         return {
             "startedDateTime": now,
             "time": 0,
@@ -186,12 +193,22 @@ def write(export: Export, *, beside: str | None) -> Written:
     return Written(text, {}, tuple(notes))
 
 
-def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
+def to_request(request: model.Request) -> dict[str, Any]:
+    """Return a completed request as the JSON object that represents it in an archive.
+
+    The object's `comment` lists the parts that an archive cannot represent.
+    """
+    notes: list[Note] = []
+    found = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)
+    return found | {"comment": "; ".join(note.reason for note in notes)}
+
+
+def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
     request = call.request
     url = _plain(call, wire_url(request))
     headers = [(name, _plain(call, value)) for name, value in request.headers]
     user, at, _ = urlsplit(url).netloc.rpartition("@")
-    if at:  # some readers drop it
+    if at:  # some programs drop the user from a URL
         url = url.replace(f"{user}@", "", 1)
         if request.header("Authorization") is None:
             headers.append(("Authorization", basic(user)))
@@ -199,10 +216,12 @@ def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
     if isinstance(given, Basic):
         headers.append(("Authorization", basic(_plain(call, f"{given.user}:{given.password}"))))
     elif given is not None:
-        notes.append(Note(call.place, "credentials that are computed on sending"))
-    for one in call.kept.values():
-        written = "has no value" if one.value is None else f"is written as {one.value}"
-        notes.append(Note(call.place, f"{{{{{one.name}}}}} {written}: an archive has no variables"))
+        notes.append(Note(call.place, "credentials that are computed when the request is sent"))
+    for variable in call.kept.values():
+        written = "has no value" if variable.value is None else f"is written as {variable.value}"
+        notes.append(
+            Note(call.place, f"HAR files have no variables: {{{{{variable.name}}}}} {written}")
+        )
     if call.timeout is not None:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:
@@ -227,12 +246,17 @@ def _written(call: Call, notes: list[Note]) -> dict[str, Any]:
         if text is None:
             coded = {"text": base64.b64encode(request.body).decode(), "encoding": "base64"}
             found["postData"] = {"mimeType": kind, **coded}
-            notes.append(Note(call.place, "the body is not text: it is in base64, which few read"))
+            notes.append(
+                Note(
+                    call.place,
+                    "the body is not text: it was written as Base64, which few tools read",
+                )
+            )
     return found
 
 
-def _plain(call: Call, text: str) -> str:
-    """Return a text with the values of its variables; `{{name}}` stays if it has no value."""
+def _plain(call: ExportedRequest, text: str) -> str:
+    """Return a string with the values of its variables. Without a value, `{{name}}` stays."""
     return "".join(
         one if isinstance(one, str) else f"{{{{{one.name}}}}}" if one.value is None else one.value
         for one in call.text(text)
@@ -240,7 +264,7 @@ def _plain(call: Call, text: str) -> str:
 
 
 def _nothing() -> dict[str, Any]:
-    """Return a response that was not received, as browsers write it."""
+    """Return the placeholder that browsers write for a missing response."""
     return {
         "status": 0,
         "statusText": "",

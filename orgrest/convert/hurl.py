@@ -1,7 +1,7 @@
 """Hurl files: requests, with assertions on their responses and captures from them.
 
-Each line is parsed as one of the kinds allowed at its position, or reported with its number.
-Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
+Each line is either parsed as one of the kinds allowed at its position, or reported with its line
+number. Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.fields import Fields
@@ -64,42 +63,42 @@ _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
 
-@attrs.define
+@classes.define
 class _Entry:
-    """A request as far as read, and its response."""
+    """A request that is being read, with the expected response."""
 
     given: Fields
     method: str
     url: str
     comments: list[str]
-    headers: list[tuple[str, str]] = attrs.field(factory=list)
-    query: list[tuple[str, str]] = attrs.field(factory=list)
+    headers: list[tuple[str, str]] = classes.field(factory=list)
+    query: list[tuple[str, str]] = classes.field(factory=list)
     form: list[tuple[str, str]] | None = None
     parts: list[tuple[str, str]] | None = None
-    cookies: list[tuple[str, str]] = attrs.field(factory=list)
+    cookies: list[tuple[str, str]] = classes.field(factory=list)
     user: tuple[str, str] | None = None
-    body: list[str] = attrs.field(factory=list)
+    body: list[str] = classes.field(factory=list)
     follows: bool = False
-    directives: list[str] = attrs.field(factory=list)
-    definitions: list[tuple[str, str]] = attrs.field(factory=list)
-    assertions: list[str] = attrs.field(factory=list)
-    captures: list[str] = attrs.field(factory=list)
+    directives: list[str] = classes.field(factory=list)
+    definitions: list[tuple[str, str]] = classes.field(factory=list)
+    assertions: list[str] = classes.field(factory=list)
+    captures: list[str] = classes.field(factory=list)
     answered: bool = False
-    expected: list[str] = attrs.field(factory=list)
+    expected: list[str] = classes.field(factory=list)
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source begins with a request, and without a version of HTTP."""
+    """Return whether a source begins with a request line without an HTTP version."""
     return _BEGINS.match(source.text) is not None
 
 
 def read(source: Source) -> Collection:
-    """Return the requests of a file. Raises ConversionError."""
+    """Return the requests in a hurl file. Raises ConversionError if it is invalid."""
     return Collection(Folder("", tuple(_Reader(source.text, source.name).requests())))
 
 
 class _Reader(Reader):
-    """The state of a pass over the lines."""
+    """Reads the lines of one file, from top to bottom."""
 
     _entry: _Entry
 
@@ -110,7 +109,7 @@ class _Reader(Reader):
         self._at = 0
 
     def requests(self) -> Iterator[Request]:
-        """Yield the requests."""
+        """Yield the requests in the file. Raises ConversionError."""
         entry: _Entry | None = None
         section = ""
         in_body = False
@@ -128,7 +127,7 @@ class _Reader(Reader):
                 section, in_body, comments = "headers", False, []
             elif entry is None or line.startswith("#"):
                 if line and not line.startswith("#"):
-                    reason = "this is not understood: a request is expected"
+                    reason = "expected a request"
                     raise ConversionError(reason, file=self._name, line=self._at)
                 comments += [line.lstrip("#").strip()] if line else []
             elif match := _RESPONSE.fullmatch(_COMMENT.sub("", line)):
@@ -136,7 +135,10 @@ class _Reader(Reader):
                 if match["status"] != "*":
                     entry.assertions.append(f"status == {match['status']}")
                 if match["version"] not in (None, "*", "1.1", "1.0"):
-                    self._note(entry, f"HTTP/{match['version']} is not asserted")
+                    self._note(
+                        entry,
+                        f"HTTP/{match['version']} is not checked: responses of any version pass",
+                    )
             elif match := _SECTION.fullmatch(_COMMENT.sub("", line)):
                 section, in_body = match["name"], False
             elif not line and not in_body:
@@ -145,14 +147,14 @@ class _Reader(Reader):
                 in_body = True
                 self._body_line(entry, raw)
         if entry is None:
-            raise ConversionError("there is no request", file=self._name)
+            raise ConversionError("no request found", file=self._name)
         yield self._made(entry)
 
     def _note(self, entry: _Entry, reason: str) -> None:
         entry.given.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
-        """Read a line of a body, or a whole body in backquotes."""
+        """Read a line of a body, or all lines of a body in backquotes."""
         body = entry.expected if entry.answered else entry.body
         body.append(raw)
         if raw.strip().startswith("```") and raw.strip().count("```") == 1:
@@ -163,7 +165,7 @@ class _Reader(Reader):
                     return
 
     def _taken(self, entry: _Entry, section: str, line: str) -> bool:
-        """Read a line if it belongs to the section; return whether it does."""
+        """Read a line if it belongs to the section, and return whether it did."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True
@@ -212,22 +214,22 @@ class _Reader(Reader):
 
     def _capture(self, entry: _Entry, key: str, value: str) -> None:
         match = re.fullmatch(rf"(?P<query>\w+)(?:\s+(?P<argument>{_QUOTED}))?(?:\s+redact)?", value)
-        found = _captured(match["query"], match["argument"] or "") if match else None
-        if found is None:
+        expression = _captured(match["query"], match["argument"] or "") if match else None
+        if expression is None:
             self._note(entry, f"[Captures] {key}: {value}")
         else:
             name = json.dumps(self.names.name(key))
-            entry.captures.append(f"pm.environment.set({name}, {found});")
+            entry.captures.append(f"pm.environment.set({name}, {expression});")
 
     def _assertion(self, entry: _Entry, line: str) -> None:
-        made = self._asserted(line)
-        if made is None:
+        assertions = self._asserted(line)
+        if assertions is None:
             self._note(entry, f"[Asserts] {line[:120]}")
         else:
-            entry.assertions += made
+            entry.assertions += assertions
 
     def _asserted(self, line: str) -> list[str] | None:
-        """Return the assertions of a line; None if assertions cannot express it."""
+        """Return the assertions for a line, or None if assertions cannot express it."""
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:
             return None
@@ -260,7 +262,7 @@ class _Reader(Reader):
             return None
         if match["count"]:
             made = [f"{subject} count {predicate} {value}"] if not no else []
-        elif predicate == "==" and not no and value[:1] != '"' and "{{" not in value:
+        elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
             made = expectations.equality(subject, value)
         else:
             made = [f"{subject} {no}{predicate} {value}".rstrip()]
@@ -270,22 +272,24 @@ class _Reader(Reader):
         return texts.translated(text, self._variable)
 
     def _variable(self, name: str) -> Variable:
-        known = {"newUuid": "$uuid", "newDate": "$isoTimestamp"}
-        return Variable(known[name]) if name in known else self.names.variable(name)
+        dynamic = {"newUuid": "$uuid", "newDate": "$isoTimestamp"}
+        return Variable(dynamic[name]) if name in dynamic else self.names.variable(name)
 
     def _made(self, entry: _Entry) -> Request:
         self._entry = entry
-        made = self.item(entry.given, "", Inherited())
+        request = self.item(entry.given, "", Inherited())
         shown = f"{entry.method} {entry.url}"
-        return made if made.method else attrs.evolve(made, description=shown)
+        return request if request.method else classes.evolve(request, description=shown)
 
     def draft(self, _given: Fields, _around: Inherited) -> Draft:
-        """Return the request of the entry just read. Raises ConversionError."""
+        """Return the request of the entry that was just read. Raises ConversionError."""
         entry = self._entry
         url = self._text(_plain(entry.url))
         if query := pairs_encoded(self._pairs(entry.query)):
             url += f"{'&' if '?' in url else '?'}{query}"
-        headers = [one for one in self._pairs(entry.headers) if one[0].lower() != "content-length"]
+        headers = [
+            pair for pair in self._pairs(entry.headers) if pair[0].lower() != "content-length"
+        ]
         if entry.cookies:
             shown = "; ".join(f"{a}={self._text(_plain(b))}" for a, b in entry.cookies)
             headers.append(("Cookie", shown))
@@ -307,7 +311,7 @@ class _Reader(Reader):
         return [(self._text(name), self._text(_plain(value))) for name, value in given]
 
     def _body(self, entry: _Entry, text: str) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body, and the type that hurl sends with it."""
+        """Return the body, and the media type that hurl sends with it."""
         if not text:
             if entry.form is not None:
                 form = pairs_encoded(self._pairs(entry.form))
@@ -331,18 +335,18 @@ class _Reader(Reader):
                     return (bytes.fromhex(digits),), ""
                 return (base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True),), ""
             except (ValueError, binascii.Error):
-                raise ConversionError(f"this is not {match[1]}") from None
+                raise ConversionError(f"not valid {match[1]}") from None
         if text[0] in "{[":
             return (self._text(text),), "application/json"
         if text[0] in '<"0123456789tfn':
             return (self._text(text),), ("" if text[0] == "<" else "application/json")
-        raise ConversionError(f"this is not understood: {text.splitlines()[0][:60]}")
+        raise ConversionError(f"not supported: {text.splitlines()[0][:60]}")
 
     def _graphql(self, text: str) -> str:
         query, _, variables = text.partition("\nvariables")
-        found = f'{{"query":{self._text(json.dumps(query.strip(), ensure_ascii=False))}'
+        content = f'{{"query":{self._text(json.dumps(query.strip(), ensure_ascii=False))}'
         given = f',"variables":{self._text(variables.strip())}' if variables else ""
-        return f"{found}{given}}}"
+        return f"{content}{given}}}"
 
     def _part(self, key: str, value: str) -> Part:
         name, match = self._text(key), _FILE.fullmatch(value)
@@ -352,7 +356,10 @@ class _Reader(Reader):
         return file_part(name, path, (match["kind"] or "").strip() or form_type(path))
 
     def _expected(self, entry: _Entry, text: str) -> None:
-        """Add assertions of the expected body of a response, as far as they can express it."""
+        """Add assertions for the expected body of the response.
+
+        If assertions cannot express the body, that is reported.
+        """
         if not text:
             return
         made = None
@@ -364,13 +371,13 @@ class _Reader(Reader):
             except (ValueError, RecursionError):
                 made = None
         if made is None or not isinstance(find(made), Found):
-            self._note(entry, f"the body that is expected: {text.splitlines()[0][:60]}")
+            self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
         else:
             entry.assertions.append(self._text(made))
 
 
 def _captured(query: str, argument: str) -> str | None:
-    """Return the JavaScript expression for a captured value."""
+    """Return a JavaScript expression for a captured value, or None without an equivalent."""
     text = _string(argument)
     if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
         return f"pm.response.json(){text[1:]}"
@@ -382,12 +389,15 @@ def _captured(query: str, argument: str) -> str | None:
 
 
 def _trimmed(lines: list[str]) -> str:
-    """Return a body without the empty lines around it."""
+    """Return a body without the empty lines before and after it."""
     return "\n".join(lines).strip("\n \t")
 
 
 def _without_comment(line: str) -> str:
-    """Return a line without the comment at its end: `#` outside of quotes, after a blank."""
+    """Return a line without the comment at its end.
+
+    A comment is a `#` after a blank, outside of quotes and patterns.
+    """
     for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
         if match["comment"] is not None:
             return line[: match.start()].rstrip()
@@ -395,12 +405,12 @@ def _without_comment(line: str) -> str:
 
 
 def _string(quoted: str) -> str:
-    """Return the value of a text in double quotes."""
+    """Return the string that is in double quotes, without escapes."""
     return _plain(quoted[1:-1])
 
 
 def _plain(text: str) -> str:
-    """Return a text without hurl's escapes."""
+    """Return a string with hurl's escapes replaced."""
     letters = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
     def replaced(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Insomnia's exports: version 4 (JSON or YAML, a list of resources) and 5 (YAML, a tree).
+"""Insomnia's exports: version 4 (JSON or YAML, a list of resources) and version 5 (YAML, a tree).
 
 Sources: Insomnia's documentation, "Import and export" and "Template tags", and its exports.
 """
@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
@@ -44,7 +43,7 @@ _TAGS: Final = (
 _RESPONSE: Final = re.compile(
     r"response\s+'(?P<part>\w+)'\s*,\s*'(?P<id>[^']+)'(?:\s*,\s*'(?P<filter>[^']*)')?.*"
 )
-"""The tag for a part of the response to another request."""
+"""Matches the template tag for a part of the response to another request."""
 _OF_APP: Final = (
     "_id", "_type", "parentId", "created", "modified", "metaSortKey", "isPrivate", "meta", "_",
     "settingEncodeUrl", "settingRebuildPath", "settingStoreCookies",
@@ -60,7 +59,7 @@ _AUTHENTICATION: Final = {
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is an export, of any version."""
+    """Return whether a source is an Insomnia export of any version."""
     given = source.value
     return "__export_format" in given or str(given.get("type")).startswith(
         ("collection.insomnia.rest", "environment.insomnia.rest")
@@ -68,19 +67,22 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the content of an export. Raises ConversionError."""
+    """Return the content of an export. Raises ConversionError if it is invalid."""
     given, whole = source.value, source.fields
     if "__export_format" in given:
         if given["__export_format"] != 4:
             version = given["__export_format"]
-            reason = f"exports of version {version} are not read here, but 4 and 5 are: export anew"
+            reason = (
+                f"Insomnia exports of version {version} are not supported: export again "
+                "as version 4 or 5"
+            )
             raise ConversionError(reason, file=source.name)
         return _Version4(whole).collection()
     return _Version5(whole).collection()
 
 
 class _Reader(Reader):
-    """The common parts of both versions."""
+    """Reads the parts that are the same in both versions."""
 
     def __init__(self, whole: Fields) -> None:
         super().__init__()
@@ -92,15 +94,15 @@ class _Reader(Reader):
                 self._called[key] = self.names.free(texts.name_of(name).replace(".", "_"))
 
     def _text(self, text: str) -> str:
-        """Return a template in the notation of request files; unknown tags stay unchanged."""
+        """Return a template in the notation of request files. Unknown tags stay unchanged."""
         pieces: list[str | Variable] = []
         at = 0
         for match in _TEMPLATE.finditer(text):
-            found = self._variable(match)
-            if found is None:
+            variable = self._variable(match)
+            if variable is None:
                 self.names.unknown[match[0]] = None
                 continue
-            pieces += (text[at : match.start()], found)
+            pieces += (text[at : match.start()], variable)
             at = match.end()
         return texts.written([*pieces, text[at:]])
 
@@ -114,7 +116,7 @@ class _Reader(Reader):
         return self.names.variable(name["plain"] or name["quoted"]) if name else None
 
     def _of_response(self, match: re.Match[str]) -> Variable | None:
-        """Return the reference to a part of another request's response, None for other parts."""
+        """Return the reference to a part of another response, or None if it cannot be expressed."""
         name, wanted = self._called.get(match["id"]), match["filter"] or ""
         if coded := re.fullmatch(r"b64::(.*)::46b", wanted):
             try:
@@ -134,7 +136,7 @@ class _Reader(Reader):
         return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
 
     def _folder(self, given: Fields, around: Inherited) -> tuple[Folder, Inherited]:
-        """Return a folder without its items, and the settings that these inherit."""
+        """Return a folder without its items, and the settings that its items inherit."""
         given.ignore(*_OF_APP)
         name, description = given.text("name"), given.text("description")
         values = self._values(given.any("environment"))
@@ -144,7 +146,7 @@ class _Reader(Reader):
         return Folder(name, (), (*values, *variables), description), inner
 
     def draft(self, given: Fields, _around: Inherited) -> Draft:
-        """Return a request. Raises ConversionError if it cannot be written."""
+        """Return the request in an item. Raises ConversionError if it cannot be written."""
         given.ignore(*_OF_APP, "name")
         disabled: list[str] = []
         url = self._url(given, disabled)
@@ -206,14 +208,14 @@ class _Reader(Reader):
         if given.given.get("type") != "file":
             return (*pair, "", "", False)
         if not file:
-            given.note(f"the file of the field {pair[0]} is not named", blocks=True)
+            given.note(f"the field {pair[0]} names no file", blocks=True)
             return None
         return file_part(pair[0], file)
 
     def _authorization(
         self, given: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a request or folder, and the variables for them."""
+        """Return the credentials of a request or folder, and the variables that they need."""
         if not given.given.get("authentication"):
             given.ignore("authentication")
             return None, ()
@@ -257,25 +259,28 @@ class _Reader(Reader):
         self, base: Fields, below: list[Fields]
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Environment, ...]]:
         """Return the variables of the base environment, and the other environments."""
-        found = []
-        for one in below:
-            one.ignore(*_OF_APP)
-            name, values = one.text("name") or "imported", self._values(one.any("data"))
-            meta = one.given.get("meta")
-            private = one.given.get("isPrivate") is True or (
+        environments = []
+        for environment in below:
+            environment.ignore(*_OF_APP)
+            name, values = (
+                environment.text("name") or "imported",
+                self._values(environment.any("data")),
+            )
+            meta = environment.given.get("meta")
+            private = environment.given.get("isPrivate") is True or (
                 isinstance(meta, Mapping) and meta.get("isPrivate") is True
             )
             keys = frozenset(key for key, _ in values) if private else frozenset()
-            found.append(Environment(name, values, keys))
+            environments.append(Environment(name, values, keys))
         base.ignore(*_OF_APP, "name", "subEnvironments")
-        return self._values(base.any("data")), tuple(found)
+        return self._values(base.any("data")), tuple(environments)
 
 
 class _Version5(_Reader):
-    """A tree of folders and requests."""
+    """Reads version 5: a tree of folders and requests."""
 
     def collection(self) -> Collection:
-        """Return the whole export."""
+        """Return the content of the export."""
         whole = self._whole
         whole.ignore("type", "name", "meta", "cookieJar", "schema_version", "certificates")
         base = whole.object("environments")
@@ -289,21 +294,21 @@ class _Version5(_Reader):
 
     def _items(self, given: list[Fields], around: Inherited) -> tuple[Folder | Request, ...]:
         found: list[Folder | Request] = []
-        for one in given:
-            if isinstance(one.given.get("children"), list):
-                folder, inner = self._folder(one, around)
-                items = self._items(one.objects("children"), inner)
-                found.append(attrs.evolve(folder, items=items, notes=one.unread()))
+        for item in given:
+            if isinstance(item.given.get("children"), list):
+                folder, inner = self._folder(item, around)
+                items = self._items(item.objects("children"), inner)
+                found.append(classes.evolve(folder, items=items, notes=item.unread()))
             else:
-                found.append(self.item(one, one.text("name"), around))
+                found.append(self.item(item, item.text("name"), around))
         return tuple(found)
 
 
 class _Version4(_Reader):
-    """A list of resources, which name their parents."""
+    """Reads version 4: a list of resources, each of which names its parent."""
 
     def collection(self) -> Collection:
-        """Return the whole export."""
+        """Return the content of the export."""
         whole = self._whole
         whole.ignore("_type", "__export_format", "__export_date", "__export_source")
         by_parent: dict[str, list[Fields]] = {}
@@ -338,20 +343,24 @@ class _Version4(_Reader):
         return Collection(folder, environments)
 
     def _below(self, parent: str, *kinds: str) -> list[Fields]:
-        found = [one for one in self._by_parent.get(parent, []) if one.given.get("_type") in kinds]
-        return sorted(found, key=_position)
+        resources = [
+            resource
+            for resource in self._by_parent.get(parent, [])
+            if resource.given.get("_type") in kinds
+        ]
+        return sorted(resources, key=_position)
 
     def _items(self, parent: str, around: Inherited, depth: int) -> tuple[Folder | Request, ...]:
         if depth > DEEPEST:
-            raise ConversionError("folders are nested too deep, or in a circle")
+            raise ConversionError("folders are nested too deeply, or contain themselves")
         found: list[Folder | Request] = []
-        for one in self._below(parent, "request", "request_group"):
-            if one.given.get("_type") == "request":
-                found.append(self.item(one, one.text("name"), around))
+        for item in self._below(parent, "request", "request_group"):
+            if item.given.get("_type") == "request":
+                found.append(self.item(item, item.text("name"), around))
                 continue
-            folder, inner = self._folder(one, around)
-            items = self._items(str(one.given.get("_id")), inner, depth + 1)
-            found.append(attrs.evolve(folder, items=items, notes=one.unread()))
+            folder, inner = self._folder(item, around)
+            items = self._items(str(item.given.get("_id")), inner, depth + 1)
+            found.append(classes.evolve(folder, items=items, notes=item.unread()))
         return tuple(found)
 
 
@@ -361,28 +370,28 @@ def _id(given: Mapping[str, Any]) -> str:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield a value with all its parts."""
+    """Yield a value and all values in it, recursively."""
     left = [value]
     while left:
-        one = left.pop()
-        yield one
-        if isinstance(one, Mapping):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
+        part = left.pop()
+        yield part
+        if isinstance(part, Mapping):
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
 
 
 def _tags(value: Any) -> Iterator[str]:
-    for one in _parts(value):
-        if isinstance(one, str):
-            yield from (match["tag"].strip() for match in _TEMPLATE.finditer(one) if match["tag"])
+    for part in _parts(value):
+        if isinstance(part, str):
+            yield from (match["tag"].strip() for match in _TEMPLATE.finditer(part) if match["tag"])
 
 
 def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the ids and names of requests."""
-    for one in _parts(value):
-        if isinstance(one, Mapping) and "method" in one and _id(one):
-            yield _id(one), str(one.get("name") or "request")
+    """Yield (id, name) for each request in an export."""
+    for part in _parts(value):
+        if isinstance(part, Mapping) and "method" in part and _id(part):
+            yield _id(part), str(part.get("name") or "request")
 
 
 def _position(given: Fields) -> float:
@@ -391,7 +400,7 @@ def _position(given: Fields) -> float:
 
 
 def _flat(data: Any, before: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the values of an environment; nested values have names with dots."""
+    """Yield (name, value) for each value of an environment. Nested names are joined with dots."""
     for key, value in data.items() if isinstance(data, Mapping) else ():
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from _flat(value, f"{before}{key}.", depth + 1)

@@ -1,4 +1,4 @@
-"""A request as it goes over the wire: raw HTTP, as servers log it and browsers show it.
+"""A raw HTTP request, as servers log it and browsers show it.
 
 Source: RFC 9112, section 2.1; RFC 9113, section 8.3 (pseudo-header fields).
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Request
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 BEGINS: Final = re.compile(
     rf"(?P<method>{TCHARS}) +(?P<target>\S+) +HTTP/(?P<version>\d(?:\.\d)?)[ \t]*\r?\n"
 )
-"""A text that begins with a request line."""
+"""Matches the request line at the beginning of a message."""
 _LOCAL: Final = re.compile(r"localhost|127\.|\[::1\]|.*:(?!443$|8443$)\d+$")
 COMPUTED: Final = ("content-length", "transfer-encoding", "connection", "keep-alive",
                    "proxy-connection")  # fmt: skip
-"""Headers that belong to a connection, or are computed on sending."""
+"""Headers that belong to a connection, or are computed when a request is sent."""
 
 
 def recognizes(source: Source) -> bool:
@@ -34,18 +33,20 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the request of a message. Raises ConversionError."""
+    """Return the request in a message. Raises ConversionError if it is invalid."""
     text, name = source.text, source.name
     match = BEGINS.match(text.lstrip("\r\n"))
     if match is None:
-        raise ConversionError("this is not a request in HTTP/1.1", file=name, line=1)
+        raise ConversionError("not an HTTP/1.1 request", file=name, line=1)
     rest = text.lstrip("\r\n")[match.end() :]
     head, body = _split(rest)
     headers: list[tuple[str, str]] = []
     for number, line in enumerate(head, 2):
         field, colon, value = line.partition(":")
         if not colon or not re.fullmatch(TCHARS, field.strip()):
-            raise ConversionError(f"this is not a header: {line[:60]!r}", file=name, line=number)
+            raise ConversionError(
+                f"expected a header (Name: value), found {line[:60]!r}", file=name, line=number
+            )
         headers.append((field.strip(), value.strip()))
     notes: list[Note] = []
     url = _url(match["target"], headers, match["version"], f"{name}:1")
@@ -61,23 +62,27 @@ def read(source: Source) -> Collection:
 def kept(
     headers: Iterable[tuple[str, str]], url: str, place: str, notes: list[Note]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers to write of a request sent to a URL, without computed headers."""
-    host = urlsplit(url).netloc.rpartition("@")[2].lower()
-    found = []
+    """Return the headers to write for a request to `url`, without those that are computed.
+
+    Invalid headers are left out, and a note about each is added to `notes`.
+    """
+    authority = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
+    host = authority.rpartition("@")[2].lower()
+    written = []
     for name, value in headers:
         if name.startswith(":") or name.lower() in COMPUTED:
             continue
         if name.lower() == "host" and value.lower() == host:
             continue
         if not re.fullmatch(TCHARS, name) or any(c in value for c in "\r\n\0"):
-            notes.append(Note(place, f"not a header that can be sent: {name[:40]!r}"))
+            notes.append(Note(place, f"invalid header name {name[:40]!r}"))
             continue
-        found.append((name, texts.literal(value.strip())))
-    return tuple(found)
+        written.append((name, texts.literal(value.strip())))
+    return tuple(written)
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """Split what follows the request line into header lines and the body."""
+    """Return the header lines and the body from the text after the request line."""
     end = re.search(r"^\r?\n", text, re.MULTILINE)
     if end is None:
         return text.replace("\r\n", "\n").rstrip("\n").split("\n") if text.strip() else [], ""
@@ -90,15 +95,15 @@ def _url(target: str, headers: list[tuple[str, str]], version: str, place: str) 
         return target
     host = next((value for key, value in headers if key.lower() in ("host", ":authority")), "")
     if not host:
-        raise ConversionError("a request needs the header Host, or a whole URL", file=place)
+        raise ConversionError("the request needs a Host header or an absolute URL", file=place)
     scheme = "http" if _LOCAL.match(host) and version.startswith("1") else "https"
     if not target.startswith("/"):
-        raise ConversionError(f"not a path: {target[:60]}", file=place)
+        raise ConversionError(f"not a valid path: {target[:60]}", file=place)
     return f"{scheme}://{host}{target}"
 
 
 def _unchunked(body: str, name: str) -> str:
-    """Return the data of a chunked body (RFC 9112, section 7.1)."""
+    """Return the data in a chunked body (RFC 9112, section 7.1)."""
     data, found = body.encode("utf-8", "surrogateescape"), b""
     while match := re.match(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n", data):
         size = int(match[1], 16)
@@ -106,4 +111,4 @@ def _unchunked(body: str, name: str) -> str:
             return found.decode("utf-8", "surrogateescape")
         found += data[match.end() : match.end() + size]
         data = data[match.end() + size :].removeprefix(b"\r").removeprefix(b"\n")
-    raise ConversionError("the chunks of this body are not complete", file=name)
+    raise ConversionError("the chunked body is incomplete", file=name)

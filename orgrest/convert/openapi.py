@@ -1,6 +1,6 @@
-"""OpenAPI descriptions 2.0, 3.0 and 3.1: a request for each operation, with examples as its values.
+"""OpenAPI descriptions 2.0, 3.0 and 3.1. Each operation becomes a request with example values.
 
-References are only followed inside the document. Responses and their schemas are not part of a
+Only references inside the document are followed. Responses and their schemas are not part of a
 request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
 """
 
@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert import swagger
 from orgrest.convert.samples import Sampler
 from orgrest.convert.shared import texts
@@ -24,7 +23,6 @@ from orgrest.convert.shared.model import Collection, ConversionError, Folder, No
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
-from orgrest.model import explained
 
 _PREFERRED: Final = (
     r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
@@ -36,27 +34,30 @@ _BRACES: Final = re.compile(r"\{([^{}]+)\}")
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is an OpenAPI description, or an older Swagger description."""
+    """Return whether a source is an OpenAPI or a Swagger description."""
     return "openapi" in source.value or "swagger" in source.value
 
 
 def read(source: Source) -> Collection:
-    """Return a request for each operation of a description. Raises ConversionError."""
+    """Return a request for each operation in a description.
+
+    Raises ConversionError if it is invalid.
+    """
     given: Mapping[str, Any] = source.value
     if str(given.get("swagger", "")) == "2.0":
         given = swagger.upgraded(given)
     version = str(given.get("openapi", ""))
     if not version.startswith("3."):
         reason = (
-            f"OpenAPI {version or given.get('swagger')} is not read here, but 2.0, 3.0 and 3.1 "
-            "are: convert it first, as editor.swagger.io does"
+            f"OpenAPI {version or given.get('swagger')} is not supported; supported versions "
+            "are 2.0, 3.0 and 3.1: convert it first, for example with editor.swagger.io"
         )
         raise ConversionError(reason, file=source.name)
     return _Reader(given, source.name).collection()
 
 
 class _Reader:
-    """The state of reading a description."""
+    """Reads one description."""
 
     def __init__(self, given: Mapping[str, Any], name: str) -> None:
         self._whole = Fields(given, name)
@@ -66,7 +67,7 @@ class _Reader:
         self._sampler = Sampler(self._resolved)
 
     def collection(self) -> Collection:
-        """Return the requests, in folders by their first tag."""
+        """Return the requests in folders, one folder for each first tag of an operation."""
         whole = self._whole
         whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
                      *swagger.KEPT)  # fmt: skip
@@ -80,7 +81,7 @@ class _Reader:
         if inherited.value:
             name = self._names.free("authorization")
             variables[name] = inherited.value
-            inherited = attrs.evolve(inherited, value=f"{{{{{name}}}}}")
+            inherited = classes.evolve(inherited, value=f"{{{{{name}}}}}")
         folders: dict[str, list[Request]] = {}
         for tag in whole.objects("tags"):
             tag.ignore(*tag.given)
@@ -96,7 +97,7 @@ class _Reader:
         return Collection(folder)
 
     def _resolved(self, value: Any) -> Any:
-        """Return a value, or the target of its `$ref`; None if the target does not exist."""
+        """Return a value, or the target of its `$ref`, which is None if it does not exist."""
         for _ in range(_MOST_REFERENCES):
             reference = value.get("$ref") if isinstance(value, Mapping) else None
             if not isinstance(reference, str):
@@ -106,7 +107,7 @@ class _Reader:
 
     def _referred(self, reference: str) -> Any:
         if not reference.startswith("#/"):
-            note = Note(self._whole.place, f"{reference} is outside of this document: not read")
+            note = Note(self._whole.place, f"{reference} was not read: it is outside this document")
             if note not in self._notes:
                 self._notes.append(note)
             return None
@@ -121,7 +122,7 @@ class _Reader:
             else:
                 found = None
         if found is None:
-            self._notes.append(Note(self._whole.place, f"{reference} refers to nothing"))
+            self._notes.append(Note(self._whole.place, f"{reference} does not exist"))
         return found
 
     def _object(self, given: Fields) -> Fields:
@@ -133,7 +134,7 @@ class _Reader:
         return given.part(found if isinstance(found, Mapping) else {}, str(given.given["$ref"]))
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
-        """Yield the variables of the first server, and a variable with its URL."""
+        """Yield the variables of the first server, and then a variable with its URL."""
         servers = given.objects("servers")
         url = ""
         for index, server in enumerate(servers):
@@ -144,7 +145,9 @@ class _Reader:
                 one.ignore("enum", "description")
             found = server.text("url")
             if index:
-                given.note(f"servers[{index}].url: {found} (the first server is taken)")
+                given.note(
+                    f"servers[{index}].url: {found} was left out: only the first server is used"
+                )
                 for one in own.values():
                     one.ignore("default")
                 continue
@@ -152,15 +155,15 @@ class _Reader:
             for key, one in own.items():
                 yield self._names.name(key), texts.literal(one.text("default"))
         if not servers:
-            given.note("there are no servers: http://localhost is taken")
+            given.note("no servers are described: using http://localhost")
         elif "://" not in url and not url.startswith("{{"):
-            given.note(f"servers[0].url: {url} has no host: http://localhost is taken")
+            given.note(f"servers[0].url: {url} has no host: using http://localhost")
         if "://" not in url and not url.startswith("{{"):
             url = f"http://localhost{'' if url.startswith('/') or not url else '/'}{url}"
         yield self._base, url.removesuffix("/")
 
     def _template(self, text: str) -> str:
-        """Return a text with each `{name}` as a reference to a variable."""
+        """Return a string with each `{name}` replaced by a reference to a variable."""
         pieces: list[str | texts.Variable] = []
         at = 0
         for match in _BRACES.finditer(text):
@@ -171,7 +174,7 @@ class _Reader:
     def _path(
         self, path: str, item: Fields, inherited: Authorization
     ) -> Iterator[tuple[str, Request]]:
-        """Yield the requests of a path, each with its tag."""
+        """Yield (first tag, request) for each request of a path."""
         item.ignore("summary", "description")
         item.ignore(*(key for key in item.given if str(key).startswith("x-")))
         shared = [self._object(one) for one in item.objects("parameters")]
@@ -182,14 +185,16 @@ class _Reader:
             tags = operation.any("tags")
             tag = str(tags[0]) if isinstance(tags, list) and tags else ""
             try:
-                found = self._operation(method.upper(), path, operation, shared, inherited)
+                request = self._operation(method.upper(), path, operation, shared, inherited)
                 if item.given.get("servers") and not operation.given.get("servers"):
                     variables = tuple(self._server(item))
-                    found = attrs.evolve(found, definitions=(*found.definitions, *variables))
+                    request = classes.evolve(
+                        request, definitions=(*request.definitions, *variables)
+                    )
             except Exception as error:
-                notes = (Note(operation.place, explained(error).reason), *operation.unread())
-                found = Request("", "", name=f"{method.upper()} {path}", notes=notes)
-            yield tag, attrs.evolve(found, notes=(*found.notes, *operation.unread()))
+                notes = (Note.of_error(operation.place, error), *operation.unread())
+                request = Request("", "", name=f"{method.upper()} {path}", notes=notes)
+            yield tag, classes.evolve(request, notes=(*request.notes, *operation.unread()))
 
     def _operation(
         self,
@@ -205,10 +210,12 @@ class _Reader:
         described = [given.text("description")]
         if given.flag("deprecated"):
             described.append("(deprecated)")
-        own = [self._object(one) for one in given.objects("parameters")]
-        keys = {(one.given.get("name"), one.given.get("in")) for one in own}
-        every = own + [
-            one for one in shared if (one.given.get("name"), one.given.get("in")) not in keys
+        own = [self._object(parameter) for parameter in given.objects("parameters")]
+        keys = {(parameter.text("name"), parameter.text("in")) for parameter in own}
+        parameters = own + [
+            parameter
+            for parameter in shared
+            if (parameter.text("name"), parameter.text("in")) not in keys
         ]
         definitions = list(self._server(given)) if given.given.get("servers") else []
         query: list[str] = []
@@ -216,10 +223,10 @@ class _Reader:
         headers: list[tuple[str, str]] = []
         if accepted := self._accepted(given):
             headers.append(("Accept", accepted))
-        for one in every:
-            key, where = one.text("name"), one.text("in")
-            pairs = self._parameter(one, key)
-            needed = one.flag("required") or where == "path"
+        for parameter in parameters:
+            key, where = parameter.text("name"), parameter.text("in")
+            pairs = self._parameter(parameter, key)
+            needed = parameter.flag("required") or where == "path"
             if where == "header" and key.lower() in _IN_HEADERS:
                 continue
             if not needed:
@@ -251,7 +258,7 @@ class _Reader:
                        description="\n".join(filter(None, described)))  # fmt: skip
 
     def _accepted(self, given: Fields) -> str:
-        """Return the type of a successful response."""
+        """Return the media type of a successful response, for the Accept header."""
         responses = given.given.get("responses")
         for status, response in responses.items() if isinstance(responses, Mapping) else ():
             content = self._resolved(response)
@@ -262,7 +269,7 @@ class _Reader:
         return ""
 
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
-        """Return the names and values of a parameter."""
+        """Return the names and values that a parameter contributes."""
         given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
                      "example", "examples", "content", "x-example")  # fmt: skip
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
@@ -285,7 +292,7 @@ class _Reader:
         return [(texts.literal(name), texts.literal(_plain(value)))]
 
     def _example(self, given: Mapping[str, Any]) -> Any:
-        """Return the example of a parameter or a body, or a sample of its schema."""
+        """Return the example of a parameter or a body, or else a sample of its schema."""
         if "example" in given:
             return given["example"]
         examples = given.get("examples")
@@ -300,7 +307,7 @@ class _Reader:
         return self._sampler.sample(given.get("schema"))
 
     def _body(self, given: Fields, described: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body of an operation, and its type."""
+        """Return the body of an operation, and its media type."""
         if "requestBody" not in given:
             return None, ""
         body = self._object(given.object("requestBody"))
@@ -311,7 +318,7 @@ class _Reader:
             return None, ""
         kind = _preferred([str(one) for one in content])
         if others := [str(one) for one in content if one != kind]:
-            described.append(f"(the body may also be {', '.join(others)})")
+            described.append(f"(other types of body: {', '.join(others)})")
         media = self._resolved(content[kind])
         value = self._example(media if isinstance(media, Mapping) else {})
         if kind.startswith("multipart/"):
@@ -329,11 +336,11 @@ class _Reader:
             text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
             return (texts.body_of(text),), kind
         if value is not None:
-            given.note(f"there is no example of a body that is {kind}")
+            given.note(f"no example for a body of type {kind}")
         return None, kind
 
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
-        """Yield the parts of a form."""
+        """Yield the parts of a form, with values from `value`."""
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         for key, one in value.items() if isinstance(value, dict) else ():
             kind = self._resolved((properties or {}).get(key))
@@ -345,12 +352,12 @@ class _Reader:
                 yield name, texts.literal(_plain(one)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
-        """Return the credentials of the first alternative; the others are reported."""
+        """Return the credentials of the first alternative in `security`, and report the others."""
         first = security[0] if isinstance(security, list) and security else {}
         if not isinstance(first, Mapping) or not first:
             return Authorization()
         if len(first) > 1:
-            given.note(f"security: only the first of {', '.join(map(str, first))} is written")
+            given.note(f"security: only the first of {', '.join(map(str, first))} was imported")
         key = str(next(iter(first)))
         components = self._whole.given.get("components")
         schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
@@ -376,7 +383,7 @@ class _Reader:
 
 
 def _preferred(kinds: list[str]) -> str:
-    """Return the media type that is the simplest to write."""
+    """Return the media type that is the easiest to write."""
     return next(one for form in _PREFERRED for one in kinds if re.match(form, one))
 
 

@@ -1,7 +1,7 @@
 """Postman collections 2.0 and 2.1, and environments.
 
-Sources: the published schemas of collections (schema.postman.com); for the requests sent, newman,
-with which tests compare them.
+Sources: the published schemas of collections (schema.postman.com). Tests compare the requests that
+are sent with those that newman sends.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import expectations
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
@@ -39,7 +38,7 @@ _LANGUAGES: Final = {
     "javascript": "application/javascript",
     "xml": "application/xml",
 }
-# Comments, which Postman removes, and strings, which cannot contain comments.
+# Matches comments, which Postman removes, and strings, whose content is never a comment.
 _JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
@@ -48,12 +47,12 @@ _OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_e
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is a collection, an environment, or a set of globals."""
+    """Return whether a source is a Postman collection, an environment or a set of globals."""
     return _is_environment(source) or _collection_in(source) is not None
 
 
 def read(source: Source) -> Collection:
-    """Return a collection or an environment. Raises ConversionError."""
+    """Return the collection or environment in a source. Raises ConversionError if it is invalid."""
     if _is_environment(source):
         return _environment(source)
     return _Reader().collection(Fields(_collection_in(source) or {}, source.name))
@@ -64,7 +63,10 @@ def _is_environment(source: Source) -> bool:
 
 
 def _collection_in(source: Source) -> Mapping[str, Any] | None:
-    """Return the collection; None for other objects. The API wraps it in a field."""
+    """Return the collection in a source, or in the field in which Postman's API wraps it.
+
+    Returns None for other objects.
+    """
     inner = source.value.get("collection")
     given = inner if isinstance(inner, Mapping) else source.value
     is_one = isinstance(given.get("item"), list) and isinstance(given.get("info"), Mapping)
@@ -85,18 +87,20 @@ def _environment(source: Source) -> Collection:
 def _variables(
     given: Fields, field: str, names: Names
 ) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
-    """Return variables, and the names of those that are secrets."""
+    """Return the variables in a field, and the names of the secret variables."""
     values: dict[str, str] = {}
     secrets: set[str] = set()
-    for one in given.objects(field):
-        one.ignore("id", "description", "system", "name") if "key" in one else one.ignore("name")
-        key = one.text("key") or one.text("id")
-        enabled = one.flag("enabled", True) and not one.flag("disabled")
-        one.ignore("sessionValue", "sessionIndex")
-        value, kind = _value(one), one.text("type")
+    for entry in given.objects(field):
+        entry.ignore("id", "description", "system", "name") if "key" in entry else entry.ignore(
+            "name"
+        )
+        key = entry.text("key") or entry.text("id")
+        enabled = entry.flag("enabled", True) and not entry.flag("disabled")
+        entry.ignore("sessionValue", "sessionIndex")
+        value, kind = _value(entry), entry.text("type")
         if not key or not enabled:
             if key:
-                one.note(f"{key} is disabled")
+                entry.note(f"{key} is disabled")
             continue
         name = names.name(key)
         values[name] = names.text(value)
@@ -113,10 +117,10 @@ def _value(given: Fields) -> str:
 
 
 class _Reader(Reader):
-    """The state of reading a collection."""
+    """Reads one collection."""
 
     def collection(self, whole: Fields) -> Collection:
-        """Return the whole collection."""
+        """Return the collection `whole` with its folders and requests."""
         info = whole.object("info")
         info.ignore(*_IDS, "schema", "version")
         title, description = info.text("name"), _description(info)
@@ -124,9 +128,9 @@ class _Reader(Reader):
         values, secrets = _variables(whole, "variable", self.names)
         folder = self._folder(whole, title, Inherited())
         if description:
-            folder = attrs.evolve(folder, description=description)
+            folder = classes.evolve(folder, description=description)
         shown = tuple(pair for pair in (*values, *folder.variables) if pair[0] not in secrets)
-        folder = attrs.evolve(folder, variables=shown)
+        folder = classes.evolve(folder, variables=shown)
         hidden = tuple(pair for pair in values if pair[0] in secrets)
         return Collection(folder, (Environment(SHARED, hidden, secrets),) if hidden else ())
 
@@ -139,21 +143,21 @@ class _Reader(Reader):
         if "schema" not in given.object("info").given:
             values, _ = _variables(given, "variable", self.names)
         items: list[Folder | Request] = []
-        for one in given.objects("item"):
-            title = one.text("name")
-            if isinstance(one.given.get("item"), list):
-                items.append(self._folder(one, title, inner))
+        for item in given.objects("item"):
+            title = item.text("name")
+            if isinstance(item.given.get("item"), list):
+                items.append(self._folder(item, title, inner))
             else:
-                items.append(self.item(one, title, inner))
+                items.append(self.item(item, title, inner))
         return Folder(name, tuple(items), (*values, *variables), description, given.unread())
 
     def draft(self, item: Fields, around: Inherited) -> Draft:
-        """Return a request. Raises ConversionError if it cannot be written."""
+        """Return the request in an item. Raises ConversionError if it cannot be written."""
         item.ignore(*_IDS, "name")
         described = [_description(item)]
         saved = item.any("response")
         if isinstance(saved, list) and saved:
-            described.append(f"({len(saved)} saved responses are left out)")
+            described.append(f"({len(saved)} saved responses were left out)")
         if isinstance(url := item.given.get("request"), str):
             item.ignore("request")
             given = Fields({"method": "GET", "url": url}, f"{item.place}.request")
@@ -175,7 +179,7 @@ class _Reader(Reader):
         pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in _WITHOUT_BODY
         if body is not None and pruned:
             body, kind = None, ""
-            described.append(f"(Postman sends no body with {method}: it is left out)")
+            described.append(f"(Postman sends no body with {method}: it was left out)")
         disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
         if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
             kind = ""
@@ -190,7 +194,7 @@ class _Reader(Reader):
         return self.names.text(text)
 
     def _pair(self, given: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
-        """Return the name and value of a header or a field; None if it is not sent."""
+        """Return the name and value of a header or field, or None if it is disabled or unnamed."""
         given.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
         key, value = given.text("key"), _value(given)
         if given.flag("disabled") or not key.strip():
@@ -200,7 +204,7 @@ class _Reader(Reader):
         return self._text(key.strip()), self._text(value)
 
     def _url(self, given: Fields, disabled: list[str]) -> str:
-        """Return the URL: from its parts, if any, like newman."""
+        """Return the URL. Like newman, build it from its parts if there are any."""
         if isinstance(whole := given.given.get("url"), str):
             given.ignore("url")
             if not whole.strip():
@@ -239,7 +243,7 @@ class _Reader(Reader):
         return self._text(found.strip())
 
     def _body(self, given: Fields, disabled: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body, and the type that goes with it."""
+        """Return the body, and the media type that Postman sends with it."""
         mode = given.text("mode")
         options = given.object("options")
         language = options.object("raw").text("language") if "raw" in options else ""
@@ -276,10 +280,10 @@ class _Reader(Reader):
             return ((Inclusion(file_path(path)),) if path else None), ""
         if mode == "graphql":
             return self._graphql(given.object("graphql")), "application/json"
-        raise ConversionError(f"bodies of the mode {mode} are not known")
+        raise ConversionError(f"unknown body mode {mode}")
 
     def _field(self, given: Fields, disabled: list[str]) -> list[Part]:
-        """Return the parts of a form for a field."""
+        """Return the form parts for one field."""
         is_file, kind = given.text("type") == "file", self._text(given.text("contentType"))
         name = given.text("fileName")
         source = given.any("src")
@@ -290,11 +294,11 @@ class _Reader(Reader):
             return [(*pair, "", kind, False)]
         paths = [str(one) for one in (source if isinstance(source, list) else [source]) if one]
         if not paths:
-            given.note(f"the file of the field {pair[0]} is not named", blocks=True)
+            given.note(f"the field {pair[0]} names no file", blocks=True)
         return [file_part(pair[0], one, kind, self._text(name)) for one in paths]
 
     def _graphql(self, given: Fields) -> tuple[Piece, ...]:
-        """Return the JSON that is sent for a query and its variables."""
+        """Return the JSON body for a GraphQL query and its variables."""
         query, name = given.text("query"), given.text("operationName")
         variables = given.any("variables") or ""
         if not isinstance(variables, str):
@@ -312,9 +316,10 @@ class _Reader(Reader):
     def _authorization(
         self, given: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a request or folder, and the variables for them.
+        """Return the credentials of a request or folder, and the variables that they need.
 
-        None if it inherits them; the credentials of a folder are stored in a variable.
+        The credentials are None if they are inherited. A folder's credentials are stored in a
+        variable.
         """
         if given.given.get("auth") is None:
             given.ignore("auth")
@@ -329,7 +334,7 @@ class _Reader(Reader):
         return self.credentials(given, kind, parameters, inherited=inherited)
 
     def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
-        """Return the scripts before the request, and those after the response."""
+        """Return the scripts that run before the request, and those that run after the response."""
         before: list[str] = []
         after: list[str] = []
         for event in given.objects("event"):
@@ -346,26 +351,26 @@ class _Reader(Reader):
             if not text.strip() or event.given.get("disabled") is True:
                 continue
             if listen not in ("prerequest", "test"):
-                event.note(f"a script for {listen} is left out")
+                event.note(f"a script for {listen} was left out")
             (after if listen == "test" else before).append(text)
         return [expectations.as_pm(one) for one in before], after
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
-    """Return the parameters of credentials: a list since 2.1, an object before."""
+    """Return the parameters of credentials. Format 2.1 has a list, older formats have an object."""
     given = auth.given.get(kind)
     if isinstance(given, list):
-        found = {}
-        for one in auth.objects(kind):
-            one.ignore("type", "enabled", "system")
-            found[one.text("key")] = _value(one)
-        return found
+        parameters = {}
+        for parameter in auth.objects(kind):
+            parameter.ignore("type", "enabled", "system")
+            parameters[parameter.text("key")] = _value(parameter)
+        return parameters
     part = auth.object(kind)
     return {key: _value(Fields({"value": part.any(key)}, "")) for key in part.given}
 
 
 def _description(given: Fields) -> str:
-    """Return a description: a text, or an object that contains a text."""
+    """Return a description, which is a string or an object that contains a string."""
     value = given.any("description")
     if isinstance(value, Mapping):
         value = value.get("content")
@@ -373,20 +378,20 @@ def _description(given: Fields) -> str:
 
 
 def _directives(behavior: dict[str, Any]) -> list[str]:
-    found = []
+    directives = []
     if behavior.get("followRedirects") is False:
-        found.append("no-redirect")
+        directives.append("no-redirect")
     if behavior.get("disableCookies") is True:
-        found.append("no-cookie-jar")
-    return found
+        directives.append("no-cookie-jar")
+    return directives
 
 
 def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
-    """Return the settings that are not translated."""
+    """Return the names of the settings that have no equivalent."""
     known = {
         "followRedirects": (True, False),
         "disableCookies": (True, False),
-        "disableUrlEncoding": (True,),  # nothing that a URL can hold is encoded here
+        "disableUrlEncoding": (True,),  # orgrest encodes only characters that a URL cannot contain
     }
     return [
         f"protocolProfileBehavior: {key}: {json.dumps(value)}"

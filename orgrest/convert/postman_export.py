@@ -1,6 +1,7 @@
-"""Requests as a Postman collection 2.1, with assertions and scripts for `pm` as its scripts.
+"""Writes requests as a Postman collection 2.1. Assertions and scripts become `pm` scripts.
 
-Sources: the published schema of collections; Postman's "Test script examples"; what newman sends.
+Sources: the published schema of collections; Postman's "Test script examples"; the requests that
+newman sends.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import re
 from typing import Any, Final
 
-from orgrest.convert.shared.exports import Basic, Call, Export, Text, each
+from orgrest.convert.shared.exports import Basic, Export, ExportedRequest, Text, each
 from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.assertions.comparing import quoted
 from orgrest.http.auth.digest import DigestCredentials
@@ -32,49 +33,55 @@ _OTHERS: Final = re.compile(r"\bclient\.|\bexports\b|(?<!pm\.)\b(?:request|respo
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Write a collection; bodies that are not text go into files of the folder `beside`."""
+    """Return an export as a collection.
+
+    Bodies that are not text are written to files in the folder `beside`.
+    """
     writer = _Writer(beside)
     items = list(each(export.calls, writer.item, writer.notes))
     whole: dict[str, Any] = {"info": {"name": export.title, "schema": _SCHEMA}, "item": items}
-    # A variable of the collection would hide the global one that a script sets.
-    variables = [one for one in export.variables if one.name not in writer.global_]
+    # A variable of the collection would hide the global variable that a script sets.
+    variables = [variable for variable in export.variables if variable.name not in writer.global_]
     if variables:
         whole["variable"] = [
-            {"key": one.name, "value": one.value or "", "type": "string"} for one in variables
+            {"key": variable.name, "value": variable.value or "", "type": "string"}
+            for variable in variables
         ]
-    for one in variables:
-        writer.check(one.value or "", one.name)
+    for variable in variables:
+        writer.check(variable.value or "", variable.name)
     text = json.dumps(whole, indent="\t", ensure_ascii=False) + "\n"
     return Written(text, writer.files, tuple(writer.notes))
 
 
 class _Writer:
-    """The state of writing a collection."""
+    """Writes the items of one collection."""
 
     def __init__(self, beside: str | None) -> None:
         self.files: dict[str, bytes] = {}
         self.notes: list[Note] = []
         self.global_: set[str] = set()
-        """The global variables that scripts set."""
+        """The names of the global variables that scripts set."""
         self._beside = beside
 
     def check(self, text: str, place: str) -> None:
-        """Report text that Postman would treat as a variable."""
+        """Record a note if Postman would treat a part of `text` as a variable."""
         if match := _REFERENCE.search(text):
-            self.notes.append(Note(place, f"{match[0]} is text: Postman takes it for a variable"))
+            self.notes.append(
+                Note(place, f"{match[0]} is literal text here, but Postman reads it as a variable")
+            )
 
-    def item(self, call: Call) -> dict[str, Any]:
-        """Return a request as an item. Raises ConversionError for a WebSocket."""
+    def item(self, call: ExportedRequest) -> dict[str, Any]:
+        """Return a request as an item of the collection. Raises ConversionError for a WebSocket."""
         request = call.request
         if request.method == "WEBSOCKET":
-            raise ConversionError("a collection has no WebSockets")
+            raise ConversionError("Postman collections cannot contain WebSockets")
         scripts = _events(call, self.notes)
         prerequest = any(one["listen"] == "prerequest" for one in scripts)
         for one in scripts:
             self.global_ |= set(_GLOBAL.findall("\n".join(one["script"]["exec"])))
         for name, value in request.headers:
             if not value.isascii():
-                why = f"{name} is not ASCII: Postman sends Latin-1, and nothing beyond it"
+                why = f"{name} contains characters that Postman cannot send (it sends Latin-1)"
                 self.notes.append(Note(call.place, why))
         found: dict[str, Any] = {
             "method": request.method,
@@ -100,38 +107,38 @@ class _Writer:
         if call.timeout is not None:
             self.notes.append(Note(call.place, "the time limit"))
         if request.certificate is not None:
-            self.notes.append(Note(call.place, "the client certificate, which Postman's settings "
-                                               "name"))  # fmt: skip
+            reason = "the client certificate (add it in Postman's settings)"
+            self.notes.append(Note(call.place, reason))
         item: dict[str, Any] = {"name": call.name, "request": found, "response": []}
         item["protocolProfileBehavior"] = behavior
         return {**item, "event": scripts} if scripts else item
 
-    def _body(self, call: Call) -> dict[str, Any]:
+    def _body(self, call: ExportedRequest) -> dict[str, Any]:
         text = call.body()
         if text is not None:
-            # Postman removes comments from a body that it considers JSON.
+            # Postman removes comments from a body that it considers to be JSON.
             plain = ("//" in text or "/*" in text) and not _is_json(text)
             json_ = "json" in (call.request.header("Content-Type") or "").lower()
             language = "json" if json_ and not plain else "text"
             options = {"raw": {"language": language}}
             return {"mode": "raw", "raw": self._text(call, text), "options": options}
         if self._beside is None:
-            why = "the body is not text: with -o FILE it goes into a file beside it"
+            why = "the body is not text: with -o FILE it is written to a file beside FILE"
             self.notes.append(Note(call.place, why))
             return {"mode": "file", "file": {}}
         path = f"{self._beside}/{len(self.files) + 1}.body"
         self.files[path] = call.request.body or b""
         return {"mode": "file", "file": {"src": path}}
 
-    def _text(self, call: Call, given: str) -> str:
+    def _text(self, call: ExportedRequest, given: str) -> str:
         pieces: Text = call.text(given)
         for one in pieces:
             if isinstance(one, str):
                 self.check(one, call.place)
         return "".join(one if isinstance(one, str) else f"{{{{{one.name}}}}}" for one in pieces)
 
-    def _auth(self, call: Call) -> dict[str, Any] | None:
-        """Return the credentials that are computed on sending; None without credentials."""
+    def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
+        """Return the credentials that are computed on sending, or None if the request has none."""
         given = call.request.credentials
         if given is None:
             return None
@@ -150,7 +157,9 @@ class _Writer:
                       "sessionToken": given.token, "region": given.region,
                       "service": given.service}  # fmt: skip
         else:
-            self.notes.append(Note(call.place, "credentials that are computed on sending"))
+            self.notes.append(
+                Note(call.place, "credentials that are computed when the request is sent")
+            )
             return None
         return {
             "type": kind,
@@ -170,15 +179,15 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _events(call: Call, notes: list[Note]) -> list[dict[str, Any]]:
-    """Return the scripts of a request; parts that scripts cannot express are added to the notes."""
+def _events(call: ExportedRequest, notes: list[Note]) -> list[dict[str, Any]]:
+    """Return the scripts for a request. Tests that scripts cannot express are added to `notes`."""
     before: list[str] = []
     after: list[str] = []
-    for one in call.tests:
-        code = _of_script(one) if isinstance(one, Script) else _of_assertion(one)
+    for test in call.tests:
+        code = _of_script(test) if isinstance(test, Script) else _of_assertion(test)
         if code is None:
-            notes.append(call.told(one))
-        elif isinstance(one, Script) and one.when == "before":
+            notes.append(call.told(test))
+        elif isinstance(test, Script) and test.when == "before":
             before.append(code)
         else:
             after.append(code)
@@ -199,9 +208,9 @@ def _of_assertion(assertion: Assertion) -> str | None:
     expected = assertion.expected.text.strip()
     if assertion.within is not None or "{{" in expected:
         return None
-    made = _check(assertion, expected)
+    check = _check(assertion, expected)
     name = json.dumps(assertion.title or assertion.text.text, ensure_ascii=False)
-    return None if made is None else f"pm.test({name}, () => {made});"
+    return None if check is None else f"pm.test({name}, () => {check});"
 
 
 def _check(assertion: Assertion, expected: str) -> str | None:

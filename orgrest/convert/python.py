@@ -1,7 +1,7 @@
-"""Requests as a Python script for the library requests, which is the most widely used.
+"""Writes a Python script that uses requests, the most popular HTTP library for Python.
 
-requests normalizes a URL; if that would change what is sent, the script sets the URL again on the
-prepared request. Source: its documentation, "Prepared Requests".
+requests normalizes URLs. If that would change what is sent, the script sets the URL again on the
+prepared request. Source: the documentation of requests, "Prepared Requests".
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from orgrest.convert.shared.exports import Basic, Call, Export, Text, Variable, each, identifiers
+from orgrest.convert.shared.exports import (
+    Basic,
+    Export,
+    ExportedRequest,
+    Text,
+    Variable,
+    each,
+    identifiers,
+)
 from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.transport.wire import wire_url
@@ -23,43 +31,50 @@ _TAKEN: Final = (*keyword.kwlist, *dir(builtins), "requests", "os", "session", "
 _NORMALIZED: Final = re.compile(
     r"/\.{1,2}(?:[/?]|$)|%(?:2[DdEe]|5[Ff]|7[Ee]|3\d|[46][1-9A-Fa-f]|[57][0-9Aa])"
 )
-"""The parts of a URL that requests changes: dots, and unnecessary %-encoding."""
+"""Matches the parts of a URL that requests changes: dot segments, and unnecessary %-encoding."""
 _OTHERWISE: Final = (
-    (re.compile(r"https?://[^/?#]*//"), "requests sends one slash where a path begins with two"),
-    (re.compile(r"\?$"), "requests sends no empty query: the ? at the end"),
-    (re.compile(r"%(?![0-9A-Fa-f]{2})"), "requests sends %25 for a % that begins no code"),
+    (re.compile(r"https?://[^/?#]*//"), "requests replaces // at the start of a path with /"),
+    (re.compile(r"\?$"), "requests drops the ? of an empty query"),
+    (
+        re.compile(r"%(?![0-9A-Fa-f]{2})"),
+        "requests sends a % without two hexadecimal digits as %25",
+    ),
 )
-"""Differences of requests that no script can avoid."""
-_WIDTH: Final = 60  # bytes or characters of a literal in a line
+"""Differences in what is sent that a script cannot avoid."""
+_WIDTH: Final = 60  # the maximum length of a literal on one line, in bytes or characters
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Write a script; `beside` is not needed."""
+    """Return an export as a script. `beside` is not used."""
     del beside
-    notes = [call.told(one) for call in export.calls for one in call.tests]
+    notes = [call.told(test) for call in export.calls for test in call.tests]
     names = identifiers(export.variables, str, _TAKEN)
     calls = list(each(export.calls, lambda call: _call(call, names, notes), notes))
     digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
-    secret = any(one.value is None for one in export.variables)
+    secret = any(variable.value is None for variable in export.variables)
     head = ['"""Sends requests, with the package requests."""', ""]
     head += ["import os", ""] if secret else []
     head += ["import requests"]
     head += ["from requests.auth import HTTPDigestAuth"] if digest else []
     head += ["", "session = requests.Session()"]
     head += [
-        f"{names[one]} = "
-        + (f"os.environ[{_literal(one.name)}]" if one.value is None else _literal(one.value))
-        for one in export.variables
+        f"{names[variable]} = "
+        + (
+            f"os.environ[{_literal(variable.name)}]"
+            if variable.value is None
+            else _literal(variable.value)
+        )
+        for variable in export.variables
     ]
     lines = [*head, *(line for one in calls for line in ("", *one))]
     return Written("\n".join(lines) + "\n", {}, tuple(notes))
 
 
-def _call(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
-    """Return the lines that send a request."""
+def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+    """Return the lines of code that send a request."""
     request = call.request
     if request.method == "WEBSOCKET":
-        raise ConversionError("requests does not talk over WebSockets")
+        raise ConversionError("requests does not support WebSockets")
     url, method = wire_url(request), request.method
     arguments = [_literal(method), _expression(call.text(url), names)]
     arguments += _headers(call, names, notes)
@@ -77,7 +92,9 @@ def _call(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str
         sending.append(f"cert=({given})" if len(files) > 1 else f"cert={given}")
         if certificate.passphrase is not None:
             notes.append(Note(call.place, "the passphrase of the client certificate's key"))
-    notes += (Note(call.place, told) for pattern, told in _OTHERWISE if pattern.search(url))
+    notes += (
+        Note(call.place, difference) for pattern, difference in _OTHERWISE if pattern.search(url)
+    )
     lines = [f"# {_line(call.name)}"]
     shown = "".join(one if isinstance(one, str) else one.value or "" for one in call.text(url))
     if _NORMALIZED.search(shown) or method != method.upper():
@@ -92,7 +109,7 @@ def _call(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str
     return [*lines, "print(response.status_code, response.text)"]
 
 
-def _headers(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
     found: dict[str, tuple[str, list[str]]] = {}
     for name, value in call.request.headers:
         found.setdefault(name.lower(), (name, []))[1].append(value)
@@ -101,13 +118,13 @@ def _headers(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[
     lines = ["headers={"]
     for key, (name, values) in found.items():
         if len(values) > 1:
-            notes.append(Note(call.place, f"{name} is sent as one header, not {len(values)}"))
+            notes.append(Note(call.place, f"{name} is sent as one header instead of {len(values)}"))
         text = call.text(("; " if key == "cookie" else ", ").join(values))
         lines.append(f"    {_literal(name)}: {_encoded(text, names)},")
     return ["\n".join([*lines, "}"])]
 
 
-def _body(call: Call, names: dict[Variable, str]) -> list[str]:
+def _body(call: ExportedRequest, names: dict[Variable, str]) -> list[str]:
     if not call.request.body:
         return []
     text = call.body()
@@ -118,10 +135,10 @@ def _body(call: Call, names: dict[Variable, str]) -> list[str]:
     return ["\n".join(["data=(", *lines, ")"])]
 
 
-def _auth(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str]:
+def _auth(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
     given = call.request.credentials
     if not isinstance(given, Basic | DigestCredentials):
-        notes.append(Note(call.place, "credentials that are computed on sending"))
+        notes.append(Note(call.place, "credentials that are computed when the request is sent"))
         return []
     pair = [_encoded(call.text(one), names) for one in (given.user, given.password)]
     name = "" if isinstance(given, Basic) else "HTTPDigestAuth"
@@ -129,7 +146,7 @@ def _auth(call: Call, names: dict[Variable, str], notes: list[Note]) -> list[str
 
 
 def _encoded(text: Text, names: dict[Variable, str]) -> str:
-    """Return an expression for a text that is sent in UTF-8."""
+    """Return a Python expression for a string that is sent in UTF-8."""
     found = _expression(text, names)
     if all(isinstance(one, str) and one.isascii() for one in text):
         return found
@@ -138,7 +155,7 @@ def _encoded(text: Text, names: dict[Variable, str]) -> str:
 
 
 def _expression(text: Text, names: dict[Variable, str]) -> str:
-    """Return an expression for a text: in a line, or over several in parentheses."""
+    """Return a Python expression for a string, on one line or on several lines in parentheses."""
     parts = list(_parts(text, names))
     if not parts:
         return '""'
@@ -149,7 +166,7 @@ def _expression(text: Text, names: dict[Variable, str]) -> str:
 
 
 def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]:
-    """Yield expressions, and whether each is a literal."""
+    """Yield (expression, is_literal) for each part of a string."""
     for piece in text:
         if isinstance(piece, Variable):
             yield names[piece], False
@@ -159,14 +176,14 @@ def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]
 
 
 def _literal(text: str) -> str:
-    """Return a literal, in double quotes where that needs no escape."""
+    """Return a Python literal, in double quotes unless they would need escapes."""
     shown = repr(text) if text.isprintable() or text.isascii() else ascii(text)
     quoted = shown[0] == '"' or '"' in shown or "\\'" in shown
     return shown if quoted else f'"{shown[1:-1]}"'
 
 
 def _written(function: str, arguments: list[str], end: str = "") -> list[str]:
-    """Return the lines of a call."""
+    """Return the lines of a Python call to `function`."""
     inner = [f"    {line}" for one in arguments for line in f"{one},".split("\n")]
     one = f"{function}({', '.join(arguments)}){end}"
     if "\n" not in one and len(one) < 90:

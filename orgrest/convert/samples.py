@@ -1,4 +1,4 @@
-"""Sample values of JSON schemas, for the bodies of requests.
+"""Sample values for JSON schemas, used in the bodies of requests.
 
 Sources: OpenAPI 3.1.1, "Schema Object"; JSON Schema 2020-12, "Validation".
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 _DEEPEST: Final = 8
-_MOST: Final = 2_000  # values of one sample
+_MOST: Final = 2_000  # the maximum number of values in a sample
 _TEXTS: Final = {
     "date": "2026-01-31",
     "date-time": "2026-01-31T12:00:00Z",
@@ -28,14 +28,14 @@ _TEXTS: Final = {
 
 
 class Sampler:
-    """Creates samples; `resolve` returns an object, or the target of its `$ref`."""
+    """Creates sample values. `resolve` returns an object, or the target of the object's `$ref`."""
 
     def __init__(self, resolve: Callable[[Any], Any]) -> None:
         self._resolve = resolve
         self._left = _MOST
 
     def sample(self, schema: object) -> Any:
-        """Return a value that a schema describes: its example, its default, or a generated one."""
+        """Return a value that matches a schema: its example, its default, or a generated value."""
         self._left = _MOST
         return self._value(schema, 0)
 

@@ -1,7 +1,7 @@
 """Converts Swagger 2.0 descriptions to OpenAPI 3.0.
 
-Only the parts that define requests are converted; schemas and their references stay unchanged.
-Source: the OpenAPI specification 2.0, and the guide to upgrading of 3.0.
+Only the parts that define requests are converted. Schemas and references to them stay unchanged.
+Source: the OpenAPI specification 2.0, and the guide for upgrading to 3.0.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ _STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
 _FORM: Final = "application/x-www-form-urlencoded"
 _OPERATIONS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 KEPT: Final = ("definitions", "parameters", "responses")
-"""The parts that are targets of references."""
+"""The parts of a description that references lead to. They are kept."""
 
 
 def upgraded(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Swagger 2.0 description as an OpenAPI 3.0 description."""
+    """Return a Swagger 2.0 description converted to OpenAPI 3.0."""
     left = ("swagger", "host", "basePath", "schemes", "consumes", "produces", "paths",
             "securityDefinitions")  # fmt: skip
-    found = {key: value for key, value in given.items() if key not in left}
+    description = {key: value for key, value in given.items() if key not in left}
     paths = _object(given.get("paths"))
     definitions = _object(given.get("securityDefinitions"))
     return {
-        **found,
+        **description,
         "openapi": "3.0.4",
         "servers": _servers(given),
         "paths": {path: _path(_object(item), given) for path, item in paths.items()},
@@ -77,55 +77,55 @@ def _operation(
     given: Mapping[str, Any], bodies: list[Mapping[str, Any]], whole: Mapping[str, Any]
 ) -> dict[str, Any]:
     left = ("parameters", "consumes", "produces", "responses", "schemes")
-    found = {key: value for key, value in given.items() if key not in left}
+    operation = {key: value for key, value in given.items() if key not in left}
     own = _parameters(given.get("parameters"), whole)
-    found["parameters"] = [_parameter(one) for one in own if _plain(one)]
+    operation["parameters"] = [_parameter(one) for one in own if _plain(one)]
     named = {one.get("name") for one in own}
     bodies = [one for one in bodies if one.get("name") not in named]
     bodies += [one for one in own if not _plain(one)]
     kinds = [str(one) for one in _list(given.get("consumes", whole.get("consumes")))]
     if bodies:
-        found["requestBody"] = _body(bodies, kinds)
+        operation["requestBody"] = _body(bodies, kinds)
     produced = [str(one) for one in _list(given.get("produces", whole.get("produces")))]
     responses = _object(given.get("responses"))
-    found["responses"] = {
+    operation["responses"] = {
         str(code): {"content": {kind: {} for kind in produced}}
         for code, one in responses.items()
         if {"schema", "examples", "$ref"} & _object(one).keys()
     }
-    return found
+    return operation
 
 
 def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return parameters; references lead to those of the whole description."""
-    found = []
+    """Return the parameters, with references resolved in the `whole` description."""
+    parameters = []
     for one in _list(given):
         reference = str(_object(one).get("$ref", ""))
         if reference.startswith("#/parameters/"):
             name = reference.removeprefix("#/parameters/").replace("~1", "/").replace("~0", "~")
             one = _object(whole.get("parameters")).get(name)
         if isinstance(one, Mapping):
-            found.append(one)
-    return found
+            parameters.append(one)
+    return parameters
 
 
 def _plain(parameter: Mapping[str, Any]) -> bool:
-    """Return whether a parameter is not part of a body."""
+    """Return whether a parameter is not part of the body."""
     return parameter.get("in") not in ("body", "formData")
 
 
 def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
     left = (*_SCHEMA, "collectionFormat", "uniqueItems", "maxItems", "minItems", "maxLength",
             "minLength", "multipleOf", "exclusiveMaximum", "exclusiveMinimum")  # fmt: skip
-    found = {key: value for key, value in given.items() if key not in left}
+    parameter = {key: value for key, value in given.items() if key not in left}
     if "x-example" in given:
-        found["example"] = given["x-example"]
+        parameter["example"] = given["x-example"]
     layout = given.get("collectionFormat", "csv")
     if given.get("in") in ("query", "header", "path"):
-        found["explode"] = layout == "multi"
+        parameter["explode"] = layout == "multi"
     if layout in _STYLES:
-        found["style"] = _STYLES[layout]
-    return {**found, "schema": _schema(given)}
+        parameter["style"] = _STYLES[layout]
+    return {**parameter, "schema": _schema(given)}
 
 
 def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
-    """Return the request body from the body parameter, or from the parameters of a form."""
+    """Return the request body for a body parameter, or for the parameters of a form."""
     for one in given:
         if one.get("in") == "body":
             media = {key: one[key] for key in ("schema", "example") if key in one}

@@ -1,1 +1,1 @@
-"""Code shared by the formats: model, texts, forms, credentials, scripts, documents, exports."""
+"""Code that the formats share: model, strings, forms, credentials, scripts, documents, exports."""

@@ -1,4 +1,4 @@
-"""Credentials of other tools as headers in the notation of request files."""
+"""Credentials from other tools, as headers in the notation of request files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import base64
 import re
 from collections.abc import Mapping
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import texts
 
 
-@attrs.frozen
+@classes.frozen
 class Authorization:
-    """A header, or with `query` a parameter of the query; an empty name means no credentials.
+    """The credentials of a request: a header, or a parameter of the URL if `query` is true.
 
-    `variables` are those that a login needs, without the prefix at the end of the value.
+    An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
+    The caller must choose a prefix, put it before their names, and add it to the end of `value`.
     """
 
     name: str = ""
@@ -26,7 +26,7 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials, which replace others."""
+        """Return a URL and headers with these credentials, which replace an existing header."""
         if not self.name:
             return url, headers
         if self.query:
@@ -36,9 +36,10 @@ class Authorization:
 
 
 def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials, and a note on the parts that are not translated, or "".
+    """Return credentials of a kind, and a note about parts that are not translated, or "".
 
-    `given` are the parameters in Postman's names; their texts may refer to variables.
+    `given` contains the parameters under Postman's names. The values may contain references to
+    variables.
     """
     if kind == "basic":
         return _pair("Basic", given)
@@ -61,11 +62,11 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
         return _aws(given)
     if kind == "oauth2":
         return _oauth2(given)
-    return Authorization(), f"{kind} is not known here"
+    return Authorization(), f"unknown authentication type {kind}"
 
 
 def _has_blanks(text: str) -> bool:
-    """Return whether a text has blanks outside references to variables."""
+    """Return whether a string has blanks outside of references to variables."""
     return any(isinstance(one, str) and re.search(r"\s", one) for one in texts.pieces(text))
 
 
@@ -75,7 +76,7 @@ def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
         return Authorization("Authorization", f"{scheme} {user} {password}"), ""
     plain = texts.plain(f"{user}:{password}")
     if plain is None or scheme != "Basic":
-        return Authorization(), f"{scheme} needs a name and a password without blanks"
+        return Authorization(), f"{scheme} requires a name and a password without blanks"
     coded = base64.b64encode(plain.encode()).decode()
     return Authorization("Authorization", f"Basic {coded}"), ""
 
@@ -83,11 +84,11 @@ def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
 def _ntlm(given: Mapping[str, str]) -> tuple[Authorization, str]:
     user, domain = given.get("username", ""), given.get("domain", "")
     if domain:
-        between = "\\\\" if user.startswith("{{") else "\\"  # one would escape the braces
+        between = "\\\\" if user.startswith("{{") else "\\"  # a single one would escape the braces
         user = f"{domain}{between}{user}"
     found, problem = _pair("NTLM", {**given, "username": user})
     if given.get("workstation") and not problem:
-        problem = "the workstation is left out: the name of this machine is sent"
+        problem = "the workstation was left out: the name of this machine is sent"
     return found, problem
 
 
@@ -96,7 +97,7 @@ def _aws(given: Mapping[str, str]) -> tuple[Authorization, str]:
     words = ["AWS", given.get("accessKey", ""), given.get("secretKey", "")]
     words += [f"{name}:{given[key]}" for name, key in named if given.get(key)]
     if not all(words) or any(map(_has_blanks, words)):
-        return Authorization(), "AWS needs an access key and a secret key"
+        return Authorization(), "AWS requires an access key and a secret key"
     return Authorization("Authorization", " ".join(words)), ""
 
 
@@ -107,7 +108,7 @@ _FLOWS = {
     "authorization_code": "authorization_code",
     "authorization_code_with_pkce": "authorization_code",
 }
-# The variables of a login, and the settings of Postman, Insomnia and Bruno for each.
+# The settings of an OAuth 2.0 login, with their names in Postman, Insomnia and Bruno.
 _OAUTH2 = {
     "tokenEndpoint": ("accessTokenUrl", "access_token_url"),
     "authorizationEndpoint": ("authUrl", "authorizationUrl", "authorization_url"),
@@ -128,7 +129,7 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 
 
 def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return a given token, or the login that requests it."""
+    """Return the credentials for a given token, or for a login that gets a token."""
     token = given.get("accessToken", "")
     prefix = next((given[one].strip() for one in _PREFIXES if one in given), "") or "Bearer"
     in_query = any(given.get(name) == value for name, value in _IN_QUERY.items())
@@ -139,21 +140,24 @@ def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
     wanted = given.get("grant_type", given.get("grantType", "authorization_code"))
     flow = _FLOWS.get(wanted)
     if flow is None:
-        return Authorization(), f"the OAuth 2.0 flow {wanted} is not known here"
+        return Authorization(), f"OAuth 2.0 flow {wanted} is not supported"
     if in_query or prefix != "Bearer":
-        return Authorization(), "an OAuth 2.0 token goes only into a header, after Bearer"
+        return Authorization(), "an OAuth 2.0 token can only be sent in a header, after Bearer"
     found = {}
     for name, settings in _OAUTH2.items():
         found[name] = next((given[one] for one in settings if given.get(one)), "")
     if any("\n" in one for one in found.values()):
-        return Authorization(), "a setting of OAuth 2.0 has several lines"
+        return Authorization(), "a setting of OAuth 2.0 spans several lines"
     problem = ""
     if found["redirectUri"] and not _LOOPBACK.match(found["redirectUri"]):
-        problem = f"{found['redirectUri']}: a login leads back to a free port of this machine"
+        problem = (
+            f"{found['redirectUri']} was left out: the login redirects to a free port "
+            "of this machine"
+        )
         del found["redirectUri"]
     if any(given.get(name) == value for name, value in _IN_BODY.items()):
         found["useAuthorizationHeader"] = "false"
     variables = tuple((name, value) for name, value in found.items() if value)
     if not found["tokenEndpoint"]:
-        return Authorization(), "OAuth 2.0 without the URL of its token endpoint"
+        return Authorization(), "OAuth 2.0 without a token endpoint"
     return Authorization("Authorization", f"oauth2 {flow}", variables=variables), problem

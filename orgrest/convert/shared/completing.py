@@ -1,4 +1,4 @@
-"""Completes the requests of a document for an export, like a dry run."""
+"""Completes the requests of a document for an export, as in a dry run."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import kept
-from orgrest.convert.shared.exports import Call, Export, Variable
+from orgrest.convert.shared.exports import Export, ExportedRequest, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import HeaderLine, ParsedRequest
 from orgrest.http.values import Context, Origin
 from orgrest.http.values.expansion import value_of
 from orgrest.http.values.references import UNKNOWN, names_in
-from orgrest.model import Request
+from orgrest.model import Request, explained
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -27,13 +26,13 @@ from orgrest.run.stages.send import options
 _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "timeout", "inject-variables",
                           "no-gql-parsing", "force-region-delimiter", "no-client-cert",
                           "disabled", "loop", "prompt"})  # fmt: skip
-"""The directives that are carried out before a request is written, or written with it."""
+"""The directives that an export takes into account. Others are reported as lost."""
 _BLANK: Final = re.compile(r"<[^<>]+>")
 
 
-@attrs.frozen
+@classes.frozen
 class _Item:
-    """A request with its completed form, or the reason why it cannot be completed."""
+    """A request and its completed form, or the reason why it cannot be completed."""
 
     place: str
     name: str
@@ -44,9 +43,9 @@ class _Item:
     reason: str
 
 
-@attrs.frozen
+@classes.frozen
 class _Document:
-    """The document, and the settings of its dry runs."""
+    """A document, and the settings of the dry runs that complete its requests."""
 
     text: str
     file: str
@@ -56,26 +55,36 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the requests by place and number there, failures without a request, and secrets.
+        """Return the completed requests, the failures of other blocks, and all secrets.
 
-        Without `complete`, a name in angle brackets replaces values that only a run knows. Raises
-        EvaluationError if nothing is chosen.
+        The key of a request is its place, and its number among the requests at that place. If
+        `complete` is false, a name in angle brackets replaces a value that is only known during a
+        run. Raises EvaluationError if a chosen name or line does not exist.
         """
         inputs = self.settings.inputs
-        inputs = attrs.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
-        settings = attrs.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
-        services = Services.of_user()
-        run = Run(self.text, file=self.file, settings=settings, services=services, plain=self.plain)
+        inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
+        settings = classes.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
+        run = self._run(settings)
         items: dict[tuple[str, int], _Item] = {}
         failed: list[str] = []
         for outcome in run.outcomes():
             if outcome.task is not None:
-                for one in self._items(outcome.task, outcome):
-                    number = sum(place == one.place for place, _ in items)
-                    items[one.place, number] = one
+                for item in self._items(outcome.task, outcome):
+                    number = sum(place == item.place for place, _ in items)
+                    items[item.place, number] = item
             elif outcome.reason is not None:
                 failed.append(str(outcome.reason))
         return items, failed, run.context.secrets.texts
+
+    def suspects(self) -> tuple[str, ...]:
+        """Return a line for each part of the document that looks like a request but is not."""
+        return tuple(str(suspect) for suspect in self._run(self.settings).plan.suspects)
+
+    def _run(self, settings: Settings) -> Run:
+        services = Services.of_user()
+        return Run(
+            self.text, file=self.file, settings=settings, services=services, plain=self.plain
+        )
 
     def _items(self, task: Task, outcome: Outcome) -> Iterator[_Item]:
         done = {(one.request.line, one.request.column): one for one in outcome.exchanges}
@@ -95,10 +104,11 @@ class _Document:
 
 
 def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
-    """Return the requests that the settings choose in a document.
+    """Return the requests that the settings select in a document.
 
-    References to variables remain where the value can be inserted later. Raises OrgrestError if
-    nothing is chosen.
+    `file` is the document's name. If `plain` is true, the document is a request file. References to
+    variables remain where their values can be inserted later. Raises OrgrestError if a chosen name
+    or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -108,63 +118,84 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     around = text + "".join(repr(one.request) for one in items.values())
     table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
     marked, _, _ = document.completed(complete=True, overrides=table)
-    calls: list[Call] = []
+    calls: list[ExportedRequest] = []
     variables: dict[tuple[str, str | None], Variable] = {}
     for key, item in items.items():
         again = marked[key].request if key in marked else None
-        notes = [Note(item.place, one) for one in _lost(item.parsed)]
-        own = _own(item)
-        if again is not None:
-            values = {marker: own.get(name) for name, marker in table.items()}
-            private = {one for one, value in values.items() if value and kept.holds(value, secrets)}
-            found = kept.merged(item.request, again, values, private)
-        elif item.request is not None:
-            found = kept.Merged(item.request)
-            if item.origins:
-                found.fix("the request")
-            if item.reason:
-                notes.append(Note(item.place, "what is in angle brackets is known only in a run: "
-                                              f"{item.reason}"))  # fmt: skip
-        else:
+        if (again or item.request) is None:
             failed.append(item.reason)
             continue
-        texts = "\n".join(found.texts())
-        used = [name for name, marker in table.items() if marker in texts]
-        variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
-        notes += (Note(item.place, one) for one in found.notes)
-        calls.append(
-            Call(
-                item.name,
-                item.place,
-                found.request,
-                item.options.get("follow", True),
-                item.options.get("timeout"),
-                {table[one]: variables[one, own.get(one)] for one in used},
-                (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
-                tuple(notes),
-                _added(item.parsed, found.request),
+        own = _own(item)
+        try:
+            found = _merged(item, again, table, own, secrets)
+            notes = [Note(item.place, reason) for reason in (*_lost(item.parsed), *found.notes)]
+            texts = "\n".join(found.texts())
+            used = [name for name, marker in table.items() if marker in texts]
+            variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
+            calls.append(
+                ExportedRequest(
+                    item.name,
+                    item.place,
+                    found.request,
+                    item.options.get("follow", True),
+                    item.options.get("timeout"),
+                    {table[one]: variables[one, own.get(one)] for one in used},
+                    (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
+                    tuple(notes),
+                    _added(item.parsed, found.request),
+                )
             )
-        )
+        except Exception as error:
+            failed.append(f"{item.place}: {explained(error).reason}")
     title = Path(file).stem or "requests"
-    return Export(title, tuple(calls), tuple(variables.values()), tuple(failed), secrets)
+    return Export(
+        title, tuple(calls), tuple(variables.values()), tuple(failed), secrets, document.suspects()
+    )
+
+
+def _merged(
+    item: _Item,
+    again: Request | None,
+    table: Mapping[str, str],
+    own: Mapping[str, str | None],
+    secrets: frozenset[str],
+) -> kept.Merged:
+    """Return an item's request with references to the variables that can remain.
+
+    `again` is the request completed with markers instead of values. `table` contains the markers by
+    name, and `own` contains the values of the request's variables.
+    """
+    if again is not None:
+        values = {marker: own.get(name) for name, marker in table.items()}
+        private = {one for one, value in values.items() if value and kept.holds(value, secrets)}
+        return kept.merged(item.request, again, values, private)
+    assert item.request is not None  # noqa: S101 - else it is not exported
+    found = kept.Merged(item.request)
+    if item.origins:
+        found.fix("the request")
+    if item.reason:
+        found.notes.append(f"values in angle brackets are only known during a run: {item.reason}")
+    return found
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
-    """Return the names of the headers that a request does not have as written."""
-    written = {one.name.text.lower() for one in parsed.headers if isinstance(one, HeaderLine)}
+    """Return the names, in lower case, of the headers that were added to a request as written."""
+    written = {
+        header.name.text.lower() for header in parsed.headers if isinstance(header, HeaderLine)
+    }
     return frozenset(name.lower() for name, _ in request.headers) - written
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:
-    """Return `exact` if it was completed, else `shown`, which has names in angle brackets."""
+    """Return `exact` if it was completed, or else `shown`, which has names in angle brackets."""
     if exact is not None and exact.request is not None:
         return exact
-    reason = "it needs the result of another request" if exact is None else exact.reason
-    return attrs.evolve(shown, reason=reason)
+    reason = "it requires the response to another request" if exact is None else exact.reason
+    return classes.evolve(shown, reason=reason)
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the known variables of a request that cannot be completed."""
+    """Yield the variables of a request that cannot be completed, if their value is known."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
@@ -172,31 +203,31 @@ def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
 
 
 def _own(item: _Item) -> dict[str, str | None]:
-    """Return the values of a request's variables: None for those that only a run knows."""
+    """Return the values of a request's variables. A value only known during a run is None."""
     return {
-        one.name: None if item.reason and _BLANK.search(one.value) else one.value
-        for one in item.origins
+        origin.name: None if item.reason and _BLANK.search(origin.value) else origin.value
+        for origin in item.origins
     }
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that may remain, each with its first known value.
+    """Return the variables that can remain in the requests, each with its first known value.
 
-    An expression only remains if its value is a secret or not known.
+    An expression can only remain if its value is secret or unknown.
     """
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for item in items:
         own = _own(item)
         for name in (*names_in(item.parsed), *own):
             value = own.get(name)
             remains = value is None or kept.PLAIN.fullmatch(name) or kept.holds(value, secrets)
-            if found.get(name) is None and remains:
-                found[name] = value
-    return found
+            if values.get(name) is None and remains:
+                values[name] = value
+    return values
 
 
 def _begins(items: Iterable[_Item]) -> set[str]:
-    """Return the names with which URLs begin."""
+    """Return the names of the variables at the beginning of URLs."""
     names = set()
     for item in items:
         target = item.parsed.target.text
@@ -211,12 +242,12 @@ def _title(parsed: ParsedRequest) -> str:
 
 
 def _lost(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield the parts of a request that no export contains."""
+    """Yield a description of each part of a request that exports do not contain."""
     for capture in parsed.captures:
-        yield f"the variable {capture.name} from the response"
+        yield f"the variable {capture.name}, captured from the response"
     for saving in parsed.savings:
-        yield f"the response in the file {saving.path.text}"
-    for one in parsed.directives:
-        rule = rule_of(one.name)
+        yield f"saving the response to the file {saving.path.text}"
+    for directive in parsed.directives:
+        rule = rule_of(directive.name)
         if rule is not None and not rule.informs and rule.name not in _SAID:
-            yield f"@{one.name} {one.value.text}".rstrip()
+            yield f"@{directive.name} {directive.value.text}".rstrip()

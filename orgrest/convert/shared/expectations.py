@@ -1,8 +1,8 @@
-"""Tests in JavaScript, as Postman, Insomnia and Bruno write them, as assertions.
+"""Translates JavaScript tests from Postman, Insomnia and Bruno to assertions.
 
-A script is split into statements, and a test becomes assertions if assertions can express each of
-its statements. The rest stays a script. Sources: Postman's "Test script examples"; Bruno's
-"JavaScript reference"; chaijs.com, "BDD".
+A script is split into statements. A test becomes assertions if assertions can express each of its
+statements. The rest stays a script. Sources: Postman's "Test script examples"; Bruno's "JavaScript
+reference"; chaijs.com, "BDD".
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import ConversionError, Note
 from orgrest.http.assertions.language import Found, find
@@ -20,7 +19,7 @@ from orgrest.http.assertions.language import Found, find
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_LONGEST: Final = 50_000  # characters of a script that is parsed
+_LONGEST: Final = 50_000  # the maximum number of characters of a script that is parsed
 _TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
     | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)
@@ -30,7 +29,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _GOES_ON: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
-"""The words that continue a statement from the line above."""
+"""Matches a word at the beginning of a line that continues the statement above."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -76,7 +75,7 @@ _COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*
 _ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
-# The functions of other tools, and the equivalent functions of pm, which scripts can use.
+# The functions of other tools, and their equivalents in `pm`, which orgrest's scripts can use.
 _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
     (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
@@ -101,10 +100,10 @@ _REQ: Final = {
     "getUrl": "() => String(pm.request.url)",
     "getBody": "() => pm.request.body.raw",
 }
-"""Functions of Bruno's `req`."""
+"""Equivalents of the functions of Bruno's `req`, by name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""A `res` that the script defines, usually as a callback of pm.sendRequest: not Bruno's `res`."""
+"""Matches a `res` that the script itself defines, often in a callback. It is not Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -113,23 +112,26 @@ _STATUS_WORDS: Final = {
 }  # fmt: skip
 
 
-@attrs.frozen
+@classes.frozen
 class Translated:
-    """The assertions from a script, the rest of the script, or "", and the tests' names."""
+    """A translated script: its assertions with their titles, and the remaining script.
+
+    The title of an assertion is the name of its test. `script` is "" if nothing remains.
+    """
 
     assertions: tuple[str, ...]
     script: str
-    titles: dict[str, str] = attrs.field(factory=dict)
+    titles: dict[str, str] = classes.field(factory=dict)
 
 
 def translated(script: str) -> Translated:
-    """Return the assertions from a script of tests, and the rest of the script."""
+    """Return the assertions for a script with tests, and the remaining script."""
     if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # an unclosed comment
         return Translated((), script)
     statements = _statements(script)
     names: dict[str, str] = {}
-    for one in statements:
-        if match := _ASSIGNED.fullmatch(one):
+    for statement in statements:
+        if match := _ASSIGNED.fullmatch(statement):
             names[match["name"]] = match["json"]
     found: list[str] = []
     left: list[str] = []
@@ -149,13 +151,13 @@ def translated(script: str) -> Translated:
 
 
 def _title(statement: str) -> str:
-    """Return the name of the test, if a statement is a test, else ""."""
+    """Return the name of the test in a statement, or "" for other statements."""
     match = _OLD.fullmatch(statement) or _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     return _string(match["name"]) if match else ""
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions from scripts of tests, each with a title, and the remaining scripts."""
+    """Return the assertions for all scripts, with their titles, and the remaining scripts."""
     every = [translated(one) for one in scripts]
     assertions: dict[str, str] = {}
     for each in every:
@@ -165,21 +167,24 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
-    """Return the notes on the scripts of the request at a place.
+    """Return notes about functions that a request's scripts use and orgrest does not have.
 
-    Without a script that runs before it, the request would be sent differently.
+    `before` and `after` are the scripts before and after the request at `place`. If a script before
+    the request is affected, the note blocks the request, since it would be sent differently.
     """
-    found = []
+    notes = []
     for scripts, blocks in ((before, True), (after, False)):
         names = dict.fromkeys(name for script in scripts for name in foreign(script))
         if names:
-            reason = f"a script is kept as it stands: {', '.join(names)}: not known here"
-            found.append(Note(place, reason, blocks))
-    return found
+            reason = (
+                f"a script was imported unchanged, but orgrest does not provide {', '.join(names)}"
+            )
+            notes.append(Note(place, reason, blocks))
+    return notes
 
 
 def as_pm(script: str) -> str:
-    """Return a script with Postman's functions instead of those of other tools."""
+    """Return a script with the functions of other tools replaced by Postman's functions."""
     for pattern, instead in _AS_PM:
         if pattern.startswith(r"\bres\.") and _OWN.search(script):
             continue
@@ -191,19 +196,19 @@ def as_pm(script: str) -> str:
 
 
 def foreign(script: str) -> list[str]:
-    """Return the functions that a script needs, but that scripts cannot use."""
+    """Return the functions used in a script that orgrest does not provide."""
     own = _OWN.search(script) is not None
     return [
-        one[0]
-        for one in _FOREIGN.finditer(script)
-        if not (own and one[0].startswith("res."))
-        and not (script.startswith(_REQ_BEGINS) and one[0].partition(".")[2] in _REQ)
+        match[0]
+        for match in _FOREIGN.finditer(script)
+        if not (own and match[0].startswith("res."))
+        and not (script.startswith(_REQ_BEGINS) and match[0].partition(".")[2] in _REQ)
     ]
 
 
 def _statements(script: str) -> list[str]:
-    """Split a script into its statements, without comments."""
-    found: list[str] = []
+    """Return the statements of a script, without comments."""
+    statements: list[str] = []
     now: list[str] = []
     depth = 0
     for match in _TOKEN.finditer(script):
@@ -213,15 +218,18 @@ def _statements(script: str) -> list[str]:
         depth += (kind == "open") - (kind == "close")
         ends = kind == "newline" and _ends(now, script, match.end())
         if depth <= 0 and (kind == "semicolon" or ends):
-            found.append("".join(now).strip())
+            statements.append("".join(now).strip())
             now = []
         else:
             now.append(match[0])
-    return [one for one in [*found, "".join(now).strip()] if one]
+    return [statement for statement in [*statements, "".join(now).strip()] if statement]
 
 
 def _ends(now: list[str], script: str, at: int) -> bool:
-    """Return whether a line break ends a statement: the statement does not continue."""
+    """Return whether a line break ends the statement `now`.
+
+    `at` is the offset of the next line.
+    """
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
     goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
@@ -229,7 +237,10 @@ def _ends(now: list[str], script: str, at: int) -> bool:
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions of a test, None if assertions cannot express it."""
+    """Return the assertions for a statement, such as a test, or None if they cannot express it.
+
+    Variables that the statement sets to the JSON of the response are added to `names`.
+    """
     if match := _OLD.fullmatch(statement):
         return _equal(match["left"], match["right"], names)
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
@@ -248,7 +259,7 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions of an expectation, None if assertions cannot express it."""
+    """Return the assertions for a single expectation, or None if they cannot express it."""
     made = None
     if match := _RESPONSE.fullmatch(statement):
         made = _of_response(" ".join(match["rest"].split()))
@@ -260,7 +271,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion of what follows `pm.response.`."""
+    """Return the assertion for `pm.response.` and `chain`, or None without an equivalent."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -278,7 +289,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions of `expect(what).chain`."""
+    """Return the assertions for `expect(what).chain`, or None if they cannot express it."""
     subject = subject_of(what, names)
     if subject is None:
         return None
@@ -314,15 +325,20 @@ def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
 
 
 def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions that a subject is a literal, and of its type."""
-    found = [f"{subject} == {_shown(literal)}"]
+    """Return assertions that a subject equals a JavaScript literal and has its type."""
+    assertions = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
-        found.append(f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}")
-    return found
+        assertions.append(
+            f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}"
+        )
+    return assertions
 
 
 def subject_of(what: str, names: dict[str, str]) -> str | None:
-    """Return the subject of an expression, None for other expressions."""
+    """Return the assertion subject for an expression, or None if there is no such subject.
+
+    `names` contains variables that hold the JSON of the response.
+    """
     for pattern, subject in _SUBJECTS:
         if re.fullmatch(pattern, what):
             return subject
@@ -352,17 +368,20 @@ def _header_name(quoted: str) -> str | None:
 
 
 def _shown(literal: str) -> str:
-    """Return an expected value in the notation of assertions: texts in double quotes."""
+    """Return a JavaScript literal in the notation of assertions, with strings in double quotes."""
     if literal[0] not in "\"'":
         return literal
     try:
         return texts.literal(json.dumps(_string(literal), ensure_ascii=False))
     except ConversionError:
-        return "\n"  # not a valid assertion
+        return "\n"  # invalid in an assertion, so it is rejected later
 
 
 def bare(text: str) -> str | None:
-    """Return a text as the operand of `contains` and similar; None if that is impossible."""
+    """Return a string as the operand of an operator such as `contains`.
+
+    Returns None if the string cannot be an operand.
+    """
     if not text or text != text.strip() or "\n" in text or "\r" in text:
         return None
     try:
@@ -372,6 +391,6 @@ def bare(text: str) -> str | None:
 
 
 def _string(quoted: str) -> str:
-    """Return the value of a string literal."""
+    """Return the value of a JavaScript string literal."""
     letters = {"n": "\n", "t": "\t", "r": "\r"}
     return re.sub(r"\\(.)", lambda match: letters.get(match[1], match[1]), quoted[1:-1])

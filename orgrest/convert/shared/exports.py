@@ -1,15 +1,14 @@
-"""Exports: completed requests, and the variables that remain in them."""
+"""Exports: the completed requests of a document, and the variables that remain in them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared.model import Note
 from orgrest.http.syntax import Assertion
-from orgrest.model import Credentials, explained
+from orgrest.model import Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -22,50 +21,51 @@ if TYPE_CHECKING:
 _Made = TypeVar("_Made")
 
 
-@attrs.frozen
+@classes.frozen
 class Variable:
-    """A variable that remains: its `value` is None if it is a secret, or not known."""
+    """A variable that remains in an export. Its `value` is None if it is secret or unknown."""
 
     name: str
     value: str | None
 
 
-@attrs.frozen
+@classes.frozen
 class Basic(Credentials):
-    """A user and a password that refer to variables, and so cannot be encoded yet (RFC 7617)."""
+    """A user and a password, not encoded yet (RFC 7617), because they may refer to variables."""
 
     user: str
-    password: str = attrs.field(repr=False)
+    password: str = classes.field(repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The password."""
+        """The password, as the only secret."""
         return (self.password,)
 
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request unchanged: the other tool encodes the credentials."""
+        """Yield the request unchanged, since the other tool encodes the credentials."""
         yield request
         return None
 
     def curl(self, _host: str) -> list[str]:
-        """Return curl's options."""
+        """Return the options of curl for these credentials."""
         return ["--user", f"{self.user}:{self.password}"]
 
 
 Text: TypeAlias = "tuple[str | Variable, ...]"
-"""A text with references to variables."""
+"""A string with references to variables, as a sequence of strings and variables."""
 
 
-@attrs.frozen
-class Call:
-    """A request to write; `place` is its place in the document.
+@classes.frozen
+class ExportedRequest:
+    """A request to export. `place` is its place in the document.
 
-    In the texts of `request`, a key of `kept` marks its variable. `follows`: whether it follows
-    redirects; `timeout` is in seconds, or None. `tests` are its scripts and assertions, and `lost`
-    are the parts that no format can express. `added` are the names of headers that it does not have
-    as written.
+    The keys of `kept` are markers in the strings of `request`, and the values are the corresponding
+    variables. If `follows` is true, redirects are followed. `timeout` is in seconds, or None for
+    the default. `tests` contains the scripts and assertions of the request. `lost` contains notes
+    on parts that cannot be expressed in any format. `added` contains the names of headers that are
+    not in the request as written.
     """
 
     name: str
@@ -73,28 +73,28 @@ class Call:
     request: Request
     follows: bool
     timeout: float | None
-    kept: Mapping[str, Variable] = attrs.field(factory=dict)
+    kept: Mapping[str, Variable] = classes.field(factory=dict)
     tests: tuple[Script | Assertion, ...] = ()
     lost: tuple[Note, ...] = ()
     added: frozenset[str] = frozenset()
 
     def told(self, test: Script | Assertion) -> Note:
-        """Return the note on one of its tests that is left out."""
+        """Return the note about a test of this request that the export leaves out."""
         if isinstance(test, Assertion):
             return Note(self.place, f"?? {test.text.text}")
         early = test.when in ("before", "request")
-        what = "a script that runs before it is sent" if early else "a script for its response"
+        what = "a script that runs before the request" if early else "a script for the response"
         return Note(self.place, what)
 
     def text(self, given: str) -> Text:
-        """Return a text of the request with its variables."""
+        """Return a string in the request with variables instead of markers."""
         if not self.kept:
             return (given,) if given else ()
         pieces = re.split(f"({'|'.join(self.kept)})", given)
         return tuple(self.kept.get(one, one) for one in pieces if one)
 
     def body(self) -> str | None:
-        """Return the body as text, None for a missing body or one that is not text."""
+        """Return the body as text, or None if there is no body or it is not text."""
         if self.request.body is None or b"\0" in self.request.body:
             return None
         try:
@@ -103,46 +103,54 @@ class Call:
             return None
 
 
-@attrs.frozen
+@classes.frozen
 class Export:
-    """The requests of a document called `title`, and the variables that remain in them.
+    """The requests of a document to export, and the variables that remain in them.
 
-    `failed` lists the requests that cannot be completed, with reasons. `secrets` must not be shown.
+    `title` is the document's name. `failed` has the reasons for requests that cannot be completed.
+    `secrets` must not be shown. `suspects` contains messages about parts that look like requests
+    but are not exported.
     """
 
     title: str
-    calls: tuple[Call, ...]
+    calls: tuple[ExportedRequest, ...]
     variables: tuple[Variable, ...] = ()
     failed: tuple[str, ...] = ()
-    secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    secrets: frozenset[str] = classes.field(default=frozenset(), repr=False)
+    suspects: tuple[str, ...] = ()
 
 
 def each(
-    calls: Iterable[Call], write: Callable[[Call], _Made], notes: list[Note]
+    calls: Iterable[ExportedRequest], write: Callable[[ExportedRequest], _Made], notes: list[Note]
 ) -> Iterator[_Made]:
-    """Yield the result of `write` for each call; reasons for failures are added to the notes."""
+    """Yield the result of `write` for each call. If it fails, a note is added to `notes`."""
     for call in calls:
         try:
-            made = write(call)
+            written = write(call)
         except Exception as error:
-            notes.append(Note(call.place, explained(error).reason))
+            notes.append(Note.of_error(call.place, error))
         else:
-            yield made
+            yield written
 
 
 def identifiers(
     variables: Iterable[Variable], spelled: Callable[[str], str], taken: Container[str]
 ) -> dict[Variable, str]:
-    """Return an identifier for each variable, none of which is `taken`."""
-    found: dict[Variable, str] = {}
+    """Return a unique identifier for each variable.
+
+    `spelled` changes the spelling of a name. The identifiers in `taken` are not used.
+    """
+    names: dict[Variable, str] = {}
     used = set(taken)
-    for one in variables:
-        wanted = spelled(re.sub(r"\W+", "_", one.name, flags=re.ASCII).strip("_")) or "variable"
+    for variable in variables:
+        wanted = (
+            spelled(re.sub(r"\W+", "_", variable.name, flags=re.ASCII).strip("_")) or "variable"
+        )
         wanted = f"v{wanted}" if wanted[0].isdigit() else wanted
-        if wanted.endswith("_proxy"):  # which HTTP clients read as a setting
+        if wanted.endswith("_proxy"):  # HTTP clients use such variables as settings
             wanted += "_"
         while wanted in used:
             wanted += "_"
         used.add(wanted)
-        found[one] = wanted
-    return found
+        names[variable] = wanted
+    return names

@@ -1,7 +1,7 @@
-"""Objects of a source that remember which of their fields were read.
+"""Objects in a source that record which of their fields were read.
 
-An importer reads the fields that it translates, and names the fields that change nothing. `unread`
-reports all others: a field that no reader handles is not lost silently.
+An importer reads the fields that it translates, and ignores the fields without an effect. `unread`
+reports all others, so a field that importers do not know is not lost silently.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHOWN = 60
 
 
 class Fields:
-    """An object of a source, at a `place` such as `api.json: item[3].request`."""
+    """An object in a source. `place` is its place, such as `api.json: item[3].request`."""
 
     def __init__(self, given: Mapping[str, Any], place: str) -> None:
         self.given = given
@@ -29,16 +29,19 @@ class Fields:
         return self.given.get(name) is not None
 
     def ignore(self, *names: str) -> None:
-        """Mark as read the fields that do not affect what is sent."""
+        """Mark these fields as read, since they do not affect what is sent."""
         self._read.update(names)
 
     def any(self, name: str) -> Any:
-        """Return a field's value unchanged, and mark it as read with everything in it."""
+        """Return the value of a field unchanged. Everything in the value counts as read."""
         self._read.add(name)
         return self.given.get(name)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return a field's text; numbers, true and false are returned as JSON."""
+        """Return the string in a field. Numbers and booleans are returned as JSON.
+
+        Returns `default` if the field is missing or has another type.
+        """
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
@@ -49,7 +52,7 @@ class Fields:
         return value if isinstance(value, str) else json.dumps(value)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether a field is true."""
+        """Return whether a field is true. A missing field has the value `default`."""
         value = self.given.get(name, default)
         if isinstance(value, bool) or value is None:
             self._read.add(name)
@@ -57,60 +60,60 @@ class Fields:
         return default
 
     def object(self, name: str) -> Fields:
-        """Return a field that is an object, or an empty object if it is missing."""
+        """Return the object in a field, or an empty object if the field is missing."""
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
         return self._part(name, name, value if isinstance(value, Mapping) else {})
 
     def objects(self, name: str) -> list[Fields]:
-        """Return the objects in a field that is a list."""
+        """Return the objects in a field that contains a list."""
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
         if not isinstance(value, list):
             return []
-        found = []
+        objects_found = []
         for index, one in enumerate(value):
             if isinstance(one, Mapping):
-                found.append(self._part(name, f"{name}[{index}]", one))
+                objects_found.append(self._part(name, f"{name}[{index}]", one))
             else:
                 self.note(f"{name}[{index}] is not an object")
         self._read.add(name)
-        return found
+        return objects_found
 
     def items(self) -> Iterator[tuple[str, Fields]]:
-        """Yield the fields that are objects, by name."""
+        """Yield the names and values of all fields that are objects."""
         for name, value in self.given.items():
             if isinstance(value, Mapping):
                 yield str(name), self._part(str(name), str(name), value)
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the fields that are texts, numbers, true or false."""
+        """Yield the names and values of all fields that are strings, numbers or booleans."""
         for name, value in self.given.items():
             if isinstance(value, str | int | float):
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return another object with its place, whose unread fields are reported, too."""
-        found = Fields(value, place)
-        self._parts.append(found)
-        return found
+        """Return another object as a part of this one. Its unread fields are reported, too."""
+        fields = Fields(value, place)
+        self._parts.append(fields)
+        return fields
 
     def note(self, reason: str, *, blocks: bool = False) -> None:
-        """Report a part of this object that is not translated."""
+        """Report that a part of this object is not translated. See `Note` for `blocks`."""
         self._notes.append(Note(self.place, reason, blocks))
 
     def unread(self) -> tuple[Note, ...]:
-        """Return the reported parts and the unread fields, each once."""
-        found, self._notes = self._notes, []
+        """Return notes on the reported parts and the unread fields, without duplicates."""
+        notes, self._notes = self._notes, []
         for name, value in self.given.items():
             if name not in self._read and value not in (None, "", [], {}):
-                found.append(Note(self.place, f"{name}: {_shown(value)}"))
+                notes.append(Note(self.place, f"{name}: {_shown(value)}"))
         self._read.update(self.given)
         for part in self._parts:
-            found += part.unread()
-        return tuple(found)
+            notes += part.unread()
+        return tuple(notes)
 
     def _part(self, name: str, shown: str, value: Mapping[str, Any]) -> Fields:
         if isinstance(self.given.get(name), Mapping | list):
@@ -124,6 +127,6 @@ class Fields:
 
 
 def _shown(value: object) -> str:
-    """Return a value's beginning, in one line."""
+    """Return the beginning of a value as JSON on one line."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,4 +1,4 @@
-"""Bodies of forms: urlencoded, and multipart (RFC 7578)."""
+"""The bodies of forms, either urlencoded or multipart (RFC 7578)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 Part: TypeAlias = "tuple[str, str, str, str, bool]"
-"""A part: its name, its text or a file's path, the file's name, its type, whether it is a file."""
+"""A part of a form: (name, text or path, file name, media type, whether it is a file)."""
 _BOUNDARY = "orgrest-form-boundary"
 _GIVEN = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
 
 def encoded(text: str, safe: str = "") -> str:
-    """Return a text percent-encoded, except for references to variables."""
+    """Return the percent-encoded string, with references to variables unchanged."""
     out = []
     for piece in texts.pieces(text):
         out.append(piece if isinstance(piece, texts.Variable) else quote(piece, safe=safe))
@@ -28,7 +28,7 @@ def encoded(text: str, safe: str = "") -> str:
 
 
 def encoded_form(text: str) -> str:
-    """Form-encode a text except for references; parts that are encoded already stay unchanged."""
+    """Return the form-encoded string, with references and encoded parts unchanged."""
     out = []
     for piece in texts.pieces(text):
         if isinstance(piece, str):
@@ -38,32 +38,35 @@ def encoded_form(text: str) -> str:
 
 
 def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the body of a form, with names and values in `{{name}}` notation."""
+    """Return the body of a urlencoded form. Names and values may contain `{{name}}`."""
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
 
 
 def pairs_encoded(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the body of a form, or a query; parts that are encoded already stay unchanged."""
+    """Return the body of a form, or a query. Parts that are already encoded stay unchanged."""
     return "&".join(f"{encoded_form(name)}={encoded_form(value)}" for name, value in fields)
 
 
 def file_path(path: str) -> str:
-    """Return the path of a file as one line, with braces as they are. Raises ConversionError."""
+    """Return a file path as literal text. Raises ConversionError if it has a line break."""
     if re.search(r"[\r\n\0]", path):
-        raise ConversionError("the name of a file holds a line break")
+        raise ConversionError("the file name contains a line break")
     return texts.literal(path)
 
 
 def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
-    """Return the part of a form for a file."""
+    """Return a part of a form that contains a file.
+
+    `kind` is the media type, and `filename` is the name to send instead of the file's own.
+    """
     shown = filename or texts.literal(path.rpartition("/")[2])
     return name, file_path(path), shown, kind, True
 
 
 def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...], str]:
-    """Return the body of a form, and its Content-Type.
+    """Return the body of a multipart form, and its Content-Type.
 
-    A boundary in `kind` is kept.
+    A boundary in `kind` is used. Otherwise, a boundary is chosen that does not occur in the fields.
     """
     given = _GIVEN.search(kind)
     boundary = (given[1] or given[2]) if given else _BOUNDARY

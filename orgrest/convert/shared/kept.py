@@ -1,9 +1,10 @@
 """References to variables that remain in a completed request.
 
-A request is completed twice: with the values of its variables, and with a marker for each of them.
-If a part of the second request, with values instead of the markers, equals that of the first, the
-reference can remain: the same is sent with the value. Otherwise (a value is encoded, or used in a
-computation) the part has its value, and that is reported. A reference to a secret always remains.
+A request is completed twice: with the values of its variables, and with a marker for each variable.
+If replacing the markers in a part of the second request with values gives the same part as in the
+first request, the reference can remain, and the value can be inserted later. Otherwise (because the
+value is encoded, or used in a computation), the part gets the value, and that is reported. A
+reference to a secret always remains.
 """
 
 from __future__ import annotations
@@ -13,60 +14,62 @@ from base64 import b64decode
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared.exports import Basic, Variable
 from orgrest.http.transport.wire import wire_url
 from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
 from orgrest.rendering.masking import masked
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
-"""The names of variables, as opposed to expressions."""
+"""Matches names of variables, as opposed to expressions."""
 _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
-"""The values that need no encoding in a URL."""
-_ENCODED: Final = "a secret is sent in another form than it has: give it in that form"
+"""Matches values that need no encoding in a URL."""
+_ENCODED: Final = (
+    "a secret would be sent in a different form than it is stored in: store it "
+    "in the form that is sent"
+)
 _SCHEME: Final = re.compile(r"https?://")
 
 
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
-    """Return a marker for each variable, none of which occurs in the text `around`.
+    """Return a marker for each variable. The string `around` does not contain the markers.
 
-    A value such as a number or a URL gets a marker of the same form; `begins` are the names with
-    which URLs begin.
+    The marker for a number or a URL has the same form as the value. `begins` contains the names of
+    variables at the beginning of URLs.
     """
-    found: dict[str, str] = {}
+    marked: dict[str, str] = {}
     number, serial = 20_000, 0
     for name, value in values.items():
         if value is not None and _NUMBER.fullmatch(value):
             number += 1
             while str(number) in around:
                 number += 1
-            found[name] = str(number)
+            marked[name] = str(number)
             continue
         serial += 1
         while f"zq{serial:04}kv" in around:
             serial += 1
         scheme = _SCHEME.match(value or "")
         begin = scheme[0] if scheme else "http://" if value is None and name in begins else ""
-        found[name] = f"{begin}zq{serial:04}kv"
-    return found
+        marked[name] = f"{begin}zq{serial:04}kv"
+    return marked
 
 
-@attrs.define
+@classes.define
 class Merged:
-    """A request in which references remain, and notes on its parts."""
+    """A request in which references remain, and notes about the parts with values instead."""
 
     request: Request
-    notes: list[str] = attrs.field(factory=list)
+    notes: list[str] = classes.field(factory=list)
 
     def fix(self, part: str) -> None:
-        """Report a part that has values instead of references."""
-        self.notes.append(f"{part}: its variables are not kept, as their values are sent in "
-                          "another form there")  # fmt: skip
+        """Record that a part has values instead of references."""
+        self.notes.append(f"{part}: variables were replaced with their values, because the "
+                        "request sends them in another form")  # fmt: skip
 
     def texts(self) -> Iterator[str]:
-        """Yield the texts of the request."""
+        """Yield all strings in the request."""
         yield self.request.url
         for name, value in self.request.headers:
             yield f"{name}: {value}"
@@ -80,16 +83,17 @@ def merged(
     values: Mapping[str, str | None],
     secrets: Container[str],
 ) -> Merged:
-    """Return the `marked` request, with the parts of the `resolved` one that cannot be marked.
+    """Return the request `marked`, with values where references cannot remain.
 
-    `values` are those of the markers; parts with an unknown value, or with a marker of the
-    `secrets`, stay unchanged. Without a resolved request there is nothing to compare with.
+    `resolved` is the same request with values. If it is None, some values are unknown, and
+    everything stays marked. `values` contains the values by marker, with None for an unknown value.
+    Parts with an unknown value, or with the marker of one of the `secrets`, stay marked.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
-    resolved = attrs.evolve(resolved, url=wire_url(resolved))
-    hidden = masked(attrs.evolve(resolved, secrets=frozenset()))
-    found = Merged(attrs.evolve(hidden, secrets=resolved.secrets))
+    resolved = classes.evolve(resolved, url=wire_url(resolved))
+    hidden = masked(classes.evolve(resolved, secrets=frozenset()))
+    found = Merged(classes.evolve(hidden, secrets=resolved.secrets))
 
     def same(one: str, other: str) -> bool:
         if _replaced(one, values) in (None, other):
@@ -106,12 +110,12 @@ def merged(
     }
     raw = _replaced(marked.url, encoded) or marked.url
     try:
-        url = wire_url(attrs.evolve(marked, url=raw))
+        url = wire_url(classes.evolve(marked, url=raw))
     except OrgrestError:
         url = raw
     is_kept = same(url, resolved.url)
     if is_kept and url != resolved.url:
-        found.request = attrs.evolve(found.request, url=url)
+        found.request = classes.evolve(found.request, url=url)
     if raw != marked.url or not is_kept:
         found.fix("the URL")
     _merge_headers(found, resolved, marked, same)
@@ -119,7 +123,7 @@ def merged(
     if marked.credentials is not None and resolved.credentials != marked.credentials:
         texts = [_texts(one.credentials) for one in (marked, resolved)]
         if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
-            found.request = attrs.evolve(found.request, credentials=marked.credentials)
+            found.request = classes.evolve(found.request, credentials=marked.credentials)
         else:
             found.fix("Authorization")
     if any(one not in _parts(resolved) for one in _parts(found.request) & _parts(hidden)):
@@ -143,14 +147,14 @@ def _merge_headers(
         if name.lower() == "authorization":
             pair, given = _pair(text), _pair(value)
             if pair and given and all(map(same, pair, given)):
-                found.request = attrs.evolve(found.request, credentials=Basic(*pair))
+                found.request = classes.evolve(found.request, credentials=Basic(*pair))
                 continue
         if name == other and same(text, value):
             headers.append(shown if text == value else (name, text))
             continue
         headers.append(shown)
         found.fix(name)
-    found.request = attrs.evolve(found.request, headers=tuple(headers))
+    found.request = classes.evolve(found.request, headers=tuple(headers))
 
 
 def _merge_body(
@@ -163,13 +167,13 @@ def _merge_body(
     except UnicodeDecodeError:
         texts = []
     if texts and same(*texts):
-        found.request = attrs.evolve(found.request, body=marked.body)
+        found.request = classes.evolve(found.request, body=marked.body)
     else:
         found.fix("the body")
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a text with values instead of markers; None if one of the values is not known."""
+    """Return a string with values instead of markers, or None if a value is not known."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
@@ -178,7 +182,10 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
 
 
 def _pair(value: str) -> tuple[str, str] | None:
-    """Return the user and password of an `Authorization` header, if its scheme is Basic."""
+    """Return the user and password in the value of an `Authorization` header.
+
+    Returns None if the scheme is not Basic, or the value is invalid.
+    """
     scheme, _, coded = value.partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -190,11 +197,11 @@ def _pair(value: str) -> tuple[str, str] | None:
 
 
 def _texts(credentials: Any) -> list[str]:
-    return [str(one) for one in attrs.astuple(credentials)] if credentials is not None else []
+    return [str(one) for one in classes.astuple(credentials)] if credentials is not None else []
 
 
 def holds(value: str, secrets: frozenset[str]) -> bool:
-    """Return whether a value contains a secret."""
+    """Return whether a value is or contains a secret."""
     known = any(not one.possible for one in secrets_in(value))
     return known or any(one and one in value for one in secrets)
 
@@ -202,18 +209,21 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
 def table(
     used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
 ) -> dict[tuple[str, str | None], Variable]:
-    """Return a variable with a unique name for each pair of name and value."""
-    found: dict[tuple[str, str | None], Variable] = {}
-    taken: set[str] = set()
+    """Return a variable with a unique name for each pair (name, value).
+
+    If the value contains a secret, the variable has no value.
+    """
+    variables: dict[tuple[str, str | None], Variable] = {}
+    used_names: set[str] = set()
     for name, value in used:
-        if (name, value) in found:
+        if (name, value) in variables:
             continue
         wanted = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
         free, number = wanted, 1
-        while free in taken:
+        while free in used_names:
             number += 1
             free = f"{wanted}_{number}"
-        taken.add(free)
+        used_names.add(free)
         secret = value is not None and holds(value, secrets)
-        found[name, value] = Variable(free, None if secret else value)
-    return found
+        variables[name, value] = Variable(free, None if secret else value)
+    return variables

@@ -1,16 +1,15 @@
-"""The result of every importer: a collection of requests in folders.
+"""The result of all importers: a collection of requests in folders.
 
-Texts (URLs, header values, bodies, values of variables) are in the notation of request files:
+Strings (URLs, header values, bodies, values of variables) are in the notation of request files:
 `{{name}}` refers to a variable, and literal braces are escaped (see `texts`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
-import attrs
-
-from orgrest.model import OrgrestError
+from orgrest import classes
+from orgrest.model import OrgrestError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,22 +18,30 @@ if TYPE_CHECKING:
 
 
 class ConversionError(OrgrestError):
-    """A source that cannot be imported, or files that cannot be written."""
+    """A source cannot be imported, or files cannot be written."""
 
 
-@attrs.frozen
+@classes.frozen
 class Note:
-    """Something that was not translated: its place in the source, and the reason.
+    """A note about a part that was not translated: its place in the source, and the reason.
 
-    If it `blocks`, the request would be sent differently without it: it is written as disabled.
+    If `blocks` is true, the request would be sent differently without the part, and is therefore
+    written as disabled. If `bug` is true, the reason is a bug in orgrest.
     """
 
     place: str
     reason: str
     blocks: bool = False
+    bug: bool = False
+
+    @classmethod
+    def of_error(cls, place: str, error: Exception) -> Self:
+        """Return the note about a request or environment that is missing because of an error."""
+        problem = explained(error)
+        return cls(place, problem.reason, bug=problem.code == "bug")
 
 
-@attrs.frozen
+@classes.frozen
 class Inclusion:
     """A file whose bytes are sent as a part of a body."""
 
@@ -42,17 +49,18 @@ class Inclusion:
 
 
 Piece: TypeAlias = "str | bytes | Inclusion"
-"""A part of a body: text, bytes that are sent as they are, or a file."""
+"""A part of a body: text, bytes to send unchanged, or a file."""
 
 
-@attrs.frozen
+@classes.frozen
 class Request:
     """A request to write.
 
-    The pieces of a `body` are written on separate lines. `definitions` are variables of this
-    request only. `assertions` are the texts after `??`, with `titles`; `before` and `after` are
-    scripts. `place` is its place in the source. With `shorthand`, its Authorization is in the
-    notation of request files, from which the header is computed.
+    Each piece of `body` is written on separate lines. `definitions` contains variables for this
+    request only. `assertions` contains the strings after `??`, and `titles` contains their titles.
+    `before` and `after` are scripts. `place` is the request's place in the source. If `shorthand`
+    is true, the value of its Authorization header is in the notation of request files, from which
+    the header is computed.
     """
 
     method: str
@@ -69,12 +77,12 @@ class Request:
     notes: tuple[Note, ...] = ()
     place: str = ""
     shorthand: bool = False
-    titles: Mapping[str, str] = attrs.field(factory=dict, eq=False)
+    titles: Mapping[str, str] = classes.field(factory=dict, eq=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Folder:
-    """A folder of requests, with variables that its requests see."""
+    """A folder of requests, with variables that all requests in the folder can use."""
 
     name: str
     items: tuple[Folder | Request, ...] = ()
@@ -83,7 +91,7 @@ class Folder:
     notes: tuple[Note, ...] = ()
 
     def requests(self) -> Iterator[Request]:
-        """Yield the requests of the folder and its folders, in order."""
+        """Yield the requests in the folder and its subfolders, in order."""
         for item in self.items:
             if isinstance(item, Request):
                 yield item
@@ -91,32 +99,32 @@ class Folder:
                 yield from item.requests()
 
     def all_notes(self) -> Iterator[Note]:
-        """Yield the notes on untranslated parts, in order."""
+        """Yield the notes about untranslated parts in the folder and its subfolders, in order."""
         yield from self.notes
         for item in self.items:
             yield from item.notes if isinstance(item, Request) else item.all_notes()
 
 
-@attrs.frozen
+@classes.frozen
 class Environment:
-    """A named set of variables; the values of the `secrets` among them must not be shared."""
+    """A named set of variables. The values of the variables in `secrets` must not be shared."""
 
     name: str
     variables: tuple[tuple[str, str], ...]
     secrets: frozenset[str] = frozenset()
 
 
-@attrs.frozen
+@classes.frozen
 class Collection:
-    """The content of a source."""
+    """The content of a source: a folder with all requests, and environments."""
 
     folder: Folder
     environments: tuple[Environment, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class Written:
-    """A document, the files of bodies beside it by path, and notes on unwritten parts."""
+    """A written document, the files of its bodies by path, and notes about missing parts."""
 
     text: str
     files: dict[str, bytes]

@@ -1,7 +1,7 @@
 """Checks that a written request has the intended meaning.
 
-Every written request is parsed again, by the parser of a run: so text of a source can neither
-become another request nor lose a part.
+Every written request is parsed again with the parser of a run. So text from a source cannot become
+another request, and parts of a request cannot be lost.
 """
 
 from __future__ import annotations
@@ -24,23 +24,26 @@ _ACCEPTED = frozenset({"http-version"})
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
-    """Return the part that reads back differently from `request`, and why; ("", "") if equal.
+    """Return the part of `text` that does not have the meaning of `request`, and the reason.
 
-    The first value is "body" if only the body differs.
+    Both are "" if all parts have the same meaning. If the part is "body", writing the body to a
+    file may help.
     """
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
-        return ("body", "it would be read as something else")
+        return ("body", "it would be parsed as something else")
     (parsed,) = document.requests
     if parsed.problems:
         return "body", parsed.problems[0].reason
     if _has_other_body(parsed, request):
-        return "body", "the body would not be sent as it is"
+        return "body", "the body would be sent differently"
     if found := next((one for one in parsed.notices if one.code not in _ACCEPTED), None):
         return "body", found.reason
     headers = tuple(
-        (one.name.text, one.value.text) if isinstance(one, HeaderLine) else (one.name, "")
-        for one in parsed.headers
+        (header.name.text, header.value.text)
+        if isinstance(header, HeaderLine)
+        else (header.name, "")
+        for header in parsed.headers
     )
     for what, is_same in (
         ("method", parsed.method == request.method),
@@ -52,25 +55,25 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
         ("variables", len(parsed.known.all) == len(request.definitions)),
     ):
         if not is_same:
-            return what, f"a request file cannot hold its {what}"
+            return what, f"its {what} cannot be written in a request file"
     return _sent_otherwise(parsed, request)
 
 
 def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
     if request.body is None:
         return parsed.body is not None
-    lines = [f"< {one.path}" if isinstance(one, Inclusion) else one for one in request.body]
+    lines = [f"< {piece.path}" if isinstance(piece, Inclusion) else piece for piece in request.body]
     text = "\n".join(str(one) for one in lines)
     if parsed.body is None:
         return text != ""
-    files = sum(isinstance(one, Inclusion) for one in request.body)
+    files = sum(isinstance(piece, Inclusion) for piece in request.body)
     if parsed.body.template.text != text or len(parsed.body.files) != files:
         return True
     return not files and _transformed(text, request)
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether a body of this type is not sent as written."""
+    """Return whether sending a request would change `text`, its body, because of its media type."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(one if isinstance(one, str) else "x" for one in texts.pieces(text))
@@ -79,7 +82,11 @@ def _transformed(text: str, request: Request) -> bool:
 
 
 def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
-    """Compare with the completed request, if it needs neither variables nor files."""
+    """Return the part that would be sent differently, and the reason.
+
+    Returns ("", "") if everything is the same. Requests that need variables or files are not
+    checked.
+    """
     body = request.body or ()
     if request.shorthand and any(
         name.lower() == "x-clientcert" or value.startswith("oauth2 ")
@@ -95,15 +102,15 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     except OrgrestError as error:
         return "URL" if error.code == "bad-url" else "headers", error.reason
     if sent.method != request.method:
-        return "method", f"{request.method} means something else in a request file"
+        return "method", f"{request.method} has another meaning in a request file"
     given = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
     if not request.shorthand and sent.headers != given:
-        return "headers", "its headers would be read as shorthand for others"
+        return "headers", "its headers would be parsed as shorthand for others"
     text = texts.plain("\n".join(str(one) for one in body)) or ""
     if any(
         re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"
     ):
         text = text.replace("\n", "\r\n")
     if request.body is not None and (sent.body or b"").decode("utf-8", "replace") != text:
-        return "body", "the body would not be sent as it is"
+        return "body", "the body would be sent differently"
     return "", ""

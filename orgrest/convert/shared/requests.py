@@ -1,18 +1,16 @@
-"""Requests in folders, as in Postman, Insomnia and Bruno: inherited settings and assembly."""
+"""Assembles requests in folders, as in Postman, Insomnia and Bruno, with inherited settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared import expectations
 from orgrest.convert.shared.authorization import Authorization, header_of
 from orgrest.convert.shared.model import ConversionError, Note, Piece, Request
 from orgrest.convert.shared.variables import Names
 from orgrest.http.syntax import is_token
-from orgrest.model import explained
 
 if TYPE_CHECKING:
     from orgrest.convert.shared.fields import Fields
@@ -20,15 +18,18 @@ if TYPE_CHECKING:
 Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 
 
-@attrs.frozen
+@classes.frozen
 class Inherited:
-    """The settings that a request inherits from its folders; `behavior` are Postman's."""
+    """The settings that a request inherits from its folders.
+
+    `before` and `after` are scripts. `behavior` has Postman's protocol settings.
+    """
 
     authorization: Authorization | None = None
     headers: Pairs = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    behavior: Mapping[str, Any] = attrs.field(factory=dict)
+    behavior: Mapping[str, Any] = classes.field(factory=dict)
 
     def with_own(
         self,
@@ -37,19 +38,28 @@ class Inherited:
         scripts: tuple[list[str], list[str]],
         behavior: Mapping[str, Any] | None = None,
     ) -> Inherited:
-        """Return the settings that the items of a folder with these settings inherit."""
+        """Return the settings for the items of a folder that inherits these settings.
+
+        The arguments are the folder's own settings.
+        """
         return Inherited(
             self.authorization if authorization is None else authorization,
-            (*self.headers, *headers),
+            _overridden(self.headers, list(headers)),
             (*self.before, *scripts[0]),
             (*self.after, *scripts[1]),
             {**self.behavior, **(behavior or {})},
         )
 
 
-@attrs.define
+def _overridden(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
+    """Return the inherited headers that are not overridden, followed by the `own` headers."""
+    names = {key.lower() for key, _ in own}
+    return (*(pair for pair in inherited if pair[0].lower() not in names), *own)
+
+
+@classes.define
 class Draft:
-    """A request without inherited settings; `kind` is the type of its body."""
+    """A request without inherited settings. `kind` is the media type of its body."""
 
     method: str
     url: str
@@ -58,7 +68,7 @@ class Draft:
     kind: str = ""
     authorization: Authorization | None = None
     definitions: Pairs = ()
-    scripts: tuple[list[str], list[str]] = attrs.field(factory=lambda: ([], []))
+    scripts: tuple[list[str], list[str]] = classes.field(factory=lambda: ([], []))
     directives: Iterable[str] = ()
     assertions: Iterable[str] = ()
     described: Iterable[str] = ()
@@ -67,33 +77,38 @@ class Draft:
 
 
 class Reader:
-    """The state of reading a collection: the names of its variables."""
+    """Reads the requests of a collection. `names` contains the names of its variables."""
 
     def __init__(self) -> None:
         self.names = Names()
 
     def draft(self, given: Fields, around: Inherited, /) -> Draft:
-        """Return a request. Raises ConversionError if it cannot be written."""
+        """Return a request without inherited settings. Raises ConversionError if it is invalid.
+
+        `around` contains the settings that the request inherits.
+        """
         raise NotImplementedError
 
     def item(self, given: Fields, name: str, around: Inherited) -> Request:
-        """Return a request; if it is invalid, an empty request with the error as its note."""
+        """Return a request with inherited settings.
+
+        If it is invalid, the request is empty and has a note with the error.
+        """
         self.names.unknown.clear()
         try:
             found = self._put_together(self.draft(given, around), given, name, around)
         except Exception as error:
-            notes = (Note(given.place, explained(error).reason), *given.unread())
+            notes = (Note.of_error(given.place, error), *given.unread())
             return Request("", "", name=name, notes=notes, place=given.place)
         unknown = (
-            Note(given.place, f"{one} is not known here", blocks=True) for one in self.names.unknown
+            Note(given.place, f"{one} is not supported", blocks=True) for one in self.names.unknown
         )
-        return attrs.evolve(found, notes=(*found.notes, *unknown, *given.unread()))
+        return classes.evolve(found, notes=(*found.notes, *unknown, *given.unread()))
 
     def _put_together(self, own: Draft, given: Fields, name: str, around: Inherited) -> Request:
         if not is_token(own.method):
-            raise ConversionError(f"not a method: {own.method[:40]!r}")
-        names = {key.lower() for key, _ in own.headers}
-        headers = [pair for pair in around.headers if pair[0].lower() not in names] + own.headers
+            raise ConversionError(f"invalid method {own.method[:40]!r}")
+        headers = list(_overridden(around.headers, own.headers))
         if own.kind.startswith("multipart/"):
             headers = [pair for pair in headers if pair[0].lower() != "content-type"]
         if own.kind and not any(key.lower() == "content-type" for key, _ in headers):
@@ -127,9 +142,10 @@ class Reader:
     def credentials(
         self, given: Fields, kind: str, parameters: Mapping[str, str], *, inherited: bool
     ) -> tuple[Authorization, Pairs]:
-        """Return the credentials of a request or a folder, and the variables that they need.
+        """Return the credentials of a request or folder, and the variables that they need.
 
-        The credentials of a folder are stored in a variable.
+        `kind` and `parameters` are in Postman's terms. Credentials that are `inherited` from a
+        folder are stored in a variable.
         """
         found, problem = header_of(kind, parameters)
         if problem:
@@ -137,8 +153,8 @@ class Reader:
         if found.variables:
             prefix = self.names.free("login")
             variables = tuple((f"{prefix}_{name}", value) for name, value in found.variables)
-            return attrs.evolve(found, value=f"{found.value} {prefix}", variables=()), variables
+            return classes.evolve(found, value=f"{found.value} {prefix}", variables=()), variables
         if not inherited or not found.value:
             return found, ()
         name = self.names.free("authorization")
-        return attrs.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
+        return classes.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)

@@ -1,4 +1,4 @@
-"""A source of requests: a file or a folder of files, read once and within limits."""
+"""A source of requests: a file or a folder of files. It is read once, and its size is limited."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.model import ConversionError
 from orgrest.files import FileError, decode
@@ -19,12 +18,12 @@ _YAML: Final = re.compile(
     r"""^["']?type["']?\s*:\s*["']?\w+\.insomnia\.rest""",
     re.MULTILINE,
 )
-"""A line that, of all importable formats, only YAML files have."""
+"""Matches a line that, of all importable formats, only YAML files have."""
 
 
-@attrs.define(slots=False)
+@classes.define
 class Source:
-    """A source by its `name` in messages: its `text`, or a `folder`."""
+    """A source: the `text` of a file, or a `folder`. `name` is its name in messages."""
 
     name: str
     text: str = ""
@@ -52,7 +51,7 @@ class Source:
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """The JSON or YAML object in the text, or an empty object for other texts.
+        """The JSON or YAML object in the text, or an empty object for other formats.
 
         Raises StructureError for invalid text that begins like JSON or YAML.
         """
@@ -62,5 +61,5 @@ class Source:
 
     @property
     def fields(self) -> Fields:
-        """The object, whose fields remember whether they were read."""
+        """The JSON or YAML object, with a record of the fields that were read."""
         return Fields(self.value, self.name)

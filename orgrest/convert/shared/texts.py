@@ -1,6 +1,6 @@
-r"""Texts in the notation of request files: references to variables, and escaped braces.
+r"""Strings in the notation of request files: references to variables, and escaped braces.
 
-`{{name}}` refers to a variable, ``\{{name}}`` and ``\{\{name\}\}`` are literal braces.
+`{{name}}` refers to a variable. ``\{{name}}`` and ``\{\{name\}\}`` are literal braces.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.convert.shared.model import ConversionError
 from orgrest.http.values.references import references
 
@@ -19,7 +18,7 @@ _CALL: Final = re.compile(r"\{\{[ \t]*([^{}\n]+?)[ \t]*\}\}")
 _NOT_IN_NAME: Final = re.compile(r"[^\w.-]+")
 
 
-@attrs.frozen
+@classes.frozen
 class Variable:
     """A reference to a variable."""
 
@@ -27,37 +26,41 @@ class Variable:
 
 
 def literal(text: str) -> str:
-    """Return a text with escaped braces, so that nothing in it refers to a variable."""
+    """Return a string with its braces escaped, so that it does not refer to variables."""
     return written([text])
 
 
 def written(given: Iterable[str | Variable]) -> str:
-    """Return literal texts and references to variables in the notation of request files.
+    """Return literal strings and references to variables in the notation of request files.
 
-    Raises ConversionError for braces after a backslash, which that notation cannot express.
+    Raises ConversionError for braces after a backslash, which the notation cannot express.
     """
     given = tuple(given)
     text = "".join(
-        f"{{{{{one.name}}}}}" if isinstance(one, Variable) else _escape(one) for one in given
+        f"{{{{{piece.name}}}}}" if isinstance(piece, Variable) else _escape(piece)
+        for piece in given
     )
     if ("{{" in text or "\\{" in text) and pieces(text) != _joined(given):
-        raise ConversionError("braces here would be read as a variable")
+        raise ConversionError("the braces would be parsed as a variable")
     return text
 
 
 def is_literal(text: str) -> bool:
-    """Return whether a text in this notation refers to no variable."""
+    """Return whether a string in this notation is free of references to variables."""
     return not any(isinstance(piece, Variable) for piece in pieces(text))
 
 
 def plain(text: str) -> str | None:
-    """Return the value of a text in this notation; None if it refers to variables."""
+    """Return the value of a string in this notation, or None if it refers to variables."""
     read = pieces(text)
     return "".join(str(piece) for piece in read) if is_literal(text) else None
 
 
 def body_of(text: str) -> str | bytes:
-    """Return literal text of a body; as bytes, for a file, if the notation cannot express it."""
+    """Return a literal string as a body: a string, or bytes if the notation cannot express it.
+
+    Bytes are written to a file.
+    """
     try:
         return literal(text)
     except ConversionError:
@@ -65,28 +68,28 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Return a text from a tool with `{{name}}` in the notation of request files.
+    """Return a string with another tool's `{{name}}` in the notation of request files.
 
-    `variable` translates the content of the braces; None leaves them unchanged. Raises
-    ConversionError like `written`.
+    `variable` translates the content of double braces. If it returns None, the braces and their
+    content stay unchanged. Raises ConversionError like `written`.
     """
-    found: list[str | Variable] = []
+    translated_pieces: list[str | Variable] = []
     at = 0
     for match in _CALL.finditer(text):
         value = variable(match[1])
         if value is not None:
-            found += (text[at : match.start()], value)
+            translated_pieces += (text[at : match.start()], value)
             at = match.end()
-    return written([*found, text[at:]])
+    return written([*translated_pieces, text[at:]])
 
 
 def name_of(given: str) -> str:
-    """Return the name of a variable in a form that request files allow."""
+    """Return the name of a variable, changed so that request files allow it."""
     return _NOT_IN_NAME.sub("_", given.strip()).strip("_") or "variable"
 
 
 def _escape(text: str) -> str:
-    """Escape text that would be read as a reference."""
+    """Return a string in which everything that would be read as a reference is escaped."""
     out: list[str] = []
     at = stop = 0
     close = -1
@@ -112,18 +115,18 @@ def _escape(text: str) -> str:
 
 
 def pieces(text: str) -> tuple[str | Variable, ...]:
-    """Return the literal texts and the references of a text in this notation."""
-    found: list[str | Variable] = []
+    """Return the literal strings and the references in a string in this notation."""
+    read: list[str | Variable] = []
     at = 0
     for one in references(text, 0, len(text), (), lambda _: False, restclient=False):
-        found.append(text[at : one.start])
-        found.append(one.literal if one.literal is not None else Variable(one.name))
+        read.append(text[at : one.start])
+        read.append(one.literal if one.literal is not None else Variable(one.name))
         at = one.end
-    return _joined([*found, text[at:]])
+    return _joined([*read, text[at:]])
 
 
 def _joined(given: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
-    """Return the pieces with adjacent texts as one, and without empty ones."""
+    """Return pieces with adjacent strings joined, and without empty strings."""
     out: list[str | Variable] = []
     for piece in given:
         if isinstance(piece, str) and out and isinstance(last := out[-1], str):

@@ -1,4 +1,4 @@
-"""Names of variables, and dynamic values, of tools that write `{{name}}`."""
+"""Variable names and dynamic values from tools with the notation `{{name}}`."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _DYNAMIC: Final = {
     "$randomEmail": "$random.email",
     "$randomExampleEmail": "$random.email",
 }
-"""The dynamic values of orgrest that are equivalent to Postman's, by Postman's names."""
+"""Postman's dynamic values that orgrest also has, with their names in orgrest."""
 
 
 class Names:
-    """Unique names for a source's variables, in a form that request files allow."""
+    """Unique names for the variables of a source, changed so that request files allow them."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
-        """Dynamic values of the other tool that orgrest does not have, in order."""
+        """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
 
     def name(self, given: str) -> str:
-        """Return the name for a variable."""
+        """Return the name in the request file for the variable called `given`."""
         given = given.strip()
         if given not in self._names:
             self._names[given] = self.free(texts.name_of(given))
         return self._names[given]
 
     def free(self, wanted: str) -> str:
-        """Reserve and return an unused name."""
+        """Reserve and return an unused name that is `wanted` or begins with it."""
         name, number = wanted, 1
         while name in self._taken:
             number += 1
@@ -57,5 +57,5 @@ class Names:
         return Variable(given)
 
     def text(self, text: str) -> str:
-        """Return a text in the notation of request files."""
+        """Return a string from the other tool in the notation of request files."""
         return texts.translated(text, self.variable)
