@@ -1,1 +1,1 @@
-"""The command line, `python -m orgrest`: evaluation, the tour, and the commands for editors."""
+"""The command line, `python -m orgrest`: evaluation, the tour, and the other commands."""

@@ -1,4 +1,4 @@
-"""Shell completion: the scripts that set it up, and the completion of documents.
+"""Shell completion: the scripts that set it up, and the completion of document names.
 
 click completes commands, options and their values.
 """
@@ -6,34 +6,37 @@ click completes commands, options and their values.
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 import click
 
 from orgrest.commands import program
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FIRST_WORD = f"{__name__}.first"
-"""The key in a context's `meta` if the completed word is the first, and so may be a command."""
+"""The key in a context's `meta` that says whether the completed word is the first.
+
+The first word may be a command.
+"""
 
 _ASKS = "_ORGREST_COMPLETE"
-_DOCUMENT = re.compile(r"[\w.+@-]+\.(?:org|http|rest)")
+_DOCUMENT = compiled(r"[\w.+@-]+\.(?:org|http|rest)")
 
 
 def documents(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the shell's completion of files and, for the first word, the commands."""
+    """Return the completions of a document's name: files and, for the first word, commands."""
     from click.shell_completion import CompletionItem
 
     del parameter
     found = [CompletionItem(incomplete, type="file")]
     if ctx.meta.get(FIRST_WORD):
         found += ctx.command.shell_complete(ctx, incomplete)
-        if os.environ.get(_ASKS) == "bash_complete":  # falls back to files
+        if os.environ.get(_ASKS) == "bash_complete":  # if nothing matches, bash completes files
             # Only names are needed, and importing pathlib would delay the shell.
             names = sorted(filter(_DOCUMENT.fullmatch, os.listdir()))  # noqa: PTH208
             found += [CompletionItem(name) for name in names if name.startswith(incomplete)]
@@ -47,7 +50,7 @@ def completion(shell: str) -> None:
 
     \b
     bash, in ~/.bashrc:                 eval "$(orgrest completion bash)"
-    zsh, in ~/.zshrc, behind compinit:  eval "$(orgrest completion zsh)"
+    zsh, in ~/.zshrc, after compinit:   eval "$(orgrest completion zsh)"
     fish, once:  orgrest completion fish > ~/.config/fish/completions/orgrest.fish
     """
     from click import shell_completion

@@ -1,4 +1,4 @@
-"""Helpers for commands: error messages and shared options."""
+"""Helpers that several commands use: error messages, checks of arguments, and output."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 def complain(text: str) -> None:
-    """Print an error to standard error."""
+    """Print an error message to standard error."""
     click.echo(f"orgrest: {text}", err=True)
 
 
 def open_page(url: str) -> bool:
-    """Open a page in the user's browser; return whether a browser was started.
+    """Open a page in the user's browser, and return whether a browser was started.
 
     Without a screen, only browsers in the terminal are available, if the user chose one with
     `BROWSER`.
@@ -32,7 +32,9 @@ def open_page(url: str) -> bool:
     import webbrowser
 
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    if sys.platform.startswith("linux") and not any(os.environ.get(one) for one in screens):
+    if sys.platform.startswith("linux") and not any(
+        os.environ.get(variable) for variable in screens
+    ):
         return False
     try:
         return webbrowser.open(url)
@@ -41,7 +43,7 @@ def open_page(url: str) -> bool:
 
 
 class MissingFileError(click.ClickException):
-    """An argument on the command line is not the name of a file."""
+    """An argument on the command line should be a file, but is not."""
 
     exit_code = 2
 
@@ -49,34 +51,36 @@ class MissingFileError(click.ClickException):
 def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
     """Raise MissingFileError unless each name is an existing file, or `-`.
 
-    With `may_come`, a file that does not exist is accepted.
+    If `may_come` is true, a missing file is accepted, since it may be created later.
     """
-    from difflib import get_close_matches
-    from shlex import quote
-
     for name in given:
         path = Path(name)
+        if name == "-" or (path.exists() and not path.is_dir()):
+            continue
+        from difflib import get_close_matches
+        from shlex import quote
+
         if re.match(r"[a-z][a-z0-9+.-]*://", name, re.IGNORECASE):
             send = f"echo {quote(f'GET {name}')} | orgrest"
-            raise MissingFileError(f"{name}: a URL, not a file; to send a request: {send}")
-        if name != "-" and path.is_dir():
+            raise MissingFileError(f"{name} is a URL, not a file; to send a request, run: {send}")
+        if path.is_dir():
             raise MissingFileError(
-                f"{name}: a folder: `orgrest test {quote(name)}` runs the documents in it"
+                f"{name} is a folder; to run the documents in it, use `orgrest test {quote(name)}`"
             )
-        if name != "-" and not may_come and not path.exists():
+        if not may_come:
             context = click.get_current_context()
             group = context.command
             commands = group.list_commands(context) if isinstance(group, click.Group) else []
             near = get_close_matches(name, commands, n=1) if name == given[0] else []
-            meant = f": did you mean `orgrest {near[0]}`?" if near else ""
+            meant = f"; did you mean `orgrest {near[0]}`?" if near else ""
             raise MissingFileError(f"{name or repr(name)}: No such file or directory{meant}")
 
 
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
-    """Raise OrgrestError for an environment that no document of the folders has.
+    """Raise OrgrestError for a name that is not an environment in any of the folders.
 
-    Some documents of a run may lack an environment. If an environment file is broken, it may have
-    been defined there.
+    If an environment file is broken, an error is not raised, since the environment may be defined
+    there.
     """
     from orgrest.model import OrgrestError
 
@@ -84,18 +88,21 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
         return
     from orgrest.http.values import environments
 
-    found = [environments.find(folder) for folder in dict.fromkeys(folders)]
-    known = sorted({name for one in found for name in one.names})
+    per_folder = [environments.find(folder) for folder in dict.fromkeys(folders)]
+    known = sorted({name for environments_here in per_folder for name in environments_here.names})
     for name in names:
-        if name not in known and not any(one.broken for one in found):
-            listed = ", ".join(known) or "none: no environment file is beside the document"
-            raise OrgrestError(f"there is no environment {name}; there are {listed}")
+        if name not in known and not any(
+            environments_here.broken for environments_here in per_folder
+        ):
+            listed = ", ".join(known) or "none (no environment file beside the document)"
+            raise OrgrestError(f"unknown environment {name}; available: {listed}")
 
 
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
-    """Return a document's path and text; `-` is standard input, as the text of `stdin_name`.
+    """Return the path and the text of a document. `-` means standard input.
 
-    Raises OrgrestError if it cannot be read.
+    Standard input is treated as the text of the file `stdin_name`. Raises OrgrestError if the
+    document cannot be read.
     """
     from orgrest.files import File, decode_document
 
@@ -107,7 +114,7 @@ def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
 
 
 def safe(text: str, secrets: frozenset[str]) -> str:
-    """Return text with secrets masked and control characters visible."""
+    """Return text for display, with secrets masked and control characters made visible."""
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
@@ -115,7 +122,10 @@ def safe(text: str, secrets: frozenset[str]) -> str:
 
 
 def globals_in(file: Path) -> GlobalVariables:
-    """Return the global variables in a file; empty if it does not exist. Raises OrgrestError."""
+    """Return the global variables stored in a file. If the file is missing, there are none.
+
+    Raises OrgrestError if the file is invalid.
+    """
     from orgrest.files import read_bytes
     from orgrest.http.values.global_variables import GlobalVariables
 

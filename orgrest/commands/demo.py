@@ -1,6 +1,6 @@
 """The command ``orgrest demo``: a tour that is evaluated against a local server.
 
-The tour is an ordinary document beside this module, with a placeholder for the port.
+The tour is an ordinary document in this folder, with a placeholder for the server's port.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PORT = "@PORT@"
 def demo(path: Path | None) -> None:
     """Evaluate a tour against a server on this machine.
 
-    Its first request is printed with the answer. The whole tour, an Org document with all answers,
-    is written to PATH (which must not exist yet), or to a temporary file.
+    The first request is printed with its response. The whole tour, an Org document with all
+    responses, is written to PATH (which must not exist yet), or to a temporary file.
 
     \b
     orgrest demo tour.org
@@ -42,9 +42,10 @@ def tour(port: int) -> str:
 
 
 def run(path: Path | None, say: Callable[[str], None]) -> bool:
-    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` its first section.
+    """Write the tour to `path` (or a temporary file), evaluate it, and print its first section.
 
-    Returns whether all requests succeeded. Raises FileError if `path` exists or is not writable.
+    `say` prints a line. Returns whether all requests succeeded. Raises FileError if `path` already
+    exists or cannot be written.
     """
     import tempfile
 
@@ -61,7 +62,10 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         os.close(number)
         path = Path(name)
     elif path.exists():
-        raise FileError("exists: the tour does not replace it", file=str(path))
+        raise FileError(
+            "already exists, and would be overwritten: move it, or choose another path",
+            file=str(path),
+        )
     with serve() as port, Client() as client:
         folder = path.resolve().parent
         done = Run(

@@ -1,4 +1,4 @@
-"""The demo's local server: a few tasks, a login, and responses of several types.
+"""The local server of the demo: a few tasks, a login, and responses of several types.
 
 It listens on a free loopback port, in this process, while the tour runs.
 """
@@ -20,22 +20,22 @@ TOKEN = "tour-token"  # noqa: S105 - issued by the demo's login
 _TASKS = [
     {"id": 1, "title": "Write down the request", "done": True},
     {"id": 2, "title": "Evaluate it", "done": True},
-    {"id": 3, "title": "Read the answer under it", "done": False},
+    {"id": 3, "title": "Read the answer below it", "done": False},
 ]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers the tour's requests."""
+    """Responds to the requests of the tour."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = 65536  # sends head and body in one packet
+    wbufsize = 65536  # send the head and the body in one packet
 
     def version_string(self) -> str:
-        """Return the Server header."""
+        """Return the value of the Server header."""
         return "orgrest-demo"
 
     def do_GET(self) -> None:
-        """Respond from the table of paths."""
+        """Respond to a GET request from the table of paths."""
         path = urlsplit(self.path)
         if path.path == "/login":
             self._answer(200, "text/plain", TOKEN)
@@ -53,20 +53,22 @@ class _Handler(BaseHTTPRequestHandler):
             if self.headers["Authorization"] == f"Bearer {TOKEN}":
                 self._answer(200, "application/json", '{"name": "you", "tasks": 3}')
             else:
-                self._answer(401, "application/json", '{"error": "a token is needed"}')
+                self._answer(401, "application/json", '{"error": "missing token"}')
         else:
-            self._answer(404, "application/json", json.dumps({"error": f"no {path.path} here"}))
+            self._answer(
+                404, "application/json", json.dumps({"error": f"no such path: {path.path}"})
+            )
 
     def do_POST(self) -> None:
-        """Respond with the task in the request."""
+        """Respond to a POST request with the task that it contains."""
         length = int(self.headers["Content-Length"] or 0)
         sent = self.rfile.read(length).decode("utf-8", "replace")
         try:
-            found = json.loads(sent)
+            task = json.loads(sent)
         except ValueError:
-            self._answer(400, "application/json", '{"error": "this is not JSON"}')
+            self._answer(400, "application/json", '{"error": "invalid JSON"}')
         else:
-            self._answer(201, "application/json", json.dumps({"id": 4, "task": found}))
+            self._answer(201, "application/json", json.dumps({"id": 4, "task": task}))
 
     def _answer(self, status: int, kind: str, text: str) -> None:
         body = text.encode()
@@ -77,12 +79,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
-        """Log nothing."""
+        """Do not log anything."""
 
 
 @contextlib.contextmanager
 def serve() -> Iterator[int]:
-    """Run the demo's server for the duration of the context; yields its port."""
+    """Return a context in which the demo's server runs. The context's value is the port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

@@ -1,6 +1,6 @@
 """The command ``orgrest FILE...``, which evaluates requests.
 
-`evaluate` has a parameter for each option; the module `run` does the work.
+The function `evaluate` has a parameter for each option. The module `run` evaluates the files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from orgrest.options import RUN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.commands.run import Shown
+    from orgrest.commands.run import RunOutput
     from orgrest.commands.watch import Watched
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
@@ -61,41 +61,43 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     asked = SimpleNamespace(**given)
     modes = [name for name in ("stdout", "diff", "check") if given[name]]
     if len(modes) > 1 or (modes and asked.dry_run):
-        raise click.UsageError("--dry-run, --stdout, --diff and --check exclude each other")
+        raise click.UsageError("--dry-run, --stdout, --diff and --check cannot be combined")
     if asked.explain and not asked.dry_run:
-        raise click.UsageError("--explain tells about a --dry-run")
+        raise click.UsageError("--explain requires --dry-run")
     if asked.stdout and asked.json:
-        raise click.UsageError("--stdout and --json both want standard output")
+        raise click.UsageError(
+            "--stdout and --json cannot be combined: both write to standard output"
+        )
     if asked.cookies is not None and asked.cookies == asked.globals:
-        raise click.UsageError("--cookies and --globals keep different things: name two files")
+        raise click.UsageError("--cookies and --globals need different files")
     paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
-        raise click.UsageError("which FILE? (- is standard input)")
+        raise click.UsageError("missing FILE (use - for standard input)")
     if asked.list_envs:
         require_files(paths)
         sys.exit(_list_environments(paths))
     if len(paths) > 1 and (asked.lines or asked.names):
-        raise click.UsageError("--line and --name need a single FILE")
+        raise click.UsageError("--line and --name require exactly one FILE")
     if asked.stdin_name is not None:
         if paths != ["-"]:
-            raise click.UsageError("--stdin-name is for standard input, not for a FILE")
+            raise click.UsageError("--stdin-name requires input from standard input, without FILE")
         if not (modes or asked.dry_run or is_request_file(asked.stdin_name)):
             raise click.UsageError(
-                "an Org text on standard input needs --stdout, --diff or --check"
+                "Org text on standard input requires --stdout, --diff or --check"
             )
     if asked.watch and "-" in paths:
-        raise click.UsageError("--watch is for a FILE, not for standard input")
+        raise click.UsageError("--watch requires a FILE: standard input cannot be watched")
     require_files(paths, may_come=asked.watch)
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
-    logins = None  # of all turns with --watch
+    logins = None  # all runs with --watch share the logins
     if not asked.dry_run:
         from orgrest.run.logins import Logins
 
         logins = Logins()
 
     def once(watched: Watched | None = None) -> int:
-        from orgrest.commands.run import Shown
+        from orgrest.commands.run import RunOutput
         from orgrest.run.descriptions import Descriptions
         from orgrest.run.services import Services
 
@@ -134,7 +136,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
             services.write = write
         settings = settings_of(RUN, given, inputs)
-        shown = Shown(
+        shown = RunOutput(
             mode="dry run" if asked.dry_run else "".join(modes),
             save=asked.save,
             volatile=asked.volatile,
@@ -155,13 +157,15 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _folder(given: str, stdin_name: Path | None) -> Path:
-    """Return the folder of a document."""
     path = stdin_name if given == "-" else Path(given)
     return Path() if path is None else path.resolve().parent
 
 
 def _cookies(file: Path) -> Cookies:
-    """Return the cookies in a file; empty if it does not exist. Raises OrgrestError."""
+    """Return the cookies stored in a file, or an empty jar if the file is missing.
+
+    Raises OrgrestError if the file is invalid.
+    """
     from orgrest.files import read_bytes
     from orgrest.http.transport.cookies import Cookies
 
@@ -172,10 +176,13 @@ def _run(
     paths: list[str],
     settings: Settings,
     services: Services,
-    shown: Shown,
+    shown: RunOutput,
     kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
 ) -> int:
-    """Evaluate the files, and save the `kept` state for the next run; return the exit status."""
+    """Evaluate the files, and return the exit status.
+
+    `kept` contains the cookies and global variables to save for the next run, with their files.
+    """
     from orgrest.commands import run
     from orgrest.files import FileError, write_private
     from orgrest.http.sandbox import children
@@ -214,7 +221,7 @@ def _print_message(message: str) -> None:
 
 
 def _answer(what: str, hidden: bool) -> str:
-    """Prompt on the terminal for the value of a variable."""
+    """Ask for the value of a variable on the terminal. `hidden` input is not shown."""
     return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
 
 
@@ -223,15 +230,15 @@ def _ask(question: str) -> bool:
 
 
 def _list_environments(paths: list[str]) -> int:
-    """Print the environments defined in the files around each document, one per line."""
+    """Print the environments of each document, one name per line. Return the exit status."""
     from orgrest.http.values import environments
 
     status = 0
     for given in paths:
-        found = environments.find(_folder(given, None))
-        for name in found.names:
+        environments_here = environments.find(_folder(given, None))
+        for name in environments_here.names:
             click.echo(f"{given}: {name}" if len(paths) > 1 else name)
-        for broken in found.broken:
+        for broken in environments_here.broken:
             complain(str(broken.error))
             status = 2
     return status

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class _Formats(click.Choice[str]):
-    """The names of the export formats, whose modules are imported on first use."""
+    """The names of the export formats. The modules of the formats are imported on first use."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
 
     @cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # nobody writes it
-        """The names."""
+        """The names of the formats."""
         return tuple(_writers())
 
 
 def _writers() -> dict[str, Write]:
     from orgrest.convert.formats import FORMATS
 
-    return {one.name: one.write for one in FORMATS if one.write is not None}
+    return {format_.name: format_.write for format_ in FORMATS if format_.write is not None}
 
 
 @program.command("export")
@@ -53,10 +53,12 @@ def _writers() -> dict[str, Write]:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write here: a new file.",
+    help="Write to this file, which must not exist yet.",
 )
 @with_options(EXPORT)
-@click.option("--strict", is_flag=True, help="Status 1 if something is not in the export.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 1 if something could not be exported."
+)
 def export(
     file: str,
     *,
@@ -67,8 +69,8 @@ def export(
 ) -> None:
     """Write requests for another tool.
 
-    Nothing is sent. Variables stay variables, and secrets are left out. What a format cannot say
-    (scripts, captures, assertions) is listed on standard error.
+    Nothing is sent. Variables stay variables, and secrets are left out. Parts that the format
+    cannot express (scripts, captures, assertions) are listed on standard error.
 
     \b
     orgrest export --to postman api.http -o api.postman_collection.json
@@ -79,43 +81,46 @@ def export(
     from orgrest.files import FileError, is_request_file
 
     if output is not None and output.exists():
-        raise FileError("this file exists: name a new one", file=str(output))
+        raise FileError("the file already exists: choose another name", file=str(output))
     path, text = text_of(file, given["stdin_name"])
     folder = path.resolve().parent
     require_environments(given["environments"], [folder])
-    found = read(
+    exported = read(
         text,
         file=str(path),
         plain=is_request_file(path),
         settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
     )
     beside = None if output is None else f"{output.stem}-bodies"
-    written = _writers()[target](found, beside=beside)
-    if found.calls:
-        _save(found, written, output)
-    sys.exit(_told(found, written, strict=strict))
+    written = _writers()[target](exported, beside=beside)
+    if exported.calls:
+        _save(exported, written, output)
+    sys.exit(_told(exported, written, strict=strict))
 
 
 def _save(found: Export, written: Written, output: Path | None) -> None:
-    """Write the file and the files beside it, or print it. Raises OrgrestError."""
+    """Write the export and the files beside it, or print it. Raises OrgrestError."""
     from orgrest.files import write, write_new, write_private
+    from orgrest.model import to_bytes
 
-    private = any(one and one in written.text for one in found.secrets)
+    private = any(secret and secret in written.text for secret in found.secrets)
     if output is None:
         click.echo(written.text, nl=False)
     else:
         for name, data in written.files.items():
             write_new(output.parent / name, data)
-        (write_private if private else write)(output, written.text.encode())
+        (write_private if private else write)(output, to_bytes(written.text))
     if private:
-        complain("this holds a secret that could not be left out: keep it to yourself")
+        complain("the file contains a secret that could not be removed: do not share it")
 
 
 def _told(found: Export, written: Written, *, strict: bool) -> int:
-    """Report what the export lacks; return the exit status."""
+    """Report everything that the export lacks, and return the exit status."""
     for reason in found.failed:
         complain(f"not exported: {safe(reason, found.secrets)}")
+    for reason in found.suspects:
+        complain(safe(reason, found.secrets))
     notes = [*(note for call in found.calls for note in call.lost), *written.notes]
     for note in notes:
         complain(safe(f"{note.place}: not exported: {note.reason}", found.secrets))
-    return int(bool(found.failed) or (strict and bool(notes)))
+    return int(bool(found.failed) or any(strict or note.bug for note in notes))

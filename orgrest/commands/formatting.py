@@ -15,21 +15,23 @@ from orgrest.commands.console import complain
 
 @program.command("format")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=documents)
-@click.option("--check", is_flag=True, help="Write nothing; status 1 if a file would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; print the changes.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit with status 1 if a file would change."
+)
+@click.option("--diff", is_flag=True, help="Print the changes instead of writing them.")
 @click.option(
     "--stdin-name",
     type=click.Path(path_type=Path),
     metavar="NAME",
-    help="With the FILE -, print the text on standard input formatted, as that of the file NAME.",
+    help="With FILE -: format standard input as the content of the file NAME, and print it.",
 )
 def format(  # noqa: A001 - the command's name
     files: tuple[str, ...], *, check: bool, diff: bool, stdin_name: Path | None
 ) -> None:
     """Format request files, and requests in Org documents.
 
-    Only spacing changes: what is sent stays the same to the byte. A folder stands for the documents
-    in it.
+    Only spacing changes: the requests that are sent stay the same to the byte. For a folder, all
+    documents in it are formatted.
 
     \b
     orgrest format api.http
@@ -66,7 +68,7 @@ def _formatted(text: str, path: Path) -> str:
 
 
 def _told(name: str, text: str, new: str, *, diff: bool) -> bool:
-    """Report whether a file would change, and how; return whether it would."""
+    """Report whether formatting changes a file, and return it. `diff` prints the changes."""
     if text == new:
         return False
     if diff:
@@ -74,5 +76,5 @@ def _told(name: str, text: str, new: str, *, diff: bool) -> bool:
         for line in difflib.unified_diff(old, new.split("\n"), name, name, lineterm=""):
             click.echo(line)
     else:
-        complain(f"{name}: would be formatted")
+        complain(f"would reformat {name}")
     return True

@@ -1,4 +1,4 @@
-"""``orgrest history`` and ``orgrest diff``: requests and responses of earlier runs, and changes."""
+"""``orgrest history`` and ``orgrest diff``, which show and compare earlier responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _JSON = partial(click.option, "--json", "as_json", is_flag=True)
 _ALL = click.option(
-    "--all", "everywhere", is_flag=True, help="Of all documents, not only those in this folder."
+    "--all",
+    "everywhere",
+    is_flag=True,
+    help="Include all documents, not only those in this folder.",
 )
 
 
@@ -31,10 +34,9 @@ def history(context: click.Context) -> None:
 
     Runs of `orgrest FILE`, of `orgrest test` and of editors are kept, at most 200 and 64 MiB, in
     the user's cache folder, without secrets. The environment variable ORGREST_HISTORY=off turns
-    this off; ORGREST_HISTORY=FOLDER keeps them there.
+    this off; ORGREST_HISTORY=FOLDER keeps the runs in that folder.
 
-    Runs of documents in the current folder are listed and numbered; with --all, those of all
-    documents.
+    Only runs of documents in the current folder are listed and numbered; with --all, all runs are.
 
     \b
     orgrest history
@@ -47,12 +49,17 @@ def history(context: click.Context) -> None:
 
 @history.command("list")
 @click.option(
-    "-n", "count", type=click.IntRange(1), default=20, metavar="N", help="How many runs (20)."
+    "-n",
+    "count",
+    type=click.IntRange(1),
+    default=20,
+    metavar="N",
+    help="The number of runs to list (20).",
 )
 @_ALL
-@_JSON(help="Print a line of JSON for each run.")
+@_JSON(help="Print a line of JSON per run.")
 def list_(count: int, everywhere: bool, as_json: bool) -> None:
-    """List the last runs, the last one first.
+    """List the last runs, the latest first.
 
     \b
     orgrest history list -n 5 --all
@@ -62,13 +69,13 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
 
 @history.command()
 @click.argument("run", default="1")
-@click.option("--name", metavar="NAME", help="Only requests of this name (or FILE:LINE).")
+@click.option("--name", metavar="NAME", help="Show only requests with this name (or FILE:LINE).")
 @_ALL
-@_JSON(help="Print a line of JSON for each request, as in reports.")
+@_JSON(help="Print a line of JSON per request, as in reports.")
 def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
     """Show the requests of a run and their responses.
 
-    RUN is its id, the beginning of one, or its number in `orgrest history`: 1 is the last run.
+    RUN is an id, the beginning of an id, or a number in `orgrest history`: 1 is the last run.
 
     \b
     orgrest history show
@@ -79,12 +86,10 @@ def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
 
 @program.command()
 @click.argument("name")
-@click.option("--with", "other", metavar="RUN", help="Compare with this run's, by id or number.")
+@click.option("--with", "other", metavar="RUN", help="Compare with the run with this id or number.")
+@click.option("--stored", is_flag=True, help="Compare with the result in the Org document.")
 @click.option(
-    "--stored", is_flag=True, help="Compare with the result that stands in its Org document."
-)
-@click.option(
-    "--volatile", multiple=True, metavar="HEADER", help="A header that may differ, besides Date."
+    "--volatile", multiple=True, metavar="HEADER", help="A header to ignore, in addition to Date."
 )
 @_ALL
 @_JSON(help="Print the differences as JSON.")
@@ -99,27 +104,30 @@ def diff(
 ) -> None:
     """Compare the last two responses to a request.
 
-    NAME is a request's name, or the file's name and the line of one without: `api.http:12`. Only
-    documents in the current folder are searched, or, with --all, all documents. Exit status: 0 if
-    the responses are the same, 1 if not, 2 if they cannot be compared.
+    NAME is the name of a request, or, if it has none, its file and line: `api.http:12`. Only
+    documents in the current folder are searched; with --all, all documents are. The exit status is
+    0 if the responses are the same, 1 if not, and 2 if they cannot be compared.
 
     \b
     orgrest diff login
     orgrest diff api.http:12 --with 3
     """
     if other is not None and stored:
-        raise click.UsageError("--with and --stored exclude each other")
+        raise click.UsageError("--with and --stored cannot be combined")
     runs = _runs(everywhere)
     sys.exit(_diff(name, other, volatile, runs, stored=stored, as_json=as_json))
 
 
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
-    """Yield the runs, the latest first: those of documents in this folder, or all."""
+    """Yield the runs in the history, the latest first.
+
+    Unless `everywhere` is true, only runs with a document in the current folder are included.
+    """
     from orgrest.run.history import runs
 
     here = Path.cwd()
     for run in runs():
-        if everywhere or any(Path(one).is_relative_to(here) for one in run.documents):
+        if everywhere or any(Path(document).is_relative_to(here) for document in run.documents):
             yield run
 
 
@@ -128,19 +136,19 @@ def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
     from itertools import islice
 
     for number, run in enumerate(islice(runs, count), 1):
-        failed = sum(one["outcome"] in ("failed", "error") for one in run.records)
+        failed = sum(record["outcome"] in ("failed", "error") for record in run.records)
         if as_json:
-            found = {
+            row = {
                 "run": run.id,
                 "started": run.started,
                 "documents": run.documents,
                 "requests": len(run.records),
                 "failed": failed,
             }
-            click.echo(json.dumps(found, ensure_ascii=False))
+            click.echo(json.dumps(row, ensure_ascii=False))
             continue
-        documents = ", ".join(_shortened(one, run) for one in run.documents)
-        more = " (and more that were not kept)" if run.cut else ""
+        documents = ", ".join(_shortened(document, run) for document in run.documents)
+        more = " (and more that were not saved)" if run.cut else ""
         what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
         what += f", {failed} failed" if failed else ""
         click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
@@ -154,12 +162,14 @@ def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: boo
     from orgrest.run.history import run_called
 
     run = run_called(which, runs)
-    found = [one for one in run.records if name is None or _is_called(one, name)]
-    if not found:
+    records = [
+        candidate for candidate in run.records if name is None or _is_called(candidate, name)
+    ]
+    if not records:
         raise OrgrestError(
-            f"the run {run.id} has no request {name}" if name else "nothing was sent"
+            f"run {run.id} has no request named {name}" if name else "nothing was sent"
         )
-    for record in found:
+    for record in records:
         if as_json:
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
@@ -183,12 +193,12 @@ def _diff(
     from orgrest.run.history import run_called
 
     kept = list(runs)
-    found = _found(name, kept)
-    run, new = next(found, (None, None))
+    matches = _found(name, kept)
+    run, new = next(matches, (None, None))
     if run is None or new is None:
         raise OrgrestError(
-            f"the history has no request {name} here: `orgrest history show` shows some, --all "
-            "searches all documents"
+            f"no request named {name} in the history of this folder; `orgrest history show` "
+            "lists requests, and --all includes all documents"
         )
     differences: list[Difference]
     if stored:
@@ -197,38 +207,43 @@ def _diff(
     else:
         document = new["document"]
         if other is None:
-            before = next((one for one in found if one[1]["document"] == document), None)
+            before = next((match for match in matches if match[1]["document"] == document), None)
         else:
-            every = list(_found(name, [run_called(other, kept)]))
-            same = [one for one in every if one[1]["document"] == document]
-            before = next(iter(same or every), None)
+            in_other_run = list(_found(name, [run_called(other, kept)]))
+            same = [match for match in in_other_run if match[1]["document"] == document]
+            before = next(iter(same or in_other_run), None)
         if before is None and other is None:
             raise OrgrestError(
-                f"{name} of {document} was answered once: there is nothing to compare with"
+                f"nothing to compare: the history has only one response to {name} of {document}"
             )
         if before is None:
-            raise OrgrestError(f"the run {other} has no request {name}")
+            raise OrgrestError(f"run {other} has no request named {name}")
         what = before[0].id
         differences = compare(before[1], new, volatile)
     if as_json:
-        told = {
+        report = {
             "old": what,
             "new": run.id,
             "differences": [
-                {"place": one.place, "old": one.old, "new": one.new, "lines": one.lines}
-                for one in differences
+                {
+                    "place": difference.place,
+                    "old": difference.old,
+                    "new": difference.new,
+                    "lines": difference.lines,
+                }
+                for difference in differences
             ],
         }
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json.dumps(report, ensure_ascii=False))
     else:
         click.echo(f"orgrest: {_safe(what)} -> {run.id}", err=True)
-        for one in differences:
-            click.echo(_safe(str(one), one_line=False))
+        for difference in differences:
+            click.echo(_safe(str(difference), one_line=False))
     return 1 if differences else 0
 
 
 def _found(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
-    """Yield the records of a request, the latest first."""
+    """Yield (run, record) for each record of the request called `name`, the latest first."""
     for run in among:
         for record in reversed(run.records):
             if _is_called(record, name):
@@ -240,32 +255,37 @@ def _is_called(record: Record, name: str) -> bool:
 
 
 def _result(name: str, path: Path) -> str:
-    """Return the result of a named block in an Org document. Raises OrgrestError."""
+    """Return the result of the block called `name` in an Org document.
+
+    Raises OrgrestError if it does not exist.
+    """
     from orgrest.files import File, is_request_file
     from orgrest.model import OrgrestError
 
     if is_request_file(path):
-        raise OrgrestError("request files hold no results: --stored is for Org", file=str(path))
-    from orgrest.org.document import Document
+        raise OrgrestError(
+            "--stored requires an Org document: request files contain no results", file=str(path)
+        )
+    from orgrest.org.document import OrgDocument
     from orgrest.org.results import result_of
     from orgrest.run.comparison import inside
 
-    document = Document(File.read(path).text)
+    document = OrgDocument(File.read(path).text)
     block = document.block_named(name)
     result = None if block is None else result_of(document, block)
     if result is None:
-        raise OrgrestError(f"no result of a block {name} stands there", file=str(path))
+        raise OrgrestError(f"the document has no result for a block named {name}", file=str(path))
     return inside(document.text[result.start : result.end])
 
 
 def _text(record: Record, run: KeptRun) -> Iterator[str]:
-    """Yield a record as text: each request, and its response."""
+    """Yield the lines that show a record: its outcome, and each request with its response."""
     place = f"{_shortened(record['file'], run)}:{record['line']}"
     why = f": {record['reason']}" if record["reason"] else ""
     yield f"# {place} {record['name'] or ''}".rstrip() + f"  {record['outcome']}{why}"
-    for one in record["assertions"]:
-        reason = f"  {one['reason']}" if one["reason"] else ""
-        yield f"# {'ok    ' if one['passed'] else 'FAILED'}  {one['name']}{reason}"
+    for assertion in record["assertions"]:
+        reason = f"  {assertion['reason']}" if assertion["reason"] else ""
+        yield f"# {'ok    ' if assertion['passed'] else 'FAILED'}  {assertion['name']}{reason}"
     for exchange in record["exchanges"]:
         request, response = exchange["request"], exchange["response"]
         yield f"{request['method']} {request['url']}"
@@ -289,12 +309,12 @@ def _message(message: Record) -> Iterator[str]:
     elif body["text"]:
         yield body["text"]
     if body["cut"]:
-        yield f"[the beginning of {body['size']} bytes]"
+        yield f"[truncated: the body has {body['size']} bytes]"
     yield ""
 
 
 def _shortened(path: str, run: KeptRun) -> str:
-    """Return a path relative to the folder of its run, if it is below that folder."""
+    """Return a path relative to the run's working folder, if it is in that folder."""
     given = Path(path)
     return str(given.relative_to(run.directory)) if given.is_relative_to(run.directory) else path
 

@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 
 @program.command()
-@click.option("--clear", is_flag=True, help="Forget all logins, and what is allowed with them.")
+@click.option(
+    "--clear", is_flag=True, help="Forget all logins and the documents allowed to use them."
+)
 @click.option("--forget", metavar="ID", help="Forget the login whose id starts with ID.")
 def logins(*, clear: bool, forget: str | None) -> None:
     """List or forget the logins that are kept for later runs.
 
-    Each is listed with the documents that may use it. A login is kept when you sign in for a
-    request: its tokens in the system's keychain, by keyring, or, with the environment variable
-    ORGREST_LOGINS=FOLDER, in files there. ORGREST_LOGINS=off keeps none. A server may accept a
-    forgotten token until it expires.
+    Each login is listed with the documents that may use it. A login is kept when you sign in for a
+    request. Its tokens are stored in the system's keychain by keyring, or, with the environment
+    variable ORGREST_LOGINS=FOLDER, in files in that folder. With ORGREST_LOGINS=off, no logins are
+    kept. A server may accept a forgotten token until it expires.
 
     \b
     orgrest logins
     orgrest logins --forget 3f
     """
     if clear and forget is not None:
-        raise click.UsageError("--clear and --forget exclude each other")
+        raise click.UsageError("--clear and --forget cannot be combined")
     _done(clear=clear, forget=forget)
 
 
@@ -38,17 +40,17 @@ def _done(*, clear: bool, forget: str | None) -> None:
 
     store = LoginStore.of_user()
     if store is None:
-        raise OrgrestError(f"no login is kept: {VARIABLE} says so")
-    found = list(store.all())
+        raise OrgrestError(f"{VARIABLE}=off: logins are not saved")
+    kept_logins = list(store.all())
     if forget is not None:
-        found = [(key, one) for key, one in found if key.startswith(forget)]
-        if len(found) != 1:
-            what = "several logins begin" if found else "no login begins"
-            raise OrgrestError(f"{what} with {forget}: `orgrest logins` lists them")
+        kept_logins = [(key, entry) for key, entry in kept_logins if key.startswith(forget)]
+        if len(kept_logins) != 1:
+            what = "matches more than one login" if kept_logins else "matches no login"
+            raise OrgrestError(f"--forget {forget} {what}: `orgrest logins` lists them")
     if clear or forget is not None:
-        _forget(store, found)
+        _forget(store, kept_logins)
         return
-    for key, login in found:
+    for key, login in kept_logins:
         click.echo(_line(key, login))
         for document, to in _uses(login):
             click.echo(_safe(f"          {document} -> {to}"))
@@ -75,11 +77,11 @@ def _until(login: dict[str, Any]) -> str:
     if not isinstance(token, dict):
         return "no token"
     if token.get("refresh"):
-        return "is refreshed"
+        return "refreshed automatically"
     try:
         ends = datetime.fromtimestamp(token["expires"]).astimezone()
     except (KeyError, TypeError, ValueError, OSError, OverflowError):
-        return "does not say how long it is valid"
+        return "expiry unknown"
     return f"until {ends:%Y-%m-%d %H:%M}"
 
 

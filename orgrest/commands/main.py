@@ -1,12 +1,12 @@
 """The command line: ``orgrest FILE...`` and the subcommands (``orgrest demo`` ...).
 
-Only the modules of this folder print, prompt and write documents. Messages go to standard error;
-documents, responses, differences, the requests of a dry run and JSON go to standard output. A
-command's module is imported when the command is called.
+Only the modules in this folder print, prompt and write documents. Messages go to standard error.
+Documents, responses, differences, the requests of a dry run and JSON go to standard output. The
+module of a command is imported when the command is called.
 
-Exit status: 0 on success; 1 if a request failed, a check found changes or a document could not be
-saved; 2 for wrong usage or an unreadable file; 130 after Ctrl-C,
-SIGTERM or SIGHUP.
+The exit status is 0 on success. It is 1 if a request failed, a check found changes or a document
+could not be saved. It is 2 for wrong usage or an unreadable file, and 130 after Ctrl-C, SIGTERM or
+SIGHUP.
 """
 
 from __future__ import annotations
@@ -39,44 +39,41 @@ COMMANDS = {
     "format": "orgrest.commands.formatting:format",
     "import": "orgrest.commands.importing:import_",
     "export": "orgrest.commands.exporting:export",
-    "complete": "orgrest.commands.editor:complete",
-    "curl": "orgrest.commands.editor:curl",
     "lsp": "orgrest.commands.editor:lsp",
     "emacs": "orgrest.commands.editor:emacs",
-    "babel": "orgrest.commands.editor:babel",
     "completion": "orgrest.commands.completion:completion",
 }
 
 
 class _Program(Program, Command):
-    """A program that is also a command: its arguments may be the FILEs of `evaluate`."""
+    """A program that is also a command: without a subcommand, it runs `evaluate`."""
 
     allow_interspersed_args = True  # options may follow a FILE
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the words after the program's name in the usage line."""
+        """Return the words that follow the program's name in the usage line."""
         return click.Command.collect_usage_pieces(self, ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of `evaluate`, and the list of commands."""
+        """Write the options of `evaluate` and the list of commands to the help."""
         Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, unless they belong to a subcommand."""
+        """Parse the arguments of `evaluate`. A subcommand parses its own arguments."""
         if args and args[0] in COMMANDS:
             ctx.meta[__name__] = args
-            if ctx.resilient_parsing:  # shell completion of a subcommand's words
+            if ctx.resilient_parsing:  # the shell completes a word of a subcommand
                 ctx.args = args
             return []
         ctx.meta[FIRST_WORD] = not args
         return click.Command.parse_args(self, ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; report the errors that no command handles."""
+        """Run the command line and exit. Errors that commands do not handle are reported."""
         try:
             return super().main(*arguments, **options)
-        except OSError:  # a closed pipe, a full disk: of standard output, too
+        except OSError:  # standard output is a closed pipe or on a full disk
             raise
         except Exception as error:
             from orgrest.model import explained
@@ -85,13 +82,13 @@ class _Program(Program, Command):
             sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand, or `evaluate`."""
+        """Run the subcommand, or `evaluate` if there is none."""
         if __name__ not in ctx.meta:
             return click.Command.invoke(self, ctx)
         name, *rest = ctx.meta[__name__]
         command = self.get_command(ctx, name)
         assert command is not None  # noqa: S101 - parse_args found it
-        # Without `parent=ctx`, whose FILE arguments would appear in the usage line.
+        # Without `parent=ctx`: its FILE arguments would appear in the usage line.
         with command.make_context(f"{ctx.info_name} {name}", rest, **SETTINGS) as inner:
             return command.invoke(inner)
 
@@ -110,12 +107,15 @@ click.version_option(__version__)(program)
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a command like Ctrl-C: its child processes end with it."""
+    """Return a context in which SIGTERM and SIGHUP end a command like Ctrl-C.
+
+    The command's child processes then end, too.
+    """
     before: list[int] = []
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # not with nohup
-            with contextlib.suppress(ValueError):  # in another thread
+            with contextlib.suppress(ValueError):  # this is not the main thread
                 signal.signal(number, signal.default_int_handler)
                 before.append(number)
     try:
@@ -126,9 +126,9 @@ def _interruptible() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit."""
+    """Run the command line with `arguments`, or with those of the process, and exit."""
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, stream) is None:  # closed by the calling process
+        if getattr(sys, stream) is None:  # the calling process closed it
             setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open
     for output in (sys.stdout, sys.stderr):
         if hasattr(output, "reconfigure"):
@@ -140,11 +140,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             if not sys.stdout.closed:  # the language server closes it
                 sys.stdout.flush()
-    except OSError as error:  # closed pipe or full disk
+    except OSError as error:  # a closed pipe or a full disk
         if not isinstance(error, BrokenPipeError):
             where = "cannot write" if error.filename is None else error.filename
             with contextlib.suppress(OSError):
                 os.write(2, f"orgrest: {where}: {error.strerror or error}\n".encode())
-        for output in (sys.stdout, sys.stderr):  # or Python would flush them again at exit
+        for output in (sys.stdout, sys.stderr):  # else Python flushes them again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(1)

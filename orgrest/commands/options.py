@@ -1,4 +1,4 @@
-"""The options of `orgrest.options` on the command line: their types and effects."""
+"""The options of `orgrest.options` for click: their types, and the objects for their values."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 if TYPE_CHECKING:
     _Type = click.ParamType[Any]
 else:
-    _Type = click.ParamType  # which is generic only in newer versions
+    _Type = click.ParamType  # only generic in newer versions of click
 
 
 class _Converted(_Type):
-    """A type whose values a function converts; its ValueErrors and OrgrestErrors are reported."""
+    """An option type whose values are converted by a function.
+
+    If the function raises ValueError or OrgrestError, the message is reported as wrong usage.
+    """
 
     def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
         self.name = name
         self._convert = convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert a text; values of other types were converted before."""
+        """Return the converted value. A value that is not a string is already converted."""
         from orgrest.model import OrgrestError
 
         try:
@@ -62,7 +65,7 @@ def _proxy(text: str) -> str:
 
 def _description(text: str) -> Path | str:
     if text != "auto" and not Path(text).is_file():
-        raise ValueError(f"there is no file {text}")
+        raise ValueError(f"file not found: {text}")
     return text if text == "auto" else Path(text)
 
 
@@ -85,11 +88,11 @@ KINDS: Mapping[str, click.ParamType[Any]] = {
     "proxy": _Converted("proxy", _proxy),
     "description": _Converted("description", _description),
 }
-"""The types of the kinds of options, except for `flag`."""
+"""The click types for the kinds of options, except for the kind `flag`."""
 
 
 def with_options(command: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that adds the options in the table for a command."""
+    """Return a decorator that adds all options of `command` to a function."""
 
     def decorate(function: _Command) -> _Command:
         for row in reversed(options_of(command)):
@@ -107,19 +110,23 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 
 
 def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values of a command's options, grouped by target: "" (Settings), `inputs` ..."""
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    """Return the values of a command's options, grouped by the object that they belong to.
+
+    The group "" belongs to Settings. Other groups are named after its fields, such as `inputs`.
+    """
+    groups: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in options_of(command):
         for field in row.field.split():
             part, _, name = field.rpartition(".")
             value = given[row.name]
-            found[part][name] = frozenset(value) if name in ("languages", "tags") else value
-    return found
+            groups[part][name] = frozenset(value) if name in ("languages", "tags") else value
+    return groups
 
 
 def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
-    """Return the sources of values for a document in a folder, by a command's options.
+    """Return the value sources for a document in a folder, from the options of a command.
 
+    `given` contains the values of the options, and `more` contains further fields of the result.
     Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs
@@ -127,21 +134,21 @@ def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: A
 
     values = _parts(command, given)["inputs"]
     env_file: dict[str, str] = {}
-    for path in values["env_file"]:  # later files override earlier ones
+    for path in values["env_file"]:  # later files take precedence
         env_file.update(read_env_file(path))
     values |= {"env_file": env_file, "overrides": dict(values["overrides"])}
     return Inputs.of_user(directory, **values, **more)
 
 
 def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Settings:
-    """Return the settings of a run, by a command's options."""
+    """Return the settings of a run, from the options of a command."""
     from orgrest.run.plan import Choice
     from orgrest.run.settings import RetryPolicy, Settings
 
     parts = _parts(command, given)
     proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
     values = parts[""]
-    if "proxies" in values:  # a proxy that is chosen for the run is allowed in documents
+    if "proxies" in values:  # documents may use the proxy that the run uses
         values["proxies"] = (*values["proxies"], *proxies)
     return Settings(
         inputs,
@@ -152,7 +159,7 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
 
 
 def client_of(command: str, given: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
-    """Return a function that creates clients, and the budget of a run, by a command's options."""
+    """Return a function that creates clients, and a run's budget, from a command's options."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 

@@ -1,6 +1,6 @@
-"""The command line's style: commands imported on demand, options in sections, errors.
+"""The style of the command line: commands imported on demand, options in sections, and errors.
 
-`scriptschema` has the same style, in a separate module: the two programs share no code.
+scriptschema has the same style in a separate module, since the two products do not share code.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ SETTINGS: dict[str, Any] = {
     # None: color on terminals only.
     "color": False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None,
 }
-"""The context settings of the program and all its commands."""
+"""The settings of click's context for the program and all commands."""
 
 
 class Context(click.Context):
-    """A context that formats help for narrow terminals, too."""
+    """A context whose help also fits narrow terminals."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """Return a formatter; click's own uses at least 50 columns."""
+        """Return a formatter for the terminal width. click's own is never below 50 columns wide."""
         from shutil import get_terminal_size
 
         return click.HelpFormatter(width=max(20, min(100, get_terminal_size().columns) - 2))
 
 
 class Option(click.Option):
-    """An option with the section of the help in which it is listed."""
+    """An option that belongs to a section of the help."""
 
     def __init__(self, *words: Any, section: str, **options: Any) -> None:
         super().__init__(*words, **options)
@@ -50,30 +50,32 @@ class Command(click.Command):
     context_class = Context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections."""
+        """Write the options to the help, in sections."""
         for title, rows in sections(self, ctx).items():
             with formatter.section(title):
                 formatter.write_dl(rows, col_max=min(30, formatter.width // 2))
 
 
 class Group(click.Group):
-    """A group of commands whose help has the whole first sentence of each command's help."""
+    """A group of commands whose help shows the first sentence about each command in full."""
 
     context_class = Context
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        """Write the list of commands to the help."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(n, c.get_short_help_str(1000)) for n, c in found if c is not None])
+            formatter.write_dl(
+                [(n, c.get_short_help_str(1000)) for n, c in commands if c is not None]
+            )
 
 
 class Program(Group):
-    """The program: a group whose commands are imported on first use.
+    """A program: a group of commands whose modules are imported on first use.
 
-    `table` maps the name of each command to the module and the name of its definition
-    (`package.module:name`), in the order of the help.
+    `table` has the names of the commands in the order of the help, each with the module and the
+    name of its definition (`package.module:name`).
     """
 
     def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:
@@ -81,12 +83,12 @@ class Program(Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order of the table."""
+        """Return the names of the commands in the order of the help."""
         del ctx
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None for an unknown name."""
+        """Import and return the command called `cmd_name`, or return None for an unknown name."""
         del ctx
         if cmd_name not in self._table:
             return None
@@ -97,26 +99,29 @@ class Program(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names; suggest one for a wrong name."""
+        """Return the command that the first argument names.
+
+        For an unknown name, the error suggests a similar name.
+        """
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self._table, n=1)
-            meant = f": did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]}{meant}", ctx)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"unknown command {args[0]}{meant}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit; errors of usage start with the program's name."""
+        """Run the command line and exit. Messages about wrong usage start with the program name."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
             status = super().main(*arguments, **options)
         except click.ClickException as error:
             click.echo(f"{self.name}: {error.format_message()}", err=True)
             if isinstance(error, click.UsageError) and error.ctx is not None:
-                click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+                click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
             status = error.exit_code
-        except click.Abort:  # Ctrl-C
+        except click.Abort:  # after Ctrl-C
             click.echo(f"{self.name}: interrupted", err=True)
             status = 130
         sys.exit(status if isinstance(status, int) else 0)
@@ -126,17 +131,20 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return a decorator like click.option, for the options of a section of a `Command`'s help."""
+    """Return a decorator like click.option for an option in the section called `title`."""
     return partial(click.option, cls=Option, section=title)
 
 
 def sections(command: click.Command, context: click.Context) -> dict[str, list[tuple[str, str]]]:
-    """Return the options of a command and their help by section; options without one come last."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    """Return the options of a command by section, as pairs (name, help).
+
+    Options without a section come last.
+    """
+    titled: dict[str, list[tuple[str, str]]] = {}
     others: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and isinstance(parameter, click.Option):
             title = parameter.section if isinstance(parameter, Option) else "Options"
-            (others if title == "Options" else found.setdefault(title, [])).append(record)
-    return {**found, "Options": others} if others else found
+            (others if title == "Options" else titled.setdefault(title, [])).append(record)
+    return {**titled, "Options": others} if others else titled

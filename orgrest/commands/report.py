@@ -1,11 +1,12 @@
-"""Output of a run: requests, responses and outcomes, as lines, text and JSON."""
+"""Prints the outcomes of a run: requests and responses as lines, text and JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
+
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def line(exchange: Exchange) -> str:
-    """Summarize a request in one line: method, URL, status, time."""
+    """Return a summary of an exchange in one line: method, URL, status and duration."""
     from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
@@ -28,13 +29,13 @@ def line(exchange: Exchange) -> str:
 
 
 def wire(exchange: Exchange) -> str:
-    """Return the text of a request on the wire, with secrets masked."""
+    """Return a request as the text that is sent, with secrets masked."""
     from orgrest.http.transport.wire import wire_headers
     from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
     sent = exchange.request
-    request = masked(attrs.evolve(sent, headers=wire_headers(sent)))
+    request = masked(classes.evolve(sent, headers=wire_headers(sent)))
     lines = [f"{request.method} {request.url}"]
     lines += (f"{name}: {value}" for name, value in request.headers)
     if request.body:
@@ -44,9 +45,13 @@ def wire(exchange: Exchange) -> str:
 
 
 def explain(exchange: Exchange) -> str:
-    """Describe each variable of a request: its value, with secrets masked, and its source."""
+    """Return a line for each variable of a request: its name, value and source.
+
+    Secrets in the values are masked.
+    """
     return "".join(
-        f"# {one['name']} = {one['value']}  ({one['origin']})\n" for one in _used(exchange)
+        f"# {variable['name']} = {variable['value']}  ({variable['origin']})\n"
+        for variable in _used(exchange)
     )
 
 
@@ -56,33 +61,35 @@ def _used(exchange: Exchange) -> list[dict[str, str]]:
 
     return [
         {
-            "name": visible(one.name, one_line=True),
-            "value": visible(mask_value(one.value, exchange.request.secrets), one_line=True),
-            "origin": visible(one.origin, one_line=True),
+            "name": visible(origin.name, one_line=True),
+            "value": visible(mask_value(origin.value, exchange.request.secrets), one_line=True),
+            "origin": visible(origin.origin, one_line=True),
         }
-        for one in exchange.variables
+        for origin in exchange.variables
     ]
 
 
 def print_response(exchange: Exchange) -> None:
-    """Print the rendered response, if there is one."""
+    """Print the rendered response of an exchange, if it has one."""
     rendered = exchange.rendered
     if rendered is None:
         return
     if rendered.is_cut:
-        click.echo(f"[the beginning of {len(rendered.data or b'')} bytes: --limit shows more]")
+        size = len(rendered.data or b"")
+        click.echo(f"[truncated: the body has {size} bytes; use --limit to show more]")
     elif rendered.data is not None:
         click.echo(f"[{len(rendered.data)} bytes of binary data]")
-    click.echo(attrs.evolve(rendered, tests=()).text)  # they are reported separately
+    click.echo(classes.evolve(rendered, tests=()).text)  # the assertions are reported separately
 
 
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Yield an outcome as JSON: a line for each request, or a single line without requests.
+    """Yield an outcome as JSON, with one line for each request, or a single line without requests.
 
-    `with_text` adds the rendered response, for runs that do not write it to a document, with a
-    binary body in base64. `explained` adds the variables of a dry run.
+    If `with_text` is true, the rendered response is included, for runs that do not insert it into a
+    document. Binary bodies are in base64. If `explained` is true, the variables of a dry run are
+    included.
     """
     import json
     from base64 import b64encode
@@ -96,50 +103,55 @@ def json_lines(
         "name": outcome.name,
         "outcome": "failed" if failed and outcome.verdict == "passed" else outcome.verdict,
     }
-    exchanges: tuple[Exchange | None, ...] = outcome.exchanges or (None,)
+    broken = () if outcome.broken is None else (outcome.broken,)
+    exchanges: tuple[Exchange | None, ...] = (*outcome.exchanges, *broken) or (None,)
     for exchange in exchanges:
-        found = dict(common)
+        data = dict(common)
         if exchange is not None:
             request, response = exchange.request, exchange.response
+            if response is None and exchange.sent is not None:
+                response = exchange.sent.response
             shown = masked(request)
-            found |= {"method": shown.method, "url": shown.url}
+            data |= {"method": shown.method, "url": shown.url}
             if response is not None:
-                found |= {
+                data |= {
                     "status": response.status,
                     "reason": mask(response.reason, request.secrets),
                     "duration": round(response.duration, 6),
                     "bytes": len(response.body),
                 }
+                if exchange.attempts > 1:
+                    data["attempts"] = exchange.attempts
                 if with_text and exchange.rendered is not None:
-                    found |= {
+                    data |= {
                         "language": exchange.rendered.language,
                         "text": exchange.rendered.text,
                     }
                     if exchange.rendered.data is not None:
-                        found["data"] = b64encode(exchange.rendered.data).decode()
+                        data["data"] = b64encode(exchange.rendered.data).decode()
             elif not failed:
                 from orgrest.http.transport.wire import wire_headers
 
-                shown = masked(attrs.evolve(request, headers=wire_headers(request)))
-                found["headers"] = [list(pair) for pair in shown.headers]
+                shown = masked(classes.evolve(request, headers=wire_headers(request)))
+                data["headers"] = [list(pair) for pair in shown.headers]
                 if shown.body is not None:
-                    found["body"] = shown.body.decode("utf-8", "backslashreplace")
+                    data["body"] = shown.body.decode("utf-8", "backslashreplace")
         if explained and exchange is not None:
-            found["variables"] = _used(exchange)
+            data["variables"] = _used(exchange)
         if outcome.change is not None:
-            found["changed"] = outcome.change[0] != outcome.change[1]
+            data["changed"] = outcome.change[0] != outcome.change[1]
         if outcome.reason is not None:
-            found["error"] = visible(mask(outcome.reason.reason, outcome.secrets))
+            data["error"] = visible(mask(outcome.reason.reason, outcome.secrets))
         if outcome.tests:
-            found["tests"] = [
+            data["tests"] = [
                 {
-                    "name": mask(one.name, outcome.secrets),
-                    "held": one.held,
-                    "line": one.line,
-                    "reason": mask(one.reason, outcome.secrets),
+                    "name": mask(verdict.name, outcome.secrets),
+                    "held": verdict.held,
+                    "line": verdict.line,
+                    "reason": mask(verdict.reason, outcome.secrets),
                 }
-                for one in outcome.tests
+                for verdict in outcome.tests
             ]
         if outcome.notes:
-            found["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
-        yield json.dumps(found, ensure_ascii=False)
+            data["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
+        yield json.dumps(data, ensure_ascii=False)

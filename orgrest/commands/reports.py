@@ -1,6 +1,6 @@
-"""Reports of a run: the options for their files, and ``orgrest report``.
+"""The reports of a run: the options for their files, and the command ``orgrest report``.
 
-``orgrest report`` generates reports from a ``--jsonl`` file, including that of a killed run.
+``orgrest report`` generates reports from a ``--jsonl`` file, even if the run was killed.
 """
 
 from __future__ import annotations
@@ -30,23 +30,29 @@ _REPORTS = {
     "report-json": "orgrest.reports.data",
     "har": "orgrest.reports.har",
 }
-"""The module of each report; its function `pieces` yields the report's bytes."""
+"""The module of each report. Its function `pieces` yields the report's bytes."""
 
 
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
-    """Remove the report options from a command's options, and return them. Raises UsageError."""
+    """Return the requested reports with their files, and remove them from a command's options.
+
+    Raises UsageError if several reports would go to standard output.
+    """
     reports = {
         name: path for name in _REPORTS if (path := given.pop(name.replace("-", "_"))) is not None
     }
     if [str(path) for path in (*reports.values(), given.get("jsonl"))].count("-") > 1:
-        raise click.UsageError("only one report can go to standard output")
+        raise click.UsageError("only one report can be written to standard output")
     return reports
 
 
 def write_all(
     reports: Mapping[str, Path], run: Record, records: Callable[[], Iterable[Record]]
 ) -> bool:
-    """Write the reports of a run; return whether all were written."""
+    """Write the reports of a run, and return whether all were written.
+
+    `run` contains the data about the run, and `records` returns the records of its requests.
+    """
     from importlib import import_module
 
     from orgrest.files import write_pieces
@@ -75,23 +81,23 @@ def write_all(
 def report(run: Path, **given: Any) -> None:
     """Make reports of an earlier run of `orgrest test`.
 
-    FILE is what `orgrest test --jsonl FILE` wrote; the run may have been killed.
+    FILE was written by `orgrest test --jsonl FILE`; the run may have been killed.
 
     \b
     orgrest report run.jsonl --html report.html
     """
     reports = chosen(given)
     if not reports:
-        raise click.UsageError("which report? (--html FILE ...)")
+        raise click.UsageError("no report requested: use for example --html FILE")
     from orgrest.run.suite.spool import read
     from orgrest.run.suite.summary import Brief, Summary
 
     head, records, summary = read(run)
     if not summary:
-        sums = Summary(repeated=any(one["turn"] > 1 for one in records))
-        for one in records:
-            sums.count(Brief.of(one))
-        took = sum(one["duration"] for one in records)
+        sums = Summary(repeated=any(record["turn"] > 1 for record in records))
+        for record in records:
+            sums.count(Brief.of(record))
+        took = sum(record["duration"] for record in records)
         summary = {**sums.as_data(), "duration": round(took, 3), "ended": "the run was killed"}
     whole = {"orgrest": head["orgrest"], "started": head["started"], "summary": summary}
     sys.exit(0 if write_all(reports, whole, lambda: records) else 1)

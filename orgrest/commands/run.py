@@ -1,4 +1,4 @@
-"""Evaluates one file: reads it, reports each request's outcome, and saves the results."""
+"""Evaluates one file: reads it, reports the outcome of each request, and saves the results."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
+from orgrest import classes
 from orgrest.commands import report
 from orgrest.commands.console import complain, safe
 from orgrest.commands.saving import MODES
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
-MANY = 20  # requests, for a progress bar to be shown
+MANY = 20  # the number of requests from which a progress bar is shown
 
 
-@attrs.frozen
-class Shown:
-    """The output of a run; `mode` is a key of `saving.MODES`.
+@classes.frozen
+class RunOutput:
+    """What a run prints and where results go. `mode` is a key of `saving.MODES`.
 
-    `stdin_name` is the name of the file whose text is read from standard input. `watched` records
-    the files that are read and written.
+    `stdin_name` is the file name for the text on standard input. `watched` records the files that
+    are read and written. The other fields are the values of the options with the same names.
     """
 
     mode: str
@@ -44,11 +44,12 @@ class Shown:
     watched: Watched | None = None
 
 
-@attrs.frozen
+@classes.frozen
 class _Read:
-    """The input of an evaluation: its text, and its file (None for standard input).
+    """The input of an evaluation.
 
-    `name` is its name in messages; `plain` says that it is a request file.
+    `name` is the input's name in messages, and `folder` is the folder for relative paths. `file` is
+    None for standard input. If `plain` is true, the input is a request file.
     """
 
     name: str
@@ -59,34 +60,35 @@ class _Read:
     plain: bool
 
 
-def evaluate(given: str, settings: Settings, services: Services, shown: Shown) -> int:
-    """Evaluate a file (``-``: standard input); return the exit status.
+def evaluate(given: str, settings: Settings, services: Services, shown: RunOutput) -> int:
+    """Evaluate a file, or standard input for ``-``, and return the exit status.
 
-    A KeyboardInterrupt is raised again after results were saved.
+    A KeyboardInterrupt is raised again after the results so far are saved.
     """
     try:
         source = _read(given, shown)
     except FileError as error:
         complain(str(error))
         if shown.watched is not None:
-            shown.watched.read(Path(given).absolute())  # it may be created or fixed later
+            shown.watched.read(Path(given).absolute())  # it may be created or repaired later
         return 2
     if shown.watched is not None and source.file is not None:
         shown.watched.document(source.file, source.folder)
     if source.plain and shown.mode not in ("", "dry run"):
         raise click.UsageError(
-            f"--{shown.mode} is for Org files; {source.name}: responses are printed"
+            f"--{shown.mode} requires an Org document; the responses of {source.name} are "
+            "printed instead"
         )
     if source.file is not None and not source.plain and not shown.mode:
         try:
             source.file.check_writable()
         except FileError as error:
-            complain(f"{error}: nothing is sent (--stdout prints the results)")
+            complain(f"{error}: no request was sent (use --stdout to print the results)")
             return 1
     return _evaluate(source, settings, services, shown)
 
 
-def _read(given: str, shown: Shown) -> _Read:
+def _read(given: str, shown: RunOutput) -> _Read:
     if given == "-":
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         path = shown.stdin_name
@@ -103,7 +105,7 @@ def _evaluate(
     source: _Read,
     settings: Settings,
     services: Services,
-    shown: Shown,
+    shown: RunOutput,
 ) -> int:
     from orgrest.run.run import Run
 
@@ -120,7 +122,7 @@ def _evaluate(
         complain(str(explained(error)))
         return 2
     if not (plan.steps or source.plain or source.name.endswith(".org")):
-        complain(f"{source.name}: read as Org, because its name does not end in .http or .rest")
+        complain(f"{source.name}: read as Org, because the name does not end in .http or .rest")
     if not shown.quiet:
         for notice in plan.warnings:
             complain(f"{source.name}: {notice}")
@@ -135,8 +137,8 @@ def _evaluate(
     try:
         for outcome in _with_progress(run.outcomes(), len(plan.steps), shown):
             try:
-                for one in (*outcome.needed, outcome):
-                    failed |= _report(one, source, settings, shown)
+                for reported in (*outcome.needed, outcome):
+                    failed |= _report(reported, source, settings, shown)
                 results.keep(outcome, run)
             except OSError:  # standard output is closed
                 raise
@@ -147,18 +149,18 @@ def _evaluate(
                 shown.watched.wrote(path for path, _ in outcome.files)
             client = services.client
             if client is not None and client.budget.spent and outcome.state == "failed":
-                complain(f"{source.name}: ended: {client.budget.spent}")
+                complain(f"{source.name}: stopped: {client.budget.spent}")
                 break
     except KeyboardInterrupt:
-        complain(f"{source.name}: interrupted; what was done is kept")
+        complain(f"{source.name}: interrupted; the results so far were saved")
         raise
-    finally:  # also if standard output was closed
+    finally:  # even if standard output was closed
         if not source.plain:
             results.end(run, source.text)
     return int(failed or results.failed)
 
 
-def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -> bool:
+def _report(outcome: Outcome, source: _Read, settings: Settings, shown: RunOutput) -> bool:
     """Report the outcome of a block or request, and return whether it is a failure."""
     failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
@@ -178,7 +180,10 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
 
         for test in outcome.tests:
             where = f"{name}:{test.line or outcome.line}"
-            for line in (f"{where}: {test_line(test)}", *(f"  {one}" for one in test.difference)):
+            for line in (
+                f"{where}: {test_line(test)}",
+                *(f"  {difference}" for difference in test.difference),
+            ):
                 complain(safe(line, outcome.secrets))
     for exchange in outcome.exchanges if not shown.json else ():
         if shown.mode == "dry run":
@@ -192,8 +197,8 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
     return failed
 
 
-def _with_progress(outcomes: Iterator[Outcome], count: int, shown: Shown) -> Iterator[Outcome]:
-    """Show a progress bar on a terminal if there are many requests."""
+def _with_progress(outcomes: Iterator[Outcome], count: int, shown: RunOutput) -> Iterator[Outcome]:
+    """Yield the outcomes. If there are many requests, show a progress bar on a terminal."""
     if shown.quiet or count < MANY or not sys.stderr.isatty() or shown.mode == "dry run":
         yield from outcomes
         return

@@ -1,7 +1,7 @@
-"""The modes of handling a file's results: saving, printing, comparing, checking.
+"""Modes of a run for the results of a file: saving, printing, comparing and checking.
 
-`MODES` maps the option for each mode to its class. Its `keep` receives every outcome; `end` is
-called at the end, even of an aborted run.
+`MODES` has a class for each mode, by the option that selects the mode. The method `keep` receives
+every outcome. The method `end` is called at the end, even if the run was interrupted.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
 import click
 
+from orgrest import classes
 from orgrest.commands.console import complain
 from orgrest.files import Encoding, File, FileChangedError, FileError
 from orgrest.model import OrgrestError
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
     from orgrest.run.run import Run
 
-SAVE_EVERY = 2.0  # seconds between saves when --save is not given
+SAVE_EVERY = 2.0  # seconds between saves without --save
 
 
-@attrs.define
+@classes.define
 class Results:
-    """The results of a file called `name`; this base class discards them.
+    """Receives the results for a file. This base class discards them.
 
-    `file` is the document for the results, or None; `encoding` is its encoding. `save` and
-    `volatile` are the values of the options. `failed` is set if a result could not be saved or,
-    when checking, would change.
+    `name` is the file's name in messages. `file` is the document to save, or None, and `encoding`
+    is its encoding. `save` and `volatile` are the values of the options with these names. `failed`
+    is true if a result could not be saved, or if it would change in a run with --check.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Results:
     failed: bool = False
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Handle the outcome of a block."""
+        """Receive the outcome of a block."""
 
     def end(self, run: Run, before: str) -> None:
-        """Finish the document; `before` is its old text."""
+        """Handle the end of the run; `before` is the text of the document before it."""
 
 
 class Printed(Results):
-    """Prints the new document."""
+    """Prints the document with the results."""
 
     def end(self, run: Run, before: str) -> None:
-        """Print the new document in the encoding of the old document."""
+        """Print the document with the results, in the encoding of the original."""
         del before
         stream = sys.stdout.buffer
         stream.write(self.encoding.encode(run.text))
@@ -64,7 +64,7 @@ class Compared(Results):
     """Prints the changes that saving would make."""
 
     def end(self, run: Run, before: str) -> None:
-        """Print the differences."""
+        """Print the differences between the old and the new document."""
         import difflib
 
         old, new = before.split("\n"), run.text.split("\n")
@@ -73,16 +73,16 @@ class Compared(Results):
 
 
 class Checked(Results):
-    """Saves nothing; a result that would change is a failure."""
+    """Checks that results would not change. Nothing is saved."""
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Compare a result with the old result."""
+        """Compare a result with the old result, and report a failure if it would change."""
         from orgrest.run import comparison
         from orgrest.run.documents import expect
 
         del run
         allowed = outcome.volatile or comparison.Volatile()
-        allowed = attrs.evolve(allowed, headers=(*allowed.headers, *self.volatile))
+        allowed = classes.evolve(allowed, headers=(*allowed.headers, *self.volatile))
         old, new = outcome.change or ("", "")
         try:
             if comparison.difference(old, new, allowed):
@@ -101,21 +101,22 @@ class Checked(Results):
         complain(f"{self.name}:{outcome.line}: {why}")
 
 
-@attrs.define
+@classes.define
 class Saved(Results):
-    """Saves the document: at the end, after each request, or at intervals."""
+    """Saves the document with the results: at the end, after each request, or at intervals."""
 
-    saved_at: float = attrs.field(factory=time.monotonic)
+    saved_at: float = classes.field(factory=time.monotonic)
     changed_on_disk: bool = False
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Save the document if it is due."""
+        """Save the document if it is time to do so."""
         if self.file is None or outcome.change is None:
             return
         if self.encoding.codec != "utf-8" and self.encoding.lacks(outcome.change[1]):
             complain(
-                f"{self.name}:{outcome.line}: the file is in {self.encoding.codec}, which lacks "
-                "some characters of the response: they are written as \\uXXXX"
+                f"{self.name}:{outcome.line}: the encoding of the file, "
+                f"{self.encoding.codec}, cannot represent some characters of the response: "
+                "they are written as \\uXXXX"
             )
         slow = time.monotonic() - self.saved_at > SAVE_EVERY
         if self.save == "each" or (self.save is None and slow):
@@ -123,13 +124,13 @@ class Saved(Results):
             self.saved_at = time.monotonic()
 
     def end(self, run: Run, before: str) -> None:
-        """Save the document, or, if it has changed on disk since, a copy beside it."""
+        """Save the document, or a copy beside it if the file has changed since it was read."""
         del before
         if self.file is not None:
             self._save(self.file, run.text, last=True)
 
     def _save(self, file: File, text: str, *, last: bool) -> None:
-        """Save the document; after a failure, `end` tries again."""
+        """Save the document. A failure is only reported for the `last` attempt."""
         try:
             if not self.changed_on_disk:
                 file.save(text)
@@ -148,7 +149,7 @@ class Saved(Results):
         except FileError as error:
             complain(str(error))
         else:
-            complain(f"the document with the results is in {path}")
+            complain(f"the document with the results was saved as {path}")
 
     def _fail(self, error: FileError) -> None:
         self.failed = True

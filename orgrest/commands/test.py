@@ -1,8 +1,8 @@
 """``orgrest test``: runs documents as tests, with output on the terminal and in reports.
 
-Exit status: 0 if every request was answered and every assertion passed; 1 if not, or if time ran
-out (``--max-time``, ``--wait-timeout``); 2 for wrong usage or an unreadable document; 130 after
-Ctrl-C or SIGTERM.
+The exit status is 0 if every request got a response and every assertion passed. It is 1 if not, or
+if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for wrong usage or an unreadable
+document, and 130 after Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""Seconds after `--max-time` until requests in progress are abandoned and reports written."""
-_MOST_LEFT = 20  # listed operations that were not exercised
+"""Seconds after `--max-time` until requests in progress are abandoned and reports are written."""
+_MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
 @program.command()
@@ -58,8 +58,8 @@ def test(**given: Any) -> None:
     """Run documents as tests.
 
     Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
-    Requests named or tagged `setup` are sent before the others of their document, `teardown` after
-    them, whatever happens. A report's FILE may be `-`.
+    Requests named or tagged `setup` are sent before the others of their document. Requests named or
+    tagged `teardown` are sent after them, whatever happens. The FILE of a report may be `-`.
 
     \b
     orgrest test .
@@ -68,9 +68,15 @@ def test(**given: Any) -> None:
     """
     asked = SimpleNamespace(reports=chosen(given), given=given, **given)
     if asked.write and (asked.repeat > 1 or asked.data):
-        raise click.UsageError("--write keeps one result, so not with --repeat or --data")
+        raise click.UsageError(
+            "--write cannot be combined with --repeat or --data: each result can only be "
+            "written once"
+        )
     if asked.globals is not None and asked.jobs > 1:
-        raise click.UsageError("--globals takes what one document after the other sets: no --jobs")
+        raise click.UsageError(
+            "--globals cannot be combined with --jobs: each document uses the variables set "
+            "by the previous one"
+        )
     sys.exit(_test(asked))
 
 
@@ -102,7 +108,7 @@ def _test(asked: SimpleNamespace) -> int:
     try:
         services.client = control.client
         return _run(asked, plan, settings, services, control)
-    except FileError as error:  # of --jsonl: the disk is full
+    except FileError as error:  # the disk with the --jsonl file is full
         complain(str(error))
         return 1
     finally:
@@ -111,7 +117,7 @@ def _test(asked: SimpleNamespace) -> int:
 
 
 def _keep(file: Path | None, services: Services) -> None:
-    """Write the global variables of scripts for the next run. Raises FileError."""
+    """Save the global variables of scripts for the next run. Raises FileError."""
     from orgrest.files import write_private
 
     if file is not None and services.globals_ is not None:
@@ -126,7 +132,7 @@ def _plan(asked: SimpleNamespace) -> list[Unit]:
     data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
     if asked.data is not None:
         data = list(enumerate(finding.rows(asked.data), 1))
-    every = [
+    runs = [
         (file, turn, row, values)
         for turn in range(1, asked.repeat + 1)
         for file in files
@@ -134,7 +140,7 @@ def _plan(asked: SimpleNamespace) -> list[Unit]:
     ]
     require_environments(asked.environments, (Path(file).resolve().parent for file in files))
     named = frozenset(asked.files)
-    return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
+    return [Unit(number, *run, found=run[0] not in named) for number, run in enumerate(runs)]
 
 
 def _settings(asked: SimpleNamespace) -> Settings:
@@ -182,7 +188,7 @@ def _run(
         try:
             for brief in _with_progress(run.briefs(), plan, asked):
                 _tell(brief, quiet=asked.quiet)
-        except KeyboardInterrupt:  # a second interruption, or the grace period is over
+        except KeyboardInterrupt:  # a second Ctrl-C, or the end of the grace period
             abandoned = True
         hold_signals()
         if abandoned:
@@ -219,17 +225,18 @@ def _status(asked: SimpleNamespace, run: SuiteRun, control: Control) -> int:
         return 2
     if not sum(run.summary.counts.values()):
         chosen = " with this name or tag" if asked.names or asked.tags else ""
-        complain(f"there is no request{chosen}")
+        complain(f"no requests found{chosen}")
         return 2 if chosen else 1
     return 0 if run.summary.held and not control.why else 1
 
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
-    """Let the first Ctrl-C or SIGTERM end the run, and the second stop waiting for it.
+    """Return a context in which the first Ctrl-C or SIGTERM ends the run.
 
-    Yields a function; after a call of it, signals are ignored, so that no report is cut off: until
-    the context ends or, in an interrupted run, the process.
+    The second one stops waiting for requests in progress. The context's value is a function that
+    makes the process ignore signals while reports are written. Signals are ignored until the
+    context ends or, if the run was interrupted, until the process ends.
     """
     import signal
 
@@ -247,7 +254,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
         if control.interrupted:
             raise KeyboardInterrupt
         control.interrupt()
-        # Not by click: the interrupted code may be writing to the same stream.
+        # Not with click: the interrupted code may be writing to the same stream.
         os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
 
     def late(*_: object) -> None:
@@ -256,7 +263,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
 
     kinds = [signal.SIGINT, signal.SIGTERM]
     if getattr(signal, "SIGHUP", None) and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        kinds.append(signal.SIGHUP)  # not on Windows, nor with nohup
+        kinds.append(signal.SIGHUP)  # there is no SIGHUP on Windows, and nohup ignores it
     before = [signal.signal(kind, end) for kind in kinds]
     timed = control.budget.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
     if timed:
@@ -274,7 +281,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
 
 
 def _tell(brief: Brief, *, quiet: bool) -> None:
-    """Show the outcome of a request."""
+    """Print the outcome of a request. If `quiet` is true, print it only if it is a failure."""
     from orgrest.rendering.sanitize import visible
 
     if quiet and brief.outcome in ("passed", "skipped"):
@@ -290,39 +297,45 @@ def _tell(brief: Brief, *, quiet: bool) -> None:
 
 
 def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
-    """Show the totals and, with --repeat, the durations of requests."""
-    for one in summary["percentiles"]:
-        times = "  ".join(f"{name} {one[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max"))
-        click.echo(f"{one['place']}  {one['title']}  x{one['count']}  {times} s", err=True)
-    for one in summary["openapi"]:
-        _tell_coverage(one)
+    """Print the totals of a run and, with --repeat, the durations of requests."""
+    for request in summary["percentiles"]:
+        times = "  ".join(
+            f"{name} {request[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max")
+        )
+        click.echo(
+            f"{request['place']}  {request['title']}  x{request['count']}  {times} s", err=True
+        )
+    for description in summary["openapi"]:
+        _tell_coverage(description)
     counts = run.summary.counts
-    said = [f"{count} {name}" for name, count in counts.items() if count]
+    parts = [f"{count} {name}" for name, count in counts.items() if count]
     color = "green" if run.summary.held else "red"
-    sums = click.style(", ".join(said) or "nothing sent", fg=color)
+    sums = click.style(", ".join(parts) or "nothing sent", fg=color)
     what = f"{documents} document{'' if documents == 1 else 's'}"
     checked = f"; {summary['assertions']} assertions checked"
     if summary["unasserted"]:
         sent = counts["passed"] + counts["failed"]
-        checked += f", {summary['unasserted']} of {sent} requests had none"
+        checked += f"; {summary['unasserted']} of {sent} requests have no assertions"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{checked}{ended}", err=True)
 
 
 def _tell_coverage(description: dict[str, Any]) -> None:
-    """Show the number of exercised operations of a description, and the other operations."""
+    """Print how many operations of a description were exercised, and which ones were not."""
     from orgrest.rendering.sanitize import visible
 
     every = description["operations"]
-    left = [one["operation"] for one in every if not one["requests"]]
+    left = [operation["operation"] for operation in every if not operation["requests"]]
     name = visible(description["file"], one_line=True)
     click.echo(f"{name}: {len(every) - len(left)} of {len(every)} operations exercised", err=True)
-    foreign = [f"{one['request']} x{one['requests']}" for one in description["undescribed"]]
+    foreign = [
+        f"{request['request']} x{request['requests']}" for request in description["undescribed"]
+    ]
     listed = [("not exercised", left), ("not described", foreign)]
     listed.append(("not readable", description["unreadable"]))
     for what, every in listed:
-        for one in every[:_MOST_LEFT]:
-            click.echo(f"        {what}: {visible(one, one_line=True)}", err=True)
+        for item in every[:_MOST_LEFT]:
+            click.echo(f"        {what}: {visible(item, one_line=True)}", err=True)
         if len(every) > _MOST_LEFT:
             click.echo(f"        {what}: {len(every) - _MOST_LEFT} more", err=True)
 
@@ -330,7 +343,7 @@ def _tell_coverage(description: dict[str, Any]) -> None:
 def _with_progress(
     briefs: Iterable[Brief], plan: Sequence[Unit], asked: SimpleNamespace
 ) -> Iterator[Brief]:
-    """Show the progress of the run on a terminal."""
+    """Yield the briefs, and show the progress of the run on a terminal."""
     if len(plan) < 2 or asked.quiet or not sys.stderr.isatty():
         yield from briefs
         return

@@ -1,4 +1,4 @@
-"""The command ``orgrest tutorial``: creates a folder with the files for the tutorial."""
+"""The command ``orgrest tutorial``, which creates a folder with the files for the tutorial."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orgrest.commands import program
 from orgrest.commands.console import complain
 
 NEXT = """\
-{folder} has tasks.py, a server of tasks to send requests to. Type next, in two terminals:
+{folder} has tasks.py, a server of tasks to send requests to. Now run these in two terminals:
 
   cd {folder}
   python3 tasks.py
@@ -27,7 +27,7 @@ NEXT = """\
 def tutorial(folder: Path) -> None:
     """Make the folder of the tutorial, with its server.
 
-    DIR must not exist, or be empty. The tutorial needs nothing else, and writes only there.
+    DIR must be empty or not exist yet. The tutorial needs no other files, and writes only there.
 
     \b
     orgrest tutorial first-requests
@@ -38,7 +38,7 @@ def tutorial(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise FileError("not empty; name a folder that is new", file=str(folder))
+            raise FileError("the folder is not empty: choose a new one", file=str(folder))
         write(folder / "tasks.py", server)
     except OSError as error:
         complain(f"{folder}: {error.strerror}")

@@ -1,12 +1,11 @@
-"""A server of tasks, to try requests on: the one of orgrest's tutorial.
+"""A server for a list of tasks, to send requests to in orgrest's tutorial.
 
-    python3 tasks.py
+Start it with `python3 tasks.py`. It serves http://127.0.0.1:8931 until Ctrl-C, and then forgets
+everything. It needs only Python.
 
-serves http://127.0.0.1:8931 until Ctrl-C, and forgets everything then. Needs nothing but Python.
-
-    POST /login          {"password": "..."} gives a token; the password is "open sesame"
-    GET /tasks           all tasks; ?done=true chooses
-    POST /tasks          {"title": "..."} makes one; needs "Authorization: Bearer TOKEN"
+    POST /login          {"password": "..."} returns a token; the password is "open sesame"
+    GET /tasks           returns all tasks; ?done=true returns only those that are done
+    POST /tasks          {"title": "..."} adds a task; needs "Authorization: Bearer TOKEN"
 """
 
 import contextlib
@@ -29,20 +28,20 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def version_string(self) -> str:
-        """Give the Server header."""
+        """Return the value of the Server header."""
         return "tasks"
 
     def do_GET(self) -> None:
-        """Give the tasks."""
+        """Respond with the tasks."""
         url = urlsplit(self.path)
         if url.path != "/tasks":
-            self.answer(404, {"error": f"there is no {url.path}"})
+            self.answer(404, {"error": f"no such path: {url.path}"})
             return
         done = parse_qs(url.query).get("done")
         self.answer(200, [each for each in TASKS if not done or str(each["done"]).lower() in done])
 
     def do_POST(self) -> None:
-        """Log in, or make a task."""
+        """Log in, or add a task."""
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
         if self.path == "/login":
             if given.get("password") == "open sesame":
@@ -56,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(201, {"id": 3, "title": given.get("title"), "done": False})
 
     def answer(self, status: int, value: object) -> None:
-        """Send a value as JSON, and a text as it is."""
+        """Respond with a value as JSON. A string is sent unchanged."""
         body = (value if isinstance(value, str) else json.dumps(value)).encode()
         self.send_response(status)
         kind = "text/plain" if isinstance(value, str) else "application/json"
@@ -66,10 +65,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
-        """Say nothing."""
+        """Do not log anything."""
 
 
 if __name__ == "__main__":
-    print(f"The tasks are at http://127.0.0.1:{PORT}/tasks; Ctrl-C ends this.", flush=True)  # noqa: T201  # a program
+    print(f"The tasks are at http://127.0.0.1:{PORT}/tasks; press Ctrl-C to stop.", flush=True)  # noqa: T201  # a program
     with contextlib.suppress(KeyboardInterrupt):
         ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()

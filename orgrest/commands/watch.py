@@ -1,6 +1,6 @@
-"""``orgrest FILE --watch``: runs again when a document, or a file that it reads, has changed.
+"""``orgrest FILE --watch``: evaluates again when a document, or a file that it reads, has changed.
 
-Files that a run writes do not start the next run.
+A file that is written by a run does not start the next run.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ class _Stamp(NamedTuple):
 
 
 class Watched:
-    """The files that a run reads: documents, files that they name, environment files, `named`.
+    """The files that a run reads: documents, files named in them, and environment files.
 
-    The state of a file is recorded when the run reads it, so a change during the run counts.
+    `named` contains further files to watch. The state of a file is recorded when the run reads it,
+    so a change during the run counts.
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:
@@ -41,29 +42,29 @@ class Watched:
             self.read(path)
 
     def read(self, path: Path) -> None:
-        """Watch a file that the run is about to read; it need not exist."""
+        """Watch a file that the run is about to read. The file may be missing."""
         self._stamps.setdefault(path, _stamp(path))
 
     def document(self, file: File, folder: Path) -> None:
-        """Watch a document, and the environment files around its folder."""
+        """Watch a document, and the environment files that apply to its folder."""
         self._documents[file.path] = file, None
         self._environments.setdefault(folder, _environment(folder))
 
     def wrote(self, paths: Iterable[Path]) -> None:
-        """Record that the run itself wrote files."""
+        """Record that the run itself wrote these files."""
         self._written.update(path.resolve() for path in paths)
 
     def end(self) -> None:
-        """Record the end of the run, with the state of the files that it wrote."""
+        """Record the state of the files that the run wrote, since the run has ended."""
         for path in self._written & set(self._stamps):
             self._stamps[path] = _stamp(path)
 
     def changed(self) -> Path | None:
         """Return a file that has changed since the run read or wrote it, or None."""
-        for path, (file, known) in self._documents.items():
+        for path, (file, last) in self._documents.items():
             now = _stamp(path)
-            if now is None or not now.size or now == known:
-                continue  # an editor may be replacing or writing it
+            if now is None or not now.size or now == last:
+                continue  # an editor may still be writing it
             if not file.is_unchanged():
                 return path
             self._documents[path] = file, now
@@ -78,21 +79,27 @@ class Watched:
 
 
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
-    """Call `once` repeatedly, with the result of `named`; return the last status on Ctrl-C."""
+    """Evaluate repeatedly until Ctrl-C, and return the status of the last run.
+
+    `once` evaluates and returns a status. It gets the files to watch, which `named` creates.
+    """
     while True:
         watched = named()
         status = once(watched)
         watched.end()
         try:
-            click.echo("orgrest: waiting for a change (Ctrl-C ends)", err=True)
+            click.echo("orgrest: waiting for changes (Ctrl-C to stop)", err=True)
             path = _wait(watched)
-            click.echo(f"orgrest: {path} has changed", err=True)
+            click.echo(f"orgrest: {path} changed", err=True)
         except KeyboardInterrupt:
             return status
 
 
 def _wait(watched: Watched) -> Path:
-    """Return a changed file, once it no longer changes: an editor may still be writing it."""
+    """Wait for a file to change, and return its path once it no longer changes.
+
+    The wait is needed because an editor may still be writing the file.
+    """
     before: tuple[Path, _Stamp | None] | None = None
     while True:
         path = watched.changed()
@@ -111,6 +118,6 @@ def _environment(folder: Path) -> dict[Path, _Stamp | None]:
 
 def _stamp(path: Path) -> _Stamp | None:
     with contextlib.suppress(OSError, ValueError):
-        found = path.stat()
-        return _Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
+        status = path.stat()
+        return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
     return None

@@ -1,1 +1,1 @@
-"""OpenAPI descriptions: reading them, and checking requests and responses against them."""
+"""Reads OpenAPI descriptions, and checks requests and responses against them."""

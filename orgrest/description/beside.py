@@ -1,4 +1,7 @@
-"""Finds the OpenAPI description near a document that names none; imports nothing heavy."""
+"""Finds the OpenAPI description near a document that does not name one.
+
+Importing this module is cheap.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""Used in place of a file name: look for a description near the document."""
+"""Used in place of a file name: use a description near the document."""
 NONE = "no"
 """Used in place of a file name: use no description."""
 _STEMS = ("openapi", "swagger", "api")
@@ -19,9 +22,9 @@ _ENDS = (".yaml", ".yml", ".json")
 
 
 def beside(folder: Path) -> Iterator[Path]:
-    """Yield existing files that may describe the documents of a folder, most likely first.
+    """Yield the existing files that may describe the documents of a folder, most likely first.
 
-    Searches the folder, then its parents up to the root of the repository.
+    The files are searched for in the folder, then in its parents up to the root of the repository.
     """
     for place in environments.project_folders(folder.resolve()):
         for stem in _STEMS:

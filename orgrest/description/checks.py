@@ -1,7 +1,8 @@
-"""Compares an exchange with its description: finds problems, and values to validate by schema.
+"""Compares an exchange with its description, and finds problems and values to validate.
 
-Values are validated by JSON Schema in a separate process (`schemas`), since matching patterns of a
-description may take exponential time. What cannot be checked is reported, never skipped silently.
+The values are validated by JSON Schema in a separate process (see `schemas`), because matching the
+patterns of a description may take exponential time. Anything that cannot be checked is reported,
+never skipped silently.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-import attrs
-
+from orgrest import classes
 from orgrest.description import forms
 from orgrest.description.model import Parameter
 from orgrest.description.serialized import (
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 Direction = Literal["request", "response"]
 _NOT_THEIRS = frozenset({"accept", "content-type", "authorization"})  # OpenAPI says so
 _LARGEST = 4 * 2**20
-"""The maximum size of a form or text, in bytes; a larger one is reported as unchecked."""
+"""The maximum size of a form or text in bytes. A larger one is reported as unchecked."""
 _OPAQUE = frozenset(
     {"type", "format", "description", "title", "example", "examples", "contentMediaType"}
 )
 
 
-@attrs.frozen
+@classes.frozen
 class Part:
     """A value to validate, with its name in messages and its schema."""
 
@@ -52,16 +52,16 @@ class Part:
     direction: Direction
 
 
-@attrs.define
+@classes.define
 class Findings:
-    """Problems found so far, parts yet to be validated, and reasons why others are not checked."""
+    """The problems found so far, the parts still to validate, and why other parts are unchecked."""
 
-    problems: list[str] = attrs.field(factory=list)
-    parts: list[Part] = attrs.field(factory=list)
-    unchecked: list[str] = attrs.field(factory=list)
+    problems: list[str] = classes.field(factory=list)
+    parts: list[Part] = classes.field(factory=list)
+    unchecked: list[str] = classes.field(factory=list)
 
     def found(self, node: Node, what: str) -> bool:
-        """Return whether `node` has a value; add a problem if a reference cannot be resolved."""
+        """Return whether `node` has a value. Add a problem if a reference cannot be resolved."""
         if node.why:
             self.problems.append(f"{what} cannot be checked: {node.why}")
         return node.value is not None
@@ -70,7 +70,10 @@ class Findings:
 def of_exchange(
     operation: Operation, path: Mapping[str, str], request: Request, response: Response
 ) -> Findings:
-    """Return the findings about a request and its response; `path` has its path parameters."""
+    """Return the findings about a request and its response.
+
+    `path` has the path parameters of the request.
+    """
     found = of_request(operation, path, request)
     _response(operation, request.method, response, found)
     return found
@@ -79,22 +82,22 @@ def of_exchange(
 def of_request(
     operation: Operation, path: Mapping[str, str], request: Request, *, complete: bool = True
 ) -> Findings:
-    """Return the findings about a request; without `complete`, its body's content is ignored."""
-    found = Findings()
-    found.problems += (f"parameters cannot be checked: {one}" for one in operation.unreadable())
-    _parameters(operation, path, request, found)
+    """Return the findings about a request. If not `complete`, its body's content is ignored."""
+    findings = Findings()
+    findings.problems += (f"parameters cannot be checked: {one}" for one in operation.unreadable())
+    _parameters(operation, path, request, findings)
     body = operation.body
-    if not found.found(body, "the request's body"):
+    if not findings.found(body, "the request's body"):
         if body.why:
-            return found
+            return findings
         if operation.method not in ("GET", "HEAD") and request.body:
-            found.problems.append("the request's body is not described")
+            findings.problems.append("the request's body is not described")
     elif request.body is None:
         if body.object.get("required") is True:
-            found.problems.append("the request's body is missing")
+            findings.problems.append("the request's body is missing")
     else:
-        _body(body, request.headers, request.body if complete else None, found, "request")
-    return found
+        _body(body, request.headers, request.body if complete else None, findings, "request")
+    return findings
 
 
 # ----------------------------------------------------------------------------------- parameters
@@ -143,21 +146,21 @@ def _is_any(one: Parameter) -> bool:
 
 
 def _is_within(name: str, known: set[str]) -> bool:
-    """Return whether a name such as `filter[id]` belongs to one of the known parameters."""
+    """Return whether a name such as `filter[id]` belongs to one of the parameters in `known`."""
     return "[" in name and name.partition("[")[0] in known
 
 
 def _judge(one: Parameter, what: str, value: list[Any], found: Findings) -> None:
     """Add a problem if a required parameter is missing, else add its value for validation."""
     if not value:
-        if one.required and one.where != "cookie":  # it may come from the jar
+        if one.required and one.where != "cookie":  # it may come from the cookie jar
             found.problems.append(f"{what} is missing")
     elif one.schema.object and not (one.may_be_empty and value == [""]):
         found.parts.append(Part(what, one.schema, value[0], "request"))
 
 
 def _of_query(one: Parameter, given: Pairs, others: set[str]) -> tuple[list[Any], set[str]]:
-    """Return a list with a parameter's value in a query, if any, and the names of its pairs."""
+    """Return a list with the value of a query parameter, if any, and the names of its pairs."""
     value = of_query(one, given, others)
     names = {one.name}
     if value is not None:
@@ -171,12 +174,12 @@ def _of_querystring(one: Parameter, query: str) -> list[Any]:
     if not query:
         return []
     if one.media != forms.URLENCODED:
-        raise UnreadError(f"what is in {one.media} is not looked into")
+        raise UnreadError(f"content of type {one.media} is not checked")
     return [] if one.content is None else [forms.urlencoded(query, one.content)]
 
 
 def _of_place(one: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return a list with a parameter's value in the path, a header or a cookie, if any."""
+    """Return a list with the value of a parameter in the path, a header or a cookie, if any."""
     if one.where == "path":
         return [of_text(one, path[one.name])] if one.name in path else []
     if one.where == "header":
@@ -192,7 +195,7 @@ def _of_place(one: Parameter, path: Mapping[str, str], request: Request) -> list
             if key == one.name
         ]
         return [of_text(one, texts[0])] if texts else []
-    raise UnreadError(f"it is in {one.where or 'no place'}")
+    raise UnreadError(f"unknown location {one.where!r}")
 
 
 # ------------------------------------------------------------------------------------ responses
@@ -202,20 +205,22 @@ def _response(operation: Operation, method: str, response: Response, found: Find
     node = operation.response(response.status)
     if node is None:
         described = ", ".join(operation.statuses) or "none"
-        found.problems.append(f"the status {response.status} is not described, but {described}")
+        found.problems.append(
+            f"the status {response.status} is not described (expected {described})"
+        )
         return
     if not found.found(node, f"the status {response.status}"):
         return
-    for name, one in node.child("headers").children():
+    for name, described_header in node.child("headers").children():
         what = f"the header {name}"
-        if name.lower() == "content-type" or not found.found(one, what):
+        if name.lower() == "content-type" or not found.found(described_header, what):
             continue
         values = list(find_headers(response.headers, name))
         if not values:
-            if one.object.get("required") is True:
+            if described_header.object.get("required") is True:
                 found.problems.append(f"{what} is missing")
             continue
-        header = Parameter.of(one, name, "header")
+        header = Parameter.of(described_header, name, "header")
         if found.found(header.schema, what) and header.schema.object:
             try:
                 value = of_text(header, ",".join(values))
@@ -227,7 +232,7 @@ def _response(operation: Operation, method: str, response: Response, found: Find
     if method == "HEAD" or response.status in (204, 304):
         return
     if response.truncated:
-        found.problems.append("the body is too long to be checked")
+        found.problems.append("the body is too long to check")
     elif node.object.get("content"):
         _body(node, response.headers, response.body, found, "response")
     elif response.body:
@@ -240,7 +245,7 @@ def _response(operation: Operation, method: str, response: Response, found: Find
 def _body(
     node: Node, headers: Headers, body: bytes | None, found: Findings, direction: Direction
 ) -> None:
-    """Find a body's media type among those described, and add its content for validation."""
+    """Find the described media type of a body, and add the body's content for validation."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not found.found(content, what) or not content.object:
@@ -251,16 +256,20 @@ def _body(
         if body:
             found.problems.append(f"{what} has no Content-Type")
         return
-    named = {name.partition(";")[0].strip().lower(): one for name, one in content.children()}
-    media = next((named[one] for one in _ranges(kind) if one in named), None)
+    described_types = {
+        name.partition(";")[0].strip().lower(): one for name, one in content.children()
+    }
+    media = next((described_types[one] for one in _ranges(kind) if one in described_types), None)
     if media is None:
         described = ", ".join(map(str, content.object))
         whose = "the request's" if direction == "request" else "the"
-        found.problems.append(f"{whose} Content-Type {kind} is not described, but {described}")
+        found.problems.append(
+            f"{whose} Content-Type {kind} is not described (expected {described})"
+        )
         return
     schema = media.child("schema")
     if "itemSchema" in media.object:
-        found.unchecked.append(f"{what} is not checked: it is a sequence of {kind}")
+        found.unchecked.append(f"{what} is not checked: sequences of {kind} are not supported")
     if body is None or not found.found(schema, what) or _says_nothing(schema):
         return
     try:
@@ -273,7 +282,7 @@ def _body(
 
 
 def _ranges(kind: str) -> Iterator[str]:
-    """Yield the media types and ranges that match `kind`, the most specific first."""
+    """Yield the media types and ranges that match `kind`, most specific first."""
     main, _, sub = kind.partition("/")
     yield kind
     if "+" in sub:
@@ -283,7 +292,7 @@ def _ranges(kind: str) -> Iterator[str]:
 
 
 def _says_nothing(schema: Node) -> bool:
-    """Return whether a schema allows any bytes: it is empty, or describes a file."""
+    """Return whether a schema accepts arbitrary bytes, because it is empty or describes a file."""
     given = schema.object
     if not given:
         return schema.value is not False
@@ -292,14 +301,17 @@ def _says_nothing(schema: Node) -> bool:
 
 
 def _content(body: bytes, given: str, kind: str, media: Node, schema: Node) -> Any:
-    """Return the content of a body as a value. Raises WrongError, UnreadError."""
+    """Return the content of a body as a value.
+
+    Raises WrongError if the body is malformed, and UnreadError if it cannot be checked.
+    """
     if is_json(kind):
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
-            raise WrongError("is not JSON") from None
+            raise WrongError("is not valid JSON") from None
     if len(body) > _LARGEST:
-        raise UnreadError(f"it is longer than {_LARGEST // 2**20} MiB")
+        raise UnreadError(f"it is larger than {_LARGEST // 2**20} MiB")
     if kind == forms.MULTIPART:
         return forms.multipart(body, given, media)
     if kind == forms.URLENCODED:
@@ -315,4 +327,4 @@ def _content(body: bytes, given: str, kind: str, media: Node, schema: Node) -> A
         and not types & {"object", "array"}
     ):
         return typed(body.decode("utf-8", "replace"), schema)
-    raise UnreadError(f"what is in {kind} is not looked into")
+    raise UnreadError(f"content of type {kind} is not checked")

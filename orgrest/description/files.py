@@ -12,13 +12,14 @@ from orgrest.http.values import files
 from orgrest.structured import LARGEST
 
 Locate: TypeAlias = Callable[[str, Path], Path]
-"""Returns the path of a file by its path relative to a folder. Raises OrgrestError."""
+"""Returns the path of a file, given its path relative to a folder. Raises OrgrestError."""
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
-    """Read the description in a file, which is called `name` in messages.
+    """Return the description in a file, which is called `name` in messages.
 
-    `locate` finds the files that it refers to, and rejects others. Raises OrgrestError.
+    `locate` finds the files that the description refers to, and rejects others. Raises
+    OrgrestError.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:

@@ -1,4 +1,4 @@
-"""Parses the bodies of forms into values, by the schema and encoding of each field.
+"""Parses form bodies into values, by the schema and encoding of each field.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.14 and 4.8.15 (encoding); RFC 7578.
 """
@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
-import attrs
-
+from orgrest import classes
 from orgrest.description.model import Parameter
 from orgrest.description.serialized import (
     UnreadError,
@@ -33,7 +32,7 @@ _NAME = re.compile(r';\s*name="((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 _MOST_FIELDS = 10_000
 
 
-@attrs.frozen
+@classes.frozen
 class _Part:
     name: str
     kind: str
@@ -41,7 +40,10 @@ class _Part:
 
 
 def urlencoded(text: str, media: Node) -> dict[str, Any]:
-    """Return the fields of a URL-encoded form. Raises WrongError, UnreadError."""
+    """Return the fields of a URL-encoded form.
+
+    Raises WrongError if a field is malformed, and UnreadError if it cannot be checked.
+    """
     given, schema = pairs(text), media.child("schema")
     if len(given) > _MOST_FIELDS:
         raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
@@ -50,18 +52,23 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
     known = properties(schema)
     for name, inner in known.items():
         try:
-            one = of_query(_field(name, inner, media.child("encoding", name), given), given, known)
+            field_value = of_query(
+                _field(name, inner, media.child("encoding", name), given), given, known
+            )
         except WrongError as error:
             raise WrongError(f"{name} {error}") from None
-        if one is not None:
-            found[name] = one.value
-            used |= one.names
+        if field_value is not None:
+            found[name] = field_value.value
+            used |= field_value.names
     found.update((name, unquote_plus(value)) for name, value in given if name not in used)
     return found
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
-    """Return a field's serialization as a parameter: its Encoding Object's, else the usual one."""
+    """Return how a field is serialized, as a parameter.
+
+    The Encoding Object determines the serialization. Without one, the usual serialization applies.
+    """
     whole = encoding.object
     style, media = str(whole.get("style") or "form"), None
     explode = bool(whole.get("explode", style == "form"))
@@ -75,7 +82,10 @@ def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
 
 
 def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
-    """Return the fields of a multipart form. Raises WrongError, UnreadError."""
+    """Return the fields of a multipart form.
+
+    Raises WrongError if the form is malformed, and UnreadError if it cannot be checked.
+    """
     schema = media.child("schema")
     known = properties(schema)
     found: dict[str, Any] = {}
@@ -94,15 +104,15 @@ def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
 def _content(part: _Part, schema: Node | None, encoding: Node) -> Any:
     wanted = str(encoding.object.get("contentType") or "")
     kind = part.kind.partition(";")[0].strip().lower()
-    if wanted and kind and not any(_is_of(kind, one) for one in wanted.split(",")):
-        raise WrongError(f"{part.name} has the Content-Type {kind}, not {wanted}")
+    if wanted and kind and not any(_is_of(kind, media_range) for media_range in wanted.split(",")):
+        raise WrongError(f"{part.name} has the Content-Type {kind} (expected {wanted})")
     text = part.content.decode("utf-8", "replace")
     types = set() if schema is None else kinds(schema)
     if is_json(kind) or (not kind and types & {"object", "array"}):
         try:
             return as_text(text, "application/json", encoding)
         except WrongError:
-            raise WrongError(f"{part.name} is not JSON") from None
+            raise WrongError(f"{part.name} is not valid JSON") from None
     if kind and not kind.startswith("text/"):
         return part.content.decode("latin-1")
     return text if schema is None else typed(text, schema)
@@ -122,8 +132,8 @@ def _parts(body: bytes, kind: str) -> list[_Part]:
     if len(pieces) > _MOST_FIELDS:
         raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
     if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
-        raise WrongError("does not end with its boundary")
-    return [_part(one) for one in pieces[1:-1]]
+        raise WrongError("does not end with the boundary")
+    return [_part(piece) for piece in pieces[1:-1]]
 
 
 def _part(piece: bytes) -> _Part:

@@ -1,7 +1,7 @@
 """An OpenAPI description 3.0, 3.1 or 3.2: its operations, and how requests match them.
 
-A description is untrusted: it can only refer to files near it (`nodes`), and matching takes time
-linear in a URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
+A description is not trusted: it can only refer to files near it (see `nodes`), and the time for
+matching grows linearly with the URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-import attrs
-
-from orgrest import structured
+from orgrest import classes, structured
 from orgrest.description.nodes import Documents, Node
 from orgrest.structured import StructureError
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from orgrest.description.nodes import Read
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-"""The methods of operations, as the fields of a Path Item Object name them."""
+"""The methods of operations, as spelled in the fields of a Path Item Object."""
 _MOST_OPERATIONS = 20_000
 _LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
@@ -34,12 +32,12 @@ _LOCAL = re.compile(
 _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Parameter:
     """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
-    `schema` is that of its value, which is written in a `style`; with a `media` type, as a text of
-    that type, described by the object `content`.
+    `schema` is the schema of its value, which is written in a `style`. If the parameter has a
+    `media` type, the value is instead written in this type, which the object `content` describes.
     """
 
     name: str
@@ -74,27 +72,30 @@ class Parameter:
         )
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Operation:
-    """An operation: method, path with `{parameters}`, Operation Object and Path Item Object."""
+    """An operation: its method, its path with `{parameters}`, and two description objects.
+
+    `node` is its Operation Object, and `item` is the Path Item Object of its path.
+    """
 
     method: str
     path: str
-    node: Node = attrs.field(repr=False)
-    item: Node = attrs.field(repr=False)
+    node: Node = classes.field(repr=False)
+    item: Node = classes.field(repr=False)
 
     @property
     def name(self) -> str:
-        """Its method and path."""
+        """The method and path of the operation."""
         return f"{self.method} {self.path}"
 
     @property
     def summary(self) -> str:
-        """Its summary, or the beginning of its description."""
+        """The summary of the operation, or the beginning of its description."""
         return self.node.first_line("summary", "description")
 
     def parameters(self) -> list[Parameter]:
-        """Return the operation's parameters, which override those of its path."""
+        """Return the parameters of the operation, which override the parameters of its path."""
         found: dict[tuple[str, str], Parameter] = {}
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for _, node in listed.children() if listed.is_list else ():
@@ -105,7 +106,7 @@ class Operation:
         return list(found.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield the reasons why a parameter, or all of them, cannot be read."""
+        """Yield the reasons why a parameter, or all parameters, cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(one for _, one in listed.children())):
                 if node.why:
@@ -113,26 +114,26 @@ class Operation:
 
     @property
     def body(self) -> Node:
-        """The Request Body Object; a node without a value if the operation has no body."""
+        """The Request Body Object, or a node without a value if there is no body."""
         return self.node.child("requestBody")
 
     def response(self, status: int) -> Node | None:
-        """Return the object of the response with a status, None if it is not described."""
+        """Return the Response Object for a status, or None if the status is not described."""
         names = {name.upper(): one for name, one in self.node.child("responses").children()}
         text = str(status)
         return next((names[one] for one in (text, f"{text[0]}XX", "DEFAULT") if one in names), None)
 
     @property
     def statuses(self) -> list[str]:
-        """The statuses that are described, as they are written."""
+        """The described statuses, as they are written."""
         return [name for name, _ in self.node.child("responses").children()]
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class Description:
-    """A description of the file `name`; `version` is 3.0, 3.1 or 3.2."""
+    """The OpenAPI description in the file `name`. `version` is 3.0, 3.1 or 3.2."""
 
-    documents: Documents = attrs.field(repr=False)
+    documents: Documents = classes.field(repr=False)
     name: str
     version: str
 
@@ -145,17 +146,20 @@ class Description:
         read: Read | None = None,
         **limits: int,
     ) -> Description:
-        """Read a description in JSON or YAML; with `read`, the files that it refers to, later.
+        """Return the description in JSON or YAML data. `name` is its name in messages.
 
-        Raises OrgrestError.
+        The files that it refers to are read later, with `read`. Raises OrgrestError.
         """
         value = structured.read(data, name)
         if not isinstance(value, Mapping) or not ("openapi" in value or "swagger" in value):
-            raise StructureError("this is no OpenAPI description", file=name)
+            raise StructureError("not an OpenAPI description", file=name)
         version = str(value.get("openapi", ""))
         if not re.match(r"3\.[0-2]\.", f"{version}."):
             given = version or value.get("swagger")
-            reason = f"OpenAPI {given} is not read here, but 3.0 to 3.2 are: convert it first"
+            reason = (
+                f"OpenAPI {given} is not supported; supported versions are 3.0 to 3.2: "
+                "convert it first"
+            )
             raise StructureError(reason, file=name)
         return cls(Documents(value, name, path, read, **limits), name, version[:3])
 
@@ -165,7 +169,7 @@ class Description:
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
-        """All operations, in their order."""
+        """All operations, in the order of the description."""
         found: list[Operation] = []
         for path, item in self.at("").child("paths").children():
             if not path.startswith("/"):
@@ -181,8 +185,8 @@ class Description:
                     found.append(Operation(method, path, node, item))
         return tuple(found)
 
-    unreadable: list[str] = attrs.field(factory=list, init=False, repr=False)
-    """The reasons why paths could not be read; complete once `operations` was computed."""
+    unreadable: list[str] = classes.field(factory=list, init=False, repr=False)
+    """The reasons why paths could not be read, complete once `operations` has been computed."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
@@ -197,14 +201,14 @@ class Description:
         return tuple(found)
 
     def _with_servers(self) -> Iterator[Node]:
-        """Yield the objects with `servers`: the description, its paths and its operations."""
+        """Yield the objects that can have `servers`: the description, its paths and operations."""
         yield self.at("")
         for one in self.operations:
             yield from (node for node in (one.item, one.node) if "servers" in node.object)
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
-        """The paths of its servers, the longest first, and the empty path."""
+        """The paths of the servers' URLs, longest first, and the empty path."""
         found = {""}
         for url in self.servers:
             try:
@@ -215,16 +219,16 @@ class Description:
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        """The hosts of its servers."""
+        """The hosts of the servers."""
         return frozenset(filter(None, map(_host, self.servers)))
 
     def is_of_server(self, url: str) -> bool:
-        """Return whether a URL's host is one of its servers' hosts, or they name no hosts."""
+        """Return whether a URL has the host of a server, or any host if the servers have none."""
         host = _host(url)
         return host is not None and (not self.hosts or host in self.hosts)
 
-    def may_be_meant(self, url: str) -> bool:
-        """Return whether a URL is on one of its servers, or on this machine, for development."""
+    def matches_server_or_localhost(self, url: str) -> bool:
+        """Return whether a URL is on one of the servers or, for development, on this machine."""
         host = _host(url)
         return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
 
@@ -236,9 +240,9 @@ class Description:
         return found
 
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
-        """Return the operation that a request matches, and its path parameters; None for no match.
+        """Return the operation that a request matches, and its path parameters, or None.
 
-        The path with the fewest parameters is preferred. Values are as in the URL, not decoded.
+        The path with the fewest parameters is preferred. Values are not decoded.
         """
         try:
             path = urlsplit(url).path or "/"
@@ -262,15 +266,15 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return the file that the last line `# @openapi FILE` above `end` names, and its span."""
+    """Return the file in the last line `# @openapi FILE` above `end`, and its span, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 
 
 def matched(template: str, path: str) -> dict[str, str] | None:
-    """Match a path with a template such as `/users/{id}`; return its parameters, None for no match.
+    """Return the parameters in `path` if it matches a template such as `/users/{id}`, else None.
 
-    A parameter is never empty and holds no slash; it stays as it is in the path.
+    A parameter is not empty and does not contain a slash. It stays as it is in the path.
     """
     wanted, given = template.split("/"), path.split("/")
     if len(wanted) != len(given):

@@ -1,8 +1,8 @@
 """The values of a description, each with its location, and the references between them.
 
 A reference may lead to other files, but only to JSON or YAML files at a relative path that may be
-read. Their number, their size, and the length of a chain of references are limited. Source: the
-OpenAPI specification 3.1.1, section 4.6; RFC 6901.
+read. The number of these files, their size and the length of a chain of references are limited.
+Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-import attrs
-
-from orgrest import structured
+from orgrest import classes, structured
 from orgrest.model import OrgrestError
 from orgrest.structured import LARGEST
 
@@ -27,13 +25,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NAMES = (".json", ".yaml", ".yml")
 
 Read: TypeAlias = Callable[[str, Path], tuple[Path, bytes]]
-"""Returns the path and the content of a file by its path relative to another. Raises OrgrestError.
+"""Returns the path and the content of a file, given its path relative to another file.
+
+Raises OrgrestError.
 """
 Stamp: TypeAlias = tuple[int, int] | None
 
 
 def stamp(path: str | Path) -> Stamp:
-    """Return a file's modification time (ns) and size (bytes); None if it cannot be accessed."""
+    """Return a file's modification time (ns) and size (bytes), or None if it is not accessible."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
@@ -42,7 +42,7 @@ def stamp(path: str | Path) -> Stamp:
 
 
 class Documents:
-    """The files of one description, safe to share by threads.
+    """The files of one description, which threads may share.
 
     `path` is its main file, called `name` in messages. `looked_at` has the stamps of the other
     files, including files that could not be read.
@@ -72,7 +72,7 @@ class Documents:
         return self._at(self._path, pointer, pointer, 0)
 
     def followed(self, node: Node, depth: int = 0) -> Node:
-        """Return a node, or the node to which its chain of references leads."""
+        """Return a node, or the node that its chain of references leads to."""
         while (reference := node.reference) is not None:
             depth += 1
             if depth > _MOST_REFERENCES:
@@ -85,7 +85,7 @@ class Documents:
         return Node(None, self, node.file, node.pointer, f"{reference} {why}")
 
     def target(self, node: Node, reference: str, depth: int = 0) -> Node:
-        """Return the target of a reference in a node, which may be a reference itself."""
+        """Return the node that a reference in `node` leads to, which may be a reference itself."""
         key = node.file, reference
         found = self._targets.get(key)
         if found is None:
@@ -99,9 +99,9 @@ class Documents:
         return found
 
     def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
-        """Return the node at a pointer in a file; references on the way are followed, too."""
+        """Return the node at a pointer in a file, following references on the way."""
         node = Node(self._contents[file], self, file, "")
-        why = f"{reference} leads nowhere"
+        why = f"{reference} does not exist"
         if pointer and not pointer.startswith("/"):
             return Node(None, self, file, pointer, why)
         for step in steps(pointer):
@@ -109,7 +109,7 @@ class Documents:
             if not node.why:
                 node = node.plain_child(step)
             if node.value is None:
-                return attrs.evolve(node, why=node.why or why)
+                return classes.evolve(node, why=node.why or why)
         return node
 
     def _file(self, base: Path | None, name: str) -> Path | str:
@@ -122,13 +122,13 @@ class Documents:
 
     def _new_file(self, base: Path | None, name: str) -> Path | str:
         if _SCHEME.match(name) or name.startswith(("/", "\\", "~")):
-            return "is not read: only files beside the description are"
+            return "was not read: only files beside the description are"
         if not name.lower().endswith(_NAMES):
-            return f"is not read: its name ends in none of {', '.join(_NAMES)}"
+            return f"was not read: the name must end in one of {', '.join(_NAMES)}"
         if self._read is None or base is None:
-            return "is not read: this description stands alone"
+            return "was not read: this description cannot refer to other files"
         if len(self._contents) > _MOST_FILES:
-            return f"is not read: these are more than {_MOST_FILES} files"
+            return f"was not read: the description refers to more than {_MOST_FILES} files"
         looked_at = str(base.parent / name)
         self.looked_at[looked_at] = stamp(looked_at)
         try:
@@ -136,12 +136,12 @@ class Documents:
             if path not in self._contents:
                 self._left -= len(data)
                 if self._left < 0:
-                    return "is not read: the files of this description are too large"
+                    return "was not read: the files of this description are too large"
                 self._contents[path] = structured.read(data, name)
         except OrgrestError as error:
-            return f"cannot be read: {error.reason}"
-        except ValueError:  # half a character
-            return "is not the name of a file"
+            return f"could not be read: {error.reason}"
+        except ValueError:  # an unpaired surrogate
+            return "is not a valid file name"
         return path
 
     def shown(self, file: Path | None) -> str:
@@ -151,16 +151,16 @@ class Documents:
         return os.path.relpath(file, self._path.parent)
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Node:
     """A value and its location: a file of `documents` and a pointer (RFC 6901, in a fragment).
 
-    The value is None if there is nothing; `why` then has the reason, if one is known.
+    If there is nothing at the location, the value is None, and `why` is the reason if it is known.
     """
 
     value: Any
-    documents: Documents = attrs.field(repr=False)
-    file: Path | None = attrs.field(repr=False)
+    documents: Documents = classes.field(repr=False)
+    file: Path | None = classes.field(repr=False)
     pointer: str
     why: str = ""
 
@@ -171,17 +171,20 @@ class Node:
 
     @property
     def object(self) -> Mapping[Any, Any]:
-        """The value if that is an object, else {}."""
+        """The value if it is an object, else {}."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     @property
     def reference(self) -> str | None:
-        """The target of the reference, if this is a reference."""
+        """The target of the reference, or None if this is not a reference."""
         found = self.object.get("$ref")
         return found if isinstance(found, str) else None
 
     def plain_child(self, step: str) -> Node:
-        """Return a part, which may be a reference; the value of a missing part is None."""
+        """Return the child called `step`, which may be a reference.
+
+        If there is no such child, the value of the node is None.
+        """
         value = None
         if isinstance(self.value, Mapping):
             value = self.value.get(step)
@@ -192,18 +195,18 @@ class Node:
         return Node(value, self.documents, self.file, f"{self.pointer}/{escaped(step)}")
 
     def child(self, *given: str) -> Node:
-        """Return a part of a part, with references followed."""
+        """Return the node that the steps in `given` lead to, with references followed."""
         node = self
         for step in given:
             node = self.documents.followed(node.plain_child(step))
         return node
 
     def children(self) -> Iterator[tuple[str, Node]]:
-        """Yield the parts of an object or a list, with their names, references followed."""
+        """Yield the children of an object or a list with their names, with references followed."""
         if isinstance(self.value, Mapping):
-            names = [str(one) for one in self.value]
+            names = [str(key) for key in self.value]
         else:
-            names = [str(one) for one in range(len(self.value))] if self.is_list else []
+            names = [str(index) for index in range(len(self.value))] if self.is_list else []
         for name in names:
             yield name, self.child(name)
 
@@ -213,19 +216,19 @@ class Node:
         return isinstance(self.value, list)
 
     def first_line(self, *names: str) -> str:
-        """Return the first line of the first text among its fields."""
-        text = next((str(self.object[one]) for one in names if self.object.get(one)), "")
+        """Return the first line of the first field in `names` that is not empty."""
+        text = next((str(self.object[name]) for name in names if self.object.get(name)), "")
         return text.strip().split("\n")[0][:200]
 
 
 def steps(pointer: str) -> Iterator[str]:
-    """Yield the steps of a JSON pointer (RFC 6901) in a URI's fragment."""
+    """Yield the steps of a JSON pointer (RFC 6901) in the fragment of a URI."""
     for step in pointer.split("/")[1:]:
         yield unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def escaped(step: str) -> str:
-    """Return a step for a pointer in a URI's fragment."""
+    """Return a step, escaped for a pointer in the fragment of a URI."""
     return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
 
 

@@ -1,8 +1,8 @@
-"""Translates a description's schemas into JSON Schema 2020-12, for validation in another process.
+"""Translates the schemas of a description into JSON Schema 2020-12, for another process.
 
-Each schema that is referred to becomes a definition, and references lead to definitions: files and
-places in them no longer matter. Schemas of OpenAPI 3.0 are converted. Source: the OpenAPI
-specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+That process validates values. Each schema that is referred to becomes a definition, and references
+lead to definitions. Therefore files and places in them no longer matter. Schemas of OpenAPI 3.0 are
+converted. Source: the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.description.shapes import COMPOSED, properties
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from orgrest.description.nodes import Node
 
 _HIDDEN = {"request": "readOnly", "response": "writeOnly"}
-_MOST_PARTS = 200_000  # of the schemas of one value
+_MOST_PARTS = 200_000  # of the schemas for one value
 _DEEPEST = 200
 _LEFT = frozenset(
     {"example", "examples", "default", "xml", "externalDocs", "description", "discriminator"}
@@ -30,7 +29,7 @@ _AS_THEY_ARE = frozenset({"enum", "const", "required", "type", "dependentRequire
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 
-@attrs.frozen
+@classes.frozen
 class _Definition:
     """A schema, its number of parts, and the names of the definitions that it refers to."""
 
@@ -40,7 +39,7 @@ class _Definition:
 
 
 class Schemas:
-    """The schemas of a description, each translated when it is first needed, for each direction."""
+    """The schemas of a description, translated on first use, separately for each direction."""
 
     def __init__(self, description: Description) -> None:
         self._old = description.version == "3.0"
@@ -51,25 +50,25 @@ class Schemas:
         self._missing: dict[str, str] = {}
 
     def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
-        """Return the job that validates parts, and the problems of those that are left out."""
+        """Return the job that validates `parts`, and the problems with parts that are left out."""
         needed: dict[str, Any] = {}
         listed, wrong = [], []
         with self._lock:
-            for one in parts:
-                name = self._name(one.schema, one.direction)
+            for part in parts:
+                name = self._name(part.schema, part.direction)
                 every = self._closure(name)
                 if every is None:
-                    wrong.append(f"{one.name} cannot be checked: its schema is too large")
+                    wrong.append(f"{part.name} cannot be checked: its schema is too large")
                     continue
                 needed.update(every)
-                listed.append([one.name, name, one.value])
+                listed.append([part.name, name, part.value])
             missing = {name: self._missing[name] for name in needed if name in self._missing}
         definitions = {name: schema for name, schema in needed.items() if name not in missing}
         job = {"definitions": {"$defs": definitions}, "missing": missing, "parts": listed}
         return job, wrong
 
     def _name(self, node: Node, direction: Direction) -> str:
-        """Return the name of a schema as a definition."""
+        """Return the name of the definition for a schema."""
         key = *node.place, direction
         name = self._names.get(key)
         if name is None:
@@ -78,7 +77,7 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a schema and all schemas that it refers to, by name; None if too large."""
+        """Return a schema and all schemas it refers to, by name, or None if they are too large."""
         found: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
@@ -109,7 +108,7 @@ class Schemas:
         if target.value is not None:
             return self._name(target, direction)
         name = f"m{len(self._missing)}"
-        self._missing[name] = target.why or f"{reference} leads nowhere"
+        self._missing[name] = target.why or f"{reference} does not exist"
         return name
 
     @property
@@ -119,7 +118,7 @@ class Schemas:
 
 
 class _Translation:
-    """The translation of one definition."""
+    """The translation of one schema into a definition of JSON Schema."""
 
     def __init__(self, schemas: Schemas, direction: Direction) -> None:
         self.size = 0
@@ -160,7 +159,7 @@ class _Translation:
                     for one in inner.object
                 }
             elif name in COMPOSED and inner.is_list:
-                every = (inner.plain_child(str(one)) for one in range(len(inner.value)))
+                every = (inner.plain_child(str(index)) for index in range(len(inner.value)))
                 found[name] = [self.of(one, depth + 2, hidden) for one in every]
             elif not name.startswith("x-"):
                 found[name] = self.of(inner, depth + 1)
@@ -168,7 +167,7 @@ class _Translation:
         return _modern(found) if self._schemas.is_old else found
 
     def _hidden_in(self, node: Node) -> frozenset[str]:
-        """Return the properties of a schema that only the other direction has."""
+        """Return the properties of a schema that exist only in the other direction."""
         if not node.object.keys() & {"properties", *COMPOSED}:
             return frozenset()
         return frozenset(
@@ -178,7 +177,7 @@ class _Translation:
         )
 
     def _without_hidden(self, node: Node, hidden: frozenset[str], found: dict[str, Any]) -> None:
-        """Drop requirements of `hidden` properties, and forbid these in a response."""
+        """Remove requirements of `hidden` properties, and forbid these properties in a response."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
             found["required"] = [name for name in required if name not in hidden]
@@ -188,7 +187,7 @@ class _Translation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Translate a schema of OpenAPI 3.0 to JSON Schema 2020-12."""
+    """Return a schema of OpenAPI 3.0 translated to JSON Schema 2020-12."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = schema.get(exclusive)
         if isinstance(flag, bool):

@@ -1,4 +1,4 @@
-"""Deserializes parameters and form fields: by OpenAPI's styles, into the types of their schema.
+"""Deserializes parameters and form fields, by OpenAPI's styles, into the types of their schema.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.12.5 (style values) and 4.8.12.6 (examples),
 appendices C to E; RFC 6570.
@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
-import attrs
-
+from orgrest import classes
 from orgrest.description.shapes import composed, items, kinds, properties
 
 if TYPE_CHECKING:
@@ -28,18 +27,18 @@ _SEPARATORS = {
     "pipeDelimited": re.compile(r"%7C|\|", re.IGNORECASE),
 }
 Pairs = Sequence[tuple[str, str]]
-"""The names and the values of a query or a form: names decoded, values as they are."""
+"""The names and values in a query or a form. The names are decoded, but the values are not."""
 
 
 class UnreadError(Exception):
-    """A value cannot be read, so it is not checked; the message says why."""
+    """Raised if a value cannot be read and therefore is not checked. The message says why."""
 
 
 class WrongError(Exception):
-    """A value is not serialized as its parameter requires; the message says how."""
+    """Raised if a value is not serialized as its parameter requires. The message says how."""
 
 
-@attrs.frozen
+@classes.frozen
 class Found:
     """A value, and the names of the pairs that it was read from."""
 
@@ -53,13 +52,13 @@ def is_json(media: str) -> bool:
 
 
 def pairs(text: str) -> Pairs:
-    """Return the pairs of a query, or of a form."""
-    found = (one.partition("=") for one in text.split("&") if one)
+    """Return the names and values in a query or a form."""
+    found = (pair_text.partition("=") for pair_text in text.split("&") if pair_text)
     return [(unquote_plus(name), value) for name, _, value in found]
 
 
 def typed(text: str, schema: Node) -> Any:
-    """Return a text as a number, a boolean or null if its schema has that type, else unchanged."""
+    """Return `text` as a number, a boolean or null if its schema has that type, else unchanged."""
     types = kinds(schema)
     if _NUMBER.fullmatch(text) and types & {"integer", "number"}:
         return json.loads(text)
@@ -68,8 +67,8 @@ def typed(text: str, schema: Node) -> Any:
     if text in ("null", "") and "null" in types and "string" not in types:
         return None
     if not types:
-        for one in composed([schema]):
-            listed = one.object.get("enum")
+        for inner_schema in composed([schema]):
+            listed = inner_schema.object.get("enum")
             for value in listed if isinstance(listed, list) else ():
                 if not isinstance(value, str) and json.dumps(value) == text:
                     return value
@@ -77,22 +76,26 @@ def typed(text: str, schema: Node) -> Any:
 
 
 def as_text(text: str, media: str, schema: Node) -> Any:
-    """Parse a value in the format `media`. Raises WrongError, UnreadError."""
+    """Return the value that `text` has in the format `media`.
+
+    Raises WrongError if the text is malformed, and UnreadError if the format is not supported.
+    """
     if is_json(media):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise WrongError("is not JSON") from None
+            raise WrongError("is not valid JSON") from None
     if media.lower().startswith("text/"):
         return typed(text, schema)
-    raise UnreadError(f"what is in {media} is not looked into")
+    raise UnreadError(f"content of type {media} is not checked")
 
 
 def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> Found | None:
-    """Return the value of a parameter in a query, None if it is missing.
+    """Return the value of a parameter in a query, or None if it is missing.
 
-    Pairs with the name of one of the `others` are not properties of an object in separate pairs.
-    Raises WrongError, UnreadError.
+    If the properties of an object are separate pairs, pairs with a name in `others` do not belong
+    to the object. Raises WrongError if the value is malformed, and UnreadError if it cannot be
+    checked.
     """
     name, schema, style = parameter.name, parameter.schema, parameter.style
     types = kinds(schema)
@@ -104,7 +107,7 @@ def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> 
     if style == "deepObject":
         return _deep(name, schema, given)
     if style not in _SEPARATORS:
-        raise UnreadError(f"its style is {style}")
+        raise UnreadError(f"the style {style} is not supported")
     if "object" in types and parameter.explode and "array" not in types:
         return _spread(schema, given, {name, *others})
     texts = [value for key, value in given if key == name]
@@ -116,9 +119,9 @@ def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> 
         parts = texts + listed
         if not parameter.explode and not listed:
             parts = _SEPARATORS[style].split(texts[0]) if texts[0] else []
-        return Found([typed(unquote_plus(one), items(schema)) for one in parts], names)
+        return Found([typed(unquote_plus(part), items(schema)) for part in parts], names)
     if "object" in types:
-        parts = [unquote_plus(one) for one in _SEPARATORS[style].split(texts[0])]
+        parts = [unquote_plus(word) for word in _SEPARATORS[style].split(texts[0])]
         return Found(_alternating(parts, schema), names)
     return Found(typed(unquote_plus(texts[0]), schema), names)
 
@@ -131,7 +134,7 @@ def _deep(name: str, schema: Node, given: Pairs) -> Found | None:
             continue
         inner, bracket, rest = key[len(name) + 1 :].partition("]")
         if not bracket or (rest and rest != "[]"):
-            raise UnreadError(f"{key}: OpenAPI does not say what brackets in brackets mean")
+            raise UnreadError(f"{key}: nested brackets are not defined by OpenAPI")
         names.add(key)
         one = known.get(inner)
         text = unquote_plus(value)
@@ -140,14 +143,17 @@ def _deep(name: str, schema: Node, given: Pairs) -> Found | None:
         else:
             found[inner] = text if one is None else typed(text, one)
     if not names and any(key == name for key, _ in given):
-        raise WrongError(f"is not written as {name}[...]")
+        raise WrongError(f"must be written as {name}[...]")
     return Found(found, frozenset(names)) if names else None
 
 
 def _spread(schema: Node, given: Pairs, others: set[str]) -> Found | None:
-    """Return an object whose properties are separate pairs of a query or form."""
+    """Return an object whose properties are separate pairs in a query or form."""
     known = properties(schema)
-    closed = any(one.object.get("additionalProperties") is False for one in composed([schema]))
+    closed = any(
+        inner_schema.object.get("additionalProperties") is False
+        for inner_schema in composed([schema])
+    )
     found: dict[str, Any] = {}
     for key, value in given:
         one = known.get(key)
@@ -164,7 +170,7 @@ def _spread(schema: Node, given: Pairs, others: set[str]) -> Found | None:
 def of_text(parameter: Parameter, text: str) -> Any:
     """Return the value of a parameter in a path, a header or a cookie.
 
-    Raises WrongError, UnreadError.
+    Raises WrongError if the value is malformed, and UnreadError if it cannot be checked.
     """
     decoded = unquote if parameter.where == "path" else str
     if parameter.media is not None:
@@ -173,15 +179,15 @@ def of_text(parameter: Parameter, text: str) -> Any:
     separator = ","
     if style == "label":
         if not text.startswith("."):
-            raise WrongError("does not begin with a dot")
+            raise WrongError("does not start with a dot")
         text = text[1:]
         separator = "." if parameter.explode else ","
     elif style == "matrix":
         return _matrix(parameter, text, types)
     elif style not in ("simple", "form", "cookie"):
-        raise UnreadError(f"its style is {style}")
+        raise UnreadError(f"the style {style} is not supported")
     elif style != "simple" and parameter.explode and types & {"array", "object"}:
-        raise UnreadError("its values are cookies of their own")
+        raise UnreadError("its values are sent as separate cookies")
     return _split(parameter, text, separator, types)
 
 
@@ -189,24 +195,26 @@ def _split(parameter: Parameter, text: str, separator: str, types: set[str]) -> 
     decoded = unquote if parameter.where == "path" else str.strip
     schema = parameter.schema
     if "array" in types:
-        return [typed(decoded(one), items(schema)) for one in text.split(separator)] if text else []
+        return (
+            [typed(decoded(word), items(schema)) for word in text.split(separator)] if text else []
+        )
     if "object" not in types:
         return typed(decoded(text), schema)
     parts = text.split(separator)
     if not parameter.explode:
-        return _alternating([decoded(one) for one in parts], schema)
-    return _object(((one.partition("=")[::2]) for one in parts), schema, decoded)
+        return _alternating([decoded(part) for part in parts], schema)
+    return _object(((part.partition("=")[::2]) for part in parts), schema, decoded)
 
 
 def _matrix(parameter: Parameter, text: str, types: set[str]) -> Any:
     name = parameter.name
     if not text.startswith(";"):
-        raise WrongError("does not begin with a semicolon")
-    parts = [one.partition("=")[::2] for one in text[1:].split(";")]
+        raise WrongError("does not start with a semicolon")
+    parts = [pair_text.partition("=")[::2] for pair_text in text[1:].split(";")]
     if parameter.explode and "object" in types:
         return _object(parts, parameter.schema, unquote)
     if any(unquote(key) != name for key, _ in parts):
-        raise WrongError(f"is not written as ;{name}=...")
+        raise WrongError(f"must be written as ;{name}=...")
     if parameter.explode and "array" in types:
         return [typed(unquote(value), items(parameter.schema)) for _, value in parts]
     return _split(parameter, parts[0][1], ",", types)
@@ -214,7 +222,7 @@ def _matrix(parameter: Parameter, text: str, types: set[str]) -> Any:
 
 def _alternating(parts: list[str], schema: Node) -> dict[str, Any]:
     if len(parts) % 2:
-        raise WrongError("is no list of names and values")
+        raise WrongError("is not a list of names and values")
     return _object(zip(parts[::2], parts[1::2], strict=True), schema, str)
 
 

@@ -1,4 +1,4 @@
-"""The shape of a schema's values: types, properties, items."""
+"""The shape of the values that a schema describes: their types, properties and items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from orgrest.description.nodes import Node
 
 COMPOSED = ("allOf", "anyOf", "oneOf")
-_MOST_SCHEMAS = 300  # of which one is composed
+_MOST_SCHEMAS = 300  # that one schema is composed of
 
 
 def composed(schemas: list[Node]) -> list[Node]:
@@ -27,33 +27,33 @@ def composed(schemas: list[Node]) -> list[Node]:
 
 
 def kinds(schema: Node) -> set[str]:
-    """Return the types that a schema, or a part of it, names or implies; empty means any type."""
+    """Return the types that a schema and its parts name or imply. An empty set means any type."""
     found: set[str] = set()
-    for one in composed([schema]):
-        given = one.object.get("type")
+    for inner_schema in composed([schema]):
+        given = inner_schema.object.get("type")
         found.update(map(str, given) if isinstance(given, list) else [str(given)] if given else [])
-        found.update({"object"} if one.object.get("properties") else ())
-        found.update({"array"} if one.object.get("items") else ())
+        found.update({"object"} if inner_schema.object.get("properties") else ())
+        found.update({"array"} if inner_schema.object.get("items") else ())
     return found
 
 
 def properties(schema: Node) -> dict[str, Node]:
     """Return the properties of a schema and of the schemas that it is composed of."""
     found: dict[str, Node] = {}
-    for one in composed([schema]):
-        for name, node in one.child("properties").children():
+    for inner_schema in composed([schema]):
+        for name, node in inner_schema.child("properties").children():
             found.setdefault(name, node)
     return found
 
 
 def items(schema: Node) -> Node:
-    """Return the schema of a list's items; a node without a value if it is not described."""
-    every = (one.child("items") for one in composed([schema]))
+    """Return the schema of a list's items, or a node without a value if it is not described."""
+    every = (inner_schema.child("items") for inner_schema in composed([schema]))
     return next((one for one in every if one.object), schema.child("items"))
 
 
 def values(schema: Node) -> list[Any]:
-    """Return the scalar values that a schema lists: strings, numbers, booleans and null."""
+    """Return the values that a schema lists: strings, numbers, booleans and null."""
     given = schema.object.get("enum")
     if isinstance(given, list):
         return [one for one in given if isinstance(one, str | int | float) or one is None]
