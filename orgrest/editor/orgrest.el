@@ -8,39 +8,56 @@
 
 ;;; Commentary:
 
-;; Emacs's side of orgrest, which does the work: it reads the requests, completes and sends them and
-;; lays the answers out.  Its command `emacs' prints the line for the init file.
+;; The part of orgrest that runs in Emacs.  The language server of orgrest does the work: it reads
+;; the requests, completes and sends them, and lays out the responses.  The command `emacs' of
+;; orgrest prints the line for the init file.
 ;;
-;; Org: C-c C-c in a source block in restclient, http or rest evaluates it as any other; variables,
-;; named blocks, calls and :results are Org's.  The functions that Babel calls for these languages
-;; are defined here and so take the place of ob-restclient's, unless that is loaded later.
+;; Org: C-c C-c in a source block in restclient, http or rest evaluates it like any other block, but
+;; does not wait for the response.  Variables, named blocks, calls and :results work as in Org.  The
+;; functions that Babel calls for these languages are defined here.  They replace the functions of
+;; ob-restclient, unless that is loaded later.  C-c C-c also sends the request of a verb heading.
 ;;
 ;; Request files (.http, .rest): `orgrest-mode' highlights, finds and sends requests.
 ;;
-;; Completion needs no language server.  Where eglot or lsp-mode is used, "orgrest lsp" is known
-;; to it as the server of both modes.
+;; For diagnostics, eglot and lsp-mode know "orgrest lsp" as the server of both modes.
 
 ;;; Code:
 
-;; Nothing is required above what Emacs holds anyway: this file is loaded when Emacs starts.
-(declare-function json-encode "json" (object))
-(declare-function json-read-from-string "json" (string))
+;; Emacs loads this file at startup, so this loads no library that Emacs has not loaded anyway.
+(eval-when-compile
+  (require 'org-src))
+(declare-function jsonrpc-async-request "jsonrpc" (connection method params &rest args))
+(declare-function jsonrpc-error "jsonrpc" (&rest args))
+(declare-function jsonrpc-notify "jsonrpc" (connection method params))
+(declare-function jsonrpc-request "jsonrpc" (connection method params &rest args))
+(declare-function jsonrpc-running-p "jsonrpc" (connection))
+(declare-function jsonrpc-shutdown "jsonrpc" (connection &optional cleanup))
+(declare-function jsonrpc-stderr-buffer "jsonrpc" (connection))
+(declare-function jsonrpc--process "jsonrpc" (connection))
 (declare-function lsp-register-client "ext:lsp-mode" (client))
 (declare-function lsp-stdio-connection "ext:lsp-mode" (command &optional test-command))
+(declare-function make-instance "eieio" (class &rest slots))
 (declare-function make-lsp-client "ext:lsp-mode" (&rest arguments))
+(declare-function org-at-heading-p "org" (&optional _))
 (declare-function org-babel--get-vars "ob-core" (params))
+(declare-function org-babel-execute-src-block "ob-core" (&optional arg info params &rest _))
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
+(declare-function org-babel-result-end "ob-core" ())
+(declare-function org-babel-where-is-src-block-head "ob-core" (&optional src-block))
+(declare-function org-babel-where-is-src-block-result "ob-core" (&optional insert info hash))
+(declare-function org-display-inline-images "org" (&optional linked refresh beg end))
+(declare-function org-edit-src-save "org-src" ())
 (declare-function org-element-at-point "org-element" (&rest _))
 (declare-function org-element-property "org-element" (property element &rest _))
-(declare-function org-src-do-key-sequence-at-code-block "org-src" (&optional key))
+(declare-function org-element-type "org-element" (element &rest _))
+(declare-function org-get-tags "org" (&optional pos-or-element local))
+(declare-function url-hexify-string "url-util" (string &optional allowed-chars))
+(declare-function url-unhex-string "url-util" (str &optional allow-newlines))
 (defvar eglot-server-programs)
-(defvar json-array-type)
-(defvar json-false)
-(defvar json-key-type)
-(defvar json-object-type)
 (defvar lsp-language-id-configuration)
 (defvar org-src-lang-modes)
+(defvar url-unreserved-chars)
 
 (defgroup orgrest nil
   "HTTP requests in Org and request files."
@@ -53,100 +70,336 @@
   :risky t)
 
 (defconst orgrest-languages '("restclient" "http" "rest")
-  "The languages of Org source blocks that hold requests.")
+  "The languages of Org source blocks that contain requests.")
 
-;;; Running orgrest
-
-(defun orgrest--environment ()
-  "Give the environment for orgrest, which is to speak UTF-8."
-  (cons "PYTHONUTF8=1" process-environment))
+;;; Documents
 
 (defun orgrest--text ()
-  "Give the whole text of the buffer."
+  "Return the whole text of the buffer."
   (save-restriction
     (widen)
     (buffer-substring-no-properties (point-min) (point-max))))
 
-(defun orgrest--buffer-file ()
-  "Give the path of the buffer's file, also in an indirect buffer, or nil."
-  (buffer-file-name (buffer-base-buffer)))
+(defun orgrest--base ()
+  "Return this buffer, or its base buffer if it is indirect."
+  (or (buffer-base-buffer) (current-buffer)))
 
-(defun orgrest--directory ()
-  "Give the folder of the buffer's file, whatever folder Org has gone to.
-Where there is none, or it is on another machine, give one for temporary files."
-  (let* ((file (orgrest--buffer-file))
+(defun orgrest--path ()
+  "Return the path of the file of this buffer, which may be indirect.
+Without a file, the path is made from the name of the buffer, because
+image files are named after it, and other buffers may write theirs to
+the same folder."
+  (let* ((file (buffer-file-name (orgrest--base)))
          (folder (if file (file-name-directory file) default-directory)))
-    (if (and (not (file-remote-p folder)) (file-directory-p folder))
-        (expand-file-name folder)
-      temporary-file-directory)))
+    (expand-file-name
+     (if file
+         (file-name-nondirectory file)
+       (concat "buffer"
+               (replace-regexp-in-string "\\`[^[:alnum:]]*\\|[^[:alnum:]]+" "-" (buffer-name))
+               (if (derived-mode-p 'org-mode) ".org" ".http")))
+     (if (and (not (file-remote-p folder)) (file-directory-p folder))
+         folder
+       temporary-file-directory))))
 
-(defun orgrest--file ()
-  "Give the name of the buffer's file without its folder.
-Where there is none, make one of the buffer's name."
-  (let ((file (orgrest--buffer-file)))
-    (if file
-        (file-name-nondirectory file)
-      ;; Images are named after it; other buffers have theirs in the same folder.
-      (concat "buffer"
-              (replace-regexp-in-string "\\`[^[:alnum:]]*\\|[^[:alnum:]]+" "-" (buffer-name))
-              (if (derived-mode-p 'org-mode) ".org" ".http")))))
+(defun orgrest--uri ()
+  "Return the URI that identifies this buffer to the language server."
+  (require 'url-util)
+  (let ((path (orgrest--path)))
+    (concat "file://" (if (string-prefix-p "/" path) "" "/")
+            (url-hexify-string (encode-coding-string path 'utf-8-unix)
+                               (cons ?/ url-unreserved-chars)))))
 
-(defun orgrest--call (input &rest arguments)
-  "Run orgrest with ARGUMENTS on the text INPUT and wait for it.
-Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
-  (let ((command (orgrest--command arguments))
-        (errors (make-temp-file "orgrest"))
-        (default-directory (orgrest--directory))
-        (process-environment (orgrest--environment))
-        (coding-system-for-read 'utf-8-unix)
-        (coding-system-for-write 'utf-8-unix))
-    (unwind-protect
-        (with-temp-buffer
-          (insert input)
-          (let ((status (apply #'call-process-region (point-min) (point-max) (car command)
-                               t (list t errors) nil (cdr command))))
-            (list status
-                  (buffer-string)
-                  (with-temp-buffer
-                    (insert-file-contents errors)
-                    (buffer-string)))))
-      (delete-file errors))))
+(defun orgrest--place ()
+  "Return point as a position of the language server protocol."
+  (save-restriction
+    (widen)
+    (list :line (1- (line-number-at-pos)) :character (- (point) (line-beginning-position)))))
 
-(defun orgrest--command (arguments)
-  "Give the command for orgrest with ARGUMENTS."
+(defun orgrest--point (place)
+  "Return the buffer position for PLACE, a position of the protocol."
+  (save-excursion
+    (goto-char (point-min))
+    (forward-line (plist-get place :line))
+    (min (+ (point) (plist-get place :character)) (line-end-position))))
+
+;;; The language server
+
+(defconst orgrest--idle 600
+  "The number of seconds after which an unused language server is ended.")
+
+(defvar orgrest--servers nil
+  "The connections to language servers, by command and process environment.")
+
+(defvar-local orgrest--opened nil
+  "The version of this buffer that a server has: (SERVER URI VERSION).")
+
+(defvar-local orgrest--pending nil
+  "The requests in progress here: the markers of blocks, or t for others.")
+
+(defun orgrest--program ()
+  "Return the command of the language server."
   (unless (executable-find (car orgrest-command))
     (user-error "There is no program %s; see `orgrest-command'" (car orgrest-command)))
-  (append orgrest-command arguments))
+  (append orgrest-command '("lsp")))
 
-(defun orgrest--trim (text)
-  "Give TEXT without blanks and line ends around it."
-  (replace-regexp-in-string "\\`[ \t\n]+\\|[ \t\n]+\\'" "" text))
+(defun orgrest--server ()
+  "Return the server for this process environment; start it if necessary."
+  (require 'jsonrpc)
+  (let* ((program (orgrest--program))
+         (key (cons program (copy-sequence process-environment))) ; `setenv' changes it
+         (server (cdr (assoc key orgrest--servers))))
+    (unless (and server (jsonrpc-running-p server))
+      (setq server (orgrest--start program))
+      (push (cons key server) orgrest--servers))
+    (orgrest--end-later server)
+    server))
 
-(defun orgrest--plain (text)
-  "Give TEXT, what orgrest complained about, without the name of the program."
-  (let ((told (replace-regexp-in-string "^orgrest: " "" (orgrest--trim text))))
-    (if (equal told "") "orgrest ended without saying why" told)))
+(defun orgrest--start (program)
+  "Start the language server PROGRAM and return the connection to it."
+  (let* ((name (generate-new-buffer-name "orgrest"))
+         (default-directory (file-name-directory (orgrest--path)))
+         (server (make-instance
+                  'jsonrpc-process-connection
+                  :name name
+                  :events-buffer-scrollback-size 0
+                  :notification-dispatcher #'orgrest--notified
+                  :request-dispatcher #'orgrest--asked
+                  :on-shutdown #'orgrest--ended
+                  :process (lambda ()
+                             (make-process
+                              :name name :command program :noquery t
+                              :connection-type 'pipe :coding 'utf-8-emacs-unix
+                              :stderr (get-buffer-create (format "*%s stderr*" name)))))))
+    ;; The server answers in order, so there is no need to wait for this.
+    (orgrest--call
+     server :initialize
+     '( :processId nil :rootUri nil
+        :capabilities ( :general (:positionEncodings ["utf-32"])
+                        :textDocument (:diagnostic (:dynamicRegistration :json-false))
+                        :window (:showDocument (:support t))
+                        :workspace ( :applyEdit t :workspaceEdit (:documentChanges t))
+                        :experimental (:orgrest (:prompts t))))
+     #'ignore)
+    (orgrest--notify server :initialized (make-hash-table))
+    server))
 
-(defun orgrest--read-json (text)
-  "Read TEXT as JSON: objects as alists, arrays as lists, null and false as nil."
-  (if (fboundp 'json-parse-string)
-      (json-parse-string text :object-type 'alist :array-type 'list
-                         :null-object nil :false-object nil)
-    (require 'json)
-    (let ((json-object-type 'alist)
-          (json-array-type 'list)
-          (json-key-type 'symbol)
-          (json-false nil))
-      (json-read-from-string text))))
+(defun orgrest--notify (server method params)
+  "Send the notification METHOD with PARAMS to SERVER, unless it has ended."
+  (when (jsonrpc-running-p server)
+    (jsonrpc-notify server method params)))
 
-(defun orgrest--object (alist)
-  "Give ALIST as what is a JSON object even if it is empty."
-  (or alist (make-hash-table)))
+(defun orgrest--call (server method params then)
+  "Send the request METHOD with PARAMS to SERVER, then call THEN.
+The arguments of THEN are the result, and the error message or nil."
+  (let* ((process (jsonrpc--process server))
+         (count (lambda (by)
+                  (process-put process 'orgrest-asked
+                               (+ by (or (process-get process 'orgrest-asked) 0))))))
+    (funcall count 1)
+    (condition-case problem
+        (jsonrpc-async-request
+         server method params
+         :timeout nil
+         :success-fn (lambda (result)
+                       (funcall count -1)
+                       (funcall then result nil))
+         :error-fn (lambda (problem)
+                     (funcall count -1)
+                     (funcall then nil (if (jsonrpc-running-p server)
+                                           (plist-get problem :message)
+                                         (orgrest--last-words server)))))
+      (error (if (jsonrpc-running-p server)
+                 (signal (car problem) (cdr problem))
+               (funcall then nil (orgrest--last-words server)))))))
+
+(defun orgrest--last-words (server)
+  "Return the error message that SERVER printed before it ended."
+  (let ((errors (jsonrpc-stderr-buffer server)))
+    (while (and (get-buffer-process errors)
+                (accept-process-output (get-buffer-process errors) 1)))
+    (with-current-buffer errors
+      (goto-char (point-min))
+      (if (re-search-forward "^\\(?:orgrest: \\)?\\(.+\\)" nil t)
+          (match-string 1)
+        "orgrest ended without saying why"))))
+
+(defun orgrest--end-later (server)
+  "End SERVER once it has not been used for `orgrest--idle' seconds."
+  (let* ((process (jsonrpc--process server))
+         (timer (process-get process 'orgrest-timer)))
+    (when timer
+      (cancel-timer timer))
+    (process-put process 'orgrest-timer (run-at-time orgrest--idle nil #'orgrest--end server))))
+
+(defun orgrest--end (server)
+  "End SERVER, unless it is still answering a request."
+  (if (> (or (process-get (jsonrpc--process server) 'orgrest-asked) 0) 0)
+      (orgrest--end-later server)
+    (let ((inhibit-message t))
+      (jsonrpc-shutdown server t))))
+
+(defun orgrest--ended (server)
+  "Forget SERVER, which has ended."
+  (let ((timer (process-get (jsonrpc--process server) 'orgrest-timer)))
+    (when timer
+      (cancel-timer timer)))
+  (setq orgrest--servers (seq-remove (lambda (pair) (eq (cdr pair) server)) orgrest--servers)))
+
+(defun orgrest--close ()
+  "Notify the language server that this buffer is closed."
+  (pcase orgrest--opened
+    (`(,server ,uri ,_)
+     (when (jsonrpc-running-p server)
+       (orgrest--notify server :textDocument/didClose `(:textDocument (:uri ,uri))))))
+  (setq orgrest--opened nil))
+
+(defun orgrest--synchronize ()
+  "Send the text of this buffer to the language server; return the server."
+  (let* ((server (orgrest--server))
+         (uri (orgrest--uri))
+         (text (orgrest--text))
+         (language (if (derived-mode-p 'org-mode) "org" "http"))
+         (base (orgrest--base))
+         (version (buffer-chars-modified-tick base)))
+    (when (string-match-p "[\x3fff80-\x3fffff]" text)
+      (user-error "The buffer has bytes that are not text in UTF-8"))
+    (with-current-buffer base
+      (pcase orgrest--opened
+        ((and `(,(pred (eq server)) ,(pred (equal uri)) ,known))
+         (unless (equal known version)
+           (orgrest--notify server :textDocument/didChange
+                           `( :textDocument (:uri ,uri :version ,version)
+                              :contentChanges [(:text ,text)]))))
+        (_ (orgrest--close)
+           (orgrest--notify server :textDocument/didOpen
+                           `(:textDocument ( :uri ,uri :languageId ,language
+                                             :version ,version :text ,text)))
+           (add-hook 'kill-buffer-hook #'orgrest--close nil t)))
+      (setq orgrest--opened (list server uri version)))
+    server))
+
+(defun orgrest--ask (method params then)
+  "Send the request METHOD with PARAMS about this buffer, then call THEN.
+The arguments of THEN are the result, and the error message or nil."
+  (orgrest--call (orgrest--synchronize) method
+                 `(:textDocument (:uri ,(orgrest--uri)) ,@params)
+                 then))
+
+(defun orgrest--wait (method params)
+  "Send the request METHOD with PARAMS about this buffer; return its result.
+Quitting cancels the request.  Signal a `user-error' if it fails."
+  (let (done result failure)
+    (orgrest--ask method params
+                  (lambda (given reason) (setq done t result given failure reason)))
+    (unwind-protect
+        (while (not done)
+          (accept-process-output nil 0.1))
+      (unless done
+        (orgrest--command "orgrest.cancel" #'ignore)))
+    (when failure
+      (user-error "%s" failure))
+    result))
+
+(defun orgrest--later (key method params then)
+  "Send the request METHOD with PARAMS in the background, then call THEN.
+Until then, KEY is in `orgrest--pending'."
+  (let ((base (orgrest--base)))
+    (orgrest--ask method params
+                  (lambda (result failure)
+                    ;; Call it outside of the process filter, which must not be entered again.
+                    (run-at-time 0 nil
+                                 (lambda ()
+                                   (when (buffer-live-p base)
+                                     (with-current-buffer base
+                                       (setq orgrest--pending (delq key orgrest--pending))))
+                                   (funcall then result failure)))))
+    (with-current-buffer base
+      (push key orgrest--pending))
+    (message "orgrest: sent...")))
+
+(defun orgrest--arguments (name)
+  "Return the parameters that run the command NAME of the server at point."
+  `( :command ,name
+     :arguments [(:uri ,(orgrest--uri) :line ,(plist-get (orgrest--place) :line))]))
+
+(defun orgrest--command (name then)
+  "Run the command NAME of the server, then call THEN like `orgrest--ask'."
+  (orgrest--ask :workspace/executeCommand (orgrest--arguments name) then))
+
+(defun orgrest-cancel ()
+  "Cancel the requests in progress in this buffer."
+  (interactive)
+  (unless (buffer-local-value 'orgrest--pending (orgrest--base))
+    (user-error "No request is under way"))
+  (orgrest--command "orgrest.cancel" #'ignore))
+
+(defun orgrest--notified (_server method params)
+  "Show the message in PARAMS if the notification METHOD is a message."
+  (when (eq method 'window/showMessage)
+    (message "%s" (plist-get params :message))))
+
+(defun orgrest--asked (server method params)
+  "Return the answer to the request METHOD from SERVER with PARAMS."
+  (let* ((process (jsonrpc--process server))
+         (filter (process-filter process)))
+    ;; The filter must not be entered again while the user answers.
+    (set-process-filter process t)
+    (unwind-protect
+        (pcase method
+          ('workspace/applyEdit (orgrest--apply (plist-get params :edit)))
+          ('window/showDocument
+           (if (eq (plist-get params :external) t)
+               (progn (browse-url (plist-get params :uri))
+                      '(:success t))
+             '(:success :json-false)))
+          ('window/showMessageRequest
+           (let ((answer (with-local-quit
+                           (completing-read
+                            (concat (plist-get params :message) " ")
+                            (mapcar (lambda (action) (plist-get action :title))
+                                    (plist-get params :actions))
+                            nil t))))
+             (and answer (not (equal answer "")) (list :title answer))))
+          ('orgrest/prompt
+           (let* ((question (concat (plist-get params :message) " "))
+                  (answer (with-local-quit
+                            (if (eq (plist-get params :hidden) t)
+                                (read-passwd question)
+                              (read-string question)))))
+             (and answer (list :text answer))))
+          (_ (jsonrpc-error :code -32601 :message "not supported")))
+      (set-process-filter process filter))))
+
+(defun orgrest--apply (edit)
+  "Apply EDIT, the insertion of a result, unless the buffer has changed.
+If it has, send the new text to the server, which then tries again."
+  (let* ((change (elt (plist-get edit :documentChanges) 0))
+         (document (plist-get change :textDocument))
+         (buffer (seq-find (lambda (buffer)
+                             (equal (nth 1 (buffer-local-value 'orgrest--opened buffer))
+                                    (plist-get document :uri)))
+                           (buffer-list))))
+    (if (null buffer)
+        '(:applied :json-false :failureReason "the buffer was killed")
+      (with-current-buffer buffer
+        (if (not (equal (plist-get document :version) (buffer-chars-modified-tick)))
+            (progn (orgrest--synchronize)
+                   '(:applied :json-false :failureReason "the buffer has changed"))
+          (save-excursion
+            (save-restriction
+              (widen)
+              (mapc (lambda (one)
+                      (let ((range (plist-get one :range)))
+                        (goto-char (orgrest--point (plist-get range :start)))
+                        (delete-region (point) (orgrest--point (plist-get range :end)))
+                        (insert (plist-get one :newText))))
+                    (plist-get change :edits))))
+          '(:applied t))))))
 
 ;;; Org Babel
 
 (defvar org-babel-default-header-args:restclient '((:results . "raw"))
-  "Default header arguments of restclient blocks, those of ob-restclient.")
+  "Default header arguments of restclient blocks, as in ob-restclient.")
 (defvar org-babel-default-header-args:http '((:results . "raw"))
   "Default header arguments of http blocks.")
 (defvar org-babel-default-header-args:rest '((:results . "raw"))
@@ -165,134 +418,182 @@ Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
   (orgrest--babel body params))
 
 (defun org-babel-variable-assignments:restclient (params)
-  "Give the variables of PARAMS as they stand above a request."
+  "Return lines that define the variables in PARAMS, for above a request."
   (mapcar (lambda (pair) (format ":%s = %s" (car pair) (cdr pair))) (org-babel--get-vars params)))
 (defalias 'org-babel-variable-assignments:http #'org-babel-variable-assignments:restclient)
 (defalias 'org-babel-variable-assignments:rest #'org-babel-variable-assignments:restclient)
 
+(defvar orgrest--evaluating nil
+  "The position of the block that `orgrest--evaluate' is preparing.
+While that inserts the result, a list with the result instead.")
+
 (defun orgrest--babel (body params)
-  "Let orgrest evaluate the block at point.
-It is BODY with the header arguments PARAMS."
-  (let* ((written (orgrest--written-variables))
-         (results (cdr (assq :result-params params)))
-         values literal arguments)
+  "Evaluate the block at point, which has BODY and header arguments PARAMS."
+  (cond
+   ((consp orgrest--evaluating)
+    (prog1 (car orgrest--evaluating)
+      (setq orgrest--evaluating nil)))  ; blocks that :post refers to are evaluated as usual
+   ((and orgrest--evaluating (equal orgrest--evaluating (org-babel-where-is-src-block-head)))
+    (throw 'orgrest--prepared (list body params)))
+   (t (let ((text (orgrest--text)))
+        (orgrest--value (orgrest--wait :orgrest/babel (orgrest--block body params))
+                        params text 0)))))
+
+(defun orgrest--block (body params)
+  "Return parameters that describe the block at point with BODY and PARAMS."
+  (let ((written (orgrest--written-variables))
+        values literal arguments)
     (dolist (pair params)
       (pcase (car pair)
-        (:var (let ((variable (cons (cadr pair) (orgrest--value (cddr pair)))))
+        (:var (let ((variable (vector (symbol-name (cadr pair)) (orgrest--json (cddr pair)))))
                 (if (member (symbol-name (cadr pair)) written)
                     (push variable values)
                   (push variable literal))))
         ((or :results :result-params :result-type :colname-names :rowname-names))
-        (_ (push (cons (substring (symbol-name (car pair)) 1) (orgrest--argument (cdr pair)))
+        (_ (push (vector (substring (symbol-name (car pair)) 1) (orgrest--argument (cdr pair)))
                  arguments))))
-    (let ((answer (orgrest--evaluate
-                   `((document . ,(orgrest--text))
-                     (file . ,(orgrest--file))
-                     (directory . ,(orgrest--directory))
-                     (line . ,(line-number-at-pos nil t))
-                     (body . ,body)
-                     (arguments . ,(orgrest--object (nreverse arguments)))
-                     (results . ,(vconcat results))
-                     (values . ,(orgrest--object (nreverse values)))
-                     (literal . ,(orgrest--object (nreverse literal)))))))
-      (pcase (alist-get 'old answer)    ; bare text, whose end Org would not find
-        (`(,start ,end) (save-restriction
-                          (widen)
-                          (delete-region (1+ start) (1+ end)))))
-      (dolist (note (alist-get 'notes answer))
-        (message "orgrest: %s" note))
-      (let ((result (alist-get 'result answer)))
-        (if (and (consp result) (or (member "table" results) (member "vector" results)))
-            (mapcar (lambda (row) (or row 'hline)) result)
-          result)))))
+    `( :line ,(line-number-at-pos nil t)
+       :body ,body
+       :arguments ,(vconcat (nreverse arguments))
+       :results ,(vconcat (cdr (assq :result-params params)))
+       :values ,(vconcat (nreverse values))
+       :literal ,(vconcat (nreverse literal)))))
 
-(defvar orgrest--helper nil
-  "The process for blocks; starting one takes longer than most requests.")
-(defvar orgrest--helper-timer nil
-  "The timer that ends the helper when it is not used.")
-(defconst orgrest--helper-idle 600
-  "How many seconds the helper waits for the next block.")
+(defun orgrest--value (answer params text moved)
+  "Return the value for Babel in ANSWER; PARAMS are the header arguments.
+Also remove an old result that Org would not remove.  ANSWER has its
+range in TEXT, and the block has MOVED by this number of characters."
+  (seq-do (lambda (note) (message "orgrest: %s" note)) (plist-get answer :notes))
+  (pcase (append (plist-get answer :old) nil)
+    (`(,start ,end)
+     (save-restriction
+       (widen)
+       (let ((from (+ 1 start moved))
+             (to (+ 1 end moved)))
+         (when (and (<= (point-min) from to (point-max))
+                    (equal (substring text start end) (buffer-substring-no-properties from to)))
+           (delete-region from to))))))
+  (let ((result (plist-get answer :result))
+        (words (cdr (assq :result-params params))))
+    (if (not (vectorp result))
+        result
+      (mapcar (lambda (row)
+                (cond (row (if (vectorp row) (append row nil) row))
+                      ((or (member "table" words) (member "vector" words)) 'hline)))
+              result))))
 
-(defun orgrest--end-helper ()
-  "End the process for blocks, if there is one."
-  (when (timerp orgrest--helper-timer)
-    (cancel-timer orgrest--helper-timer))
-  (when (processp orgrest--helper)
-    (dolist (buffer (list (process-buffer orgrest--helper)
-                          (process-get orgrest--helper 'orgrest-errors)))
-      (let (kill-buffer-query-functions)
-        (kill-buffer buffer)))
-    (delete-process orgrest--helper))
-  (setq orgrest--helper nil
-        orgrest--helper-timer nil))
+(defun orgrest--evaluate ()
+  "Evaluate the source block at point, and insert its result when it arrives.
+Org prepares the evaluation up to the request, which is sent in the
+background.  When the result has arrived, Org evaluates the block again
+and gets this result."
+  (let* ((arg current-prefix-arg)
+         (head (org-babel-where-is-src-block-head))
+         (info (org-babel-get-src-block-info))
+         (prepared (progn
+                     (when (seq-find (lambda (key) (equal key head))
+                                     (mapcar #'marker-position
+                                             (remq t (buffer-local-value 'orgrest--pending
+                                                                         (orgrest--base)))))
+                       (user-error "This block is being evaluated: M-x orgrest-cancel cancels it"))
+                     (catch 'orgrest--prepared
+                       (let ((orgrest--evaluating head))
+                         (org-babel-execute-src-block arg info))
+                       nil))))               ; not evaluated, or its result is cached
+    (pcase prepared
+      (`(,body ,params)
+       (setq info (copy-sequence info))
+       (setf (nth 1 info) body
+             (nth 2 info) params)
+       (save-excursion
+         (goto-char head)
+         (let ((start (copy-marker head t)) ; text inserted before the block moves it
+               (end (copy-marker (line-end-position)))
+               (text (orgrest--text)))
+           (orgrest--later start :orgrest/babel (orgrest--block body params)
+                           (lambda (answer failure)
+                             (if failure
+                                 (message "orgrest: %s" failure)
+                               (orgrest--insert answer arg info start end text head))))))))))
 
-(defun orgrest--helper ()
-  "Give the process for blocks, by this command and environment."
-  (let* ((process-environment (orgrest--environment))
-         (command (orgrest--command '("babel" "--serve")))
-         (made (cons command (copy-sequence process-environment)))) ; `setenv' changes it
-    (unless (and (process-live-p orgrest--helper)
-                 (equal (process-get orgrest--helper 'orgrest-made) made))
-      (orgrest--end-helper)
-      (let* ((default-directory (orgrest--directory))
-             (errors (generate-new-buffer " *orgrest errors*")))
-        (setq orgrest--helper
-              (make-process :name "orgrest-babel" :command command :noquery t
-                            :buffer (generate-new-buffer " *orgrest babel*")
-                            :stderr (make-pipe-process :name "orgrest-errors" :buffer errors
-                                                       :noquery t :sentinel #'ignore
-                                                       :coding 'utf-8-unix)
-                            :connection-type 'pipe :coding 'utf-8-unix :sentinel #'ignore))
-        (process-put orgrest--helper 'orgrest-made made)
-        (process-put orgrest--helper 'orgrest-errors errors)))
-    (when (timerp orgrest--helper-timer)
-      (cancel-timer orgrest--helper-timer))
-    orgrest--helper))
+(defun orgrest--insert (answer arg info start end text head)
+  "Insert ANSWER as the result of the block of INFO, from START to END.
+ARG is the prefix argument of the evaluation.  At that time the text of
+the buffer was TEXT, and the block was at HEAD."
+  (let ((buffer (marker-buffer start)))
+    (if (not (and buffer
+                  (with-current-buffer buffer
+                    (save-excursion
+                      (save-restriction
+                        (widen)
+                        (goto-char start)
+                        (and (< start end)
+                             (looking-at-p (concat "[ \t]*#\\+begin_src[ \t]+" (car info) "\\b"))
+                             (equal (org-babel-where-is-src-block-head)
+                                    (marker-position start))))))))
+        (message "orgrest: the block was removed, and its result is not inserted")
+      (with-current-buffer buffer
+        (save-excursion
+          (save-restriction
+            (widen)
+            (goto-char start)
+            (setf (nth 5 info) (point))
+            (let ((orgrest--evaluating
+                   (list (orgrest--value answer (nth 2 info) text (- start head)))))
+              (org-babel-execute-src-block arg info))
+            (orgrest--show-images start)))))
+    (set-marker start nil)
+    (set-marker end nil)))
 
-(defun orgrest--evaluate (call)
-  "Give orgrest's answer to CALL, which describes a block."
-  (require 'json)
-  (let* ((helper (orgrest--helper))
-         (answers (process-buffer helper))
-         (errors (process-get helper 'orgrest-errors))
-         answer)
-    (unwind-protect
-        (progn
-          (with-current-buffer answers
-            (erase-buffer))
-          (condition-case nil
-              (process-send-string helper (concat (json-encode call) "\n"))
-            (error nil))                 ; it has ended: what it said follows
-          (with-current-buffer answers
-            (while (and (not (eq (char-before (point-max)) ?\n))
-                        (or (accept-process-output helper 1 nil t)
-                            (process-live-p helper))))
-            (when (eq (char-before (point-max)) ?\n)
-              (setq answer (orgrest--read-json (buffer-string)))))
-          (cond ((alist-get 'error answer) (user-error "%s" (alist-get 'error answer)))
-                (answer)
-                (t (accept-process-output (get-buffer-process errors) 1)
-                   (user-error "%s" (orgrest--plain (with-current-buffer errors
-                                                      (buffer-string)))))))
-      (if answer
-          (setq orgrest--helper-timer
-                (run-at-time orgrest--helper-idle nil #'orgrest--end-helper))
-        (orgrest--end-helper)))))       ; quit, with a request under way
+(defun orgrest--show-images (start)
+  "Show the images that the result of the block at START links to."
+  (goto-char start)
+  (let ((result (and (display-graphic-p) (org-babel-where-is-src-block-result))))
+    (when result
+      (goto-char result)
+      (forward-line)
+      (org-display-inline-images nil t result (org-babel-result-end)))))
+
+(defun orgrest--confirmed-p (&rest _)
+  "Return non-nil if the user has already agreed to the evaluation."
+  (consp orgrest--evaluating))
+
+(advice-add 'org-babel-confirm-evaluate :before-until #'orgrest--confirmed-p)
+
+(defun orgrest--send-org ()
+  "Send the request at point in an Org document, and return non-nil.
+Return nil if there is no request.  For `org-ctrl-c-ctrl-c-hook'."
+  (let* ((element (org-element-at-point))
+         (type (org-element-type element))
+         (language (org-element-property :language element)))
+    (cond
+     ((and (eq type 'src-block) (member language orgrest-languages)
+           (org-babel-where-is-src-block-head))
+      (orgrest--evaluate)
+      t)
+     ((if (eq type 'src-block)
+          (and (equal language "verb") (not (fboundp 'org-babel-execute:verb)))
+        (and (memq type '(headline paragraph)) (member "verb" (org-get-tags))))
+      (orgrest--later t :workspace/executeCommand (orgrest--arguments "orgrest.send")
+                      (lambda (result failure)
+                        (message "orgrest: %s" (or failure (plist-get result :message)))))
+      t))))
 
 (defun orgrest--argument (value)
-  "Give VALUE, that of a header argument, as text; nil where there is none."
+  "Return VALUE, the value of a header argument, as text, or nil if it is nil."
   (if (or (null value) (stringp value)) value (format "%s" value)))
 
-(defun orgrest--value (value)
-  "Give VALUE, that of a variable, as what JSON can hold; tables lose their rules."
+(defun orgrest--json (value)
+  "Return VALUE, the value of a variable, for JSON; tables lose their rules."
   (cond ((or (stringp value) (numberp value)) value)
         ((and (listp value) (listp (cdr value)))
-         (vconcat (mapcar #'orgrest--value (remq 'hline value))))
+         (vconcat (mapcar #'orgrest--json (remq 'hline value))))
         (t (format "%s" value))))
 
 (defun orgrest--written-variables ()
-  "Give the names of the variables whose values stand quoted in the document.
-These may hold variables; what another block gave is never looked through."
+  "Return the names of the variables whose values are quoted in the document.
+These values may contain variables; the results of other blocks are never
+searched for variables."
   (let ((info (or (org-babel-get-src-block-info 'light) (org-babel-lob-get-info)))
         names)
     (dolist (pair (nth 2 info) names)
@@ -301,8 +602,8 @@ These may hold variables; what another block gave is never looked through."
                  (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
         (push (match-string 1 (cdr pair)) names)))))
 
-;; A source block in a result is a server's text: evaluating or exporting the whole document must not
-;; run it.
+;; A source block in a result is text from a server: it must not be run when the whole document is
+;; evaluated or exported.
 
 (defun orgrest--result-p (element)
   "Return non-nil if ELEMENT is a result, inside one, or appended to one."
@@ -315,7 +616,7 @@ These may hold variables; what another block gave is never looked through."
 
 (defun orgrest--appended-p (begin)
   "Return non-nil if only blocks and drawers follow a results keyword until BEGIN.
-This searches the text, because Org takes long to parse many blocks."
+This searches the text, because Org would take long to parse many blocks."
   (goto-char begin)
   (when (and (= (forward-line -1) 0)
              (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
@@ -332,7 +633,7 @@ This searches the text, because Org takes long to parse many blocks."
     (= (point) begin)))
 
 (defun orgrest--may-evaluate-p (info)
-  "Return non-nil if the block of INFO is not a result; else show a message."
+  "Return non-nil unless the block of INFO is a result; then show a message."
   (let* ((case-fold-search t)
          (result (and (derived-mode-p 'org-mode)
                       (save-excursion
@@ -344,14 +645,19 @@ This searches the text, because Org takes long to parse many blocks."
       (message "A %s block below #+RESULTS is an answer, and is not evaluated" (car info)))
     (not result)))
 
-;; Holds also where Org is loaded later.
+;; This also works if Org is loaded later.
 (advice-add 'org-babel-check-evaluate :before-while #'orgrest--may-evaluate-p)
 
-(with-eval-after-load 'org-src
+(defun orgrest--set-up-org ()
+  "Set up completing and sending requests in this Org buffer."
+  (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t)
+  (add-hook 'org-ctrl-c-ctrl-c-hook #'orgrest--send-org nil t)
   (dolist (language orgrest-languages)
     (unless (or (assoc language org-src-lang-modes)
                 (fboundp (intern (concat language "-mode"))))
       (push (cons language 'orgrest) org-src-lang-modes))))
+
+(add-hook 'org-mode-hook #'orgrest--set-up-org)
 
 ;;; Request files
 
@@ -361,13 +667,13 @@ This searches the text, because Org takes long to parse many blocks."
           "\\)[ \t]+\\(?2:[^ \t\n]+\\)"
           "\\|\\(?1:[A-Z][A-Z-]*\\)[ \t]+\\(?2:\\(?:[a-z]+://\\|/\\|:[^ \t\n:=]\\|{{\\)[^ \t\n]*\\)"
           "\\)")
-  "Matches a request line: 1 is the method, 2 the URL.")
+  "Matches a request line; group 1 is the method, group 2 the URL.")
 
 (defconst orgrest--header "^[ \t]*\\([^][ \t\n\"(),/:;<=>?@\\{}]+\\):\\(?:[ \t]\\|$\\)"
-  "Matches a header line: 1 is the name.")
+  "Matches a header line; group 1 is the name.")
 
 (defun orgrest--match-header (limit)
-  "Find a header line before LIMIT: one between a request line and an empty one."
+  "Find a header line before LIMIT, between a request line and an empty line."
   (let (found)
     (while (and (not found) (re-search-forward orgrest--header limit t))
       (setq found (save-match-data
@@ -387,7 +693,7 @@ This searches the text, because Org takes long to parse many blocks."
     ("\\(?:[/ \t=\"]\\|^\\):\\([[:alpha:]_][-_[:alnum:]]*\\)" 1 font-lock-constant-face keep)
     ("^[ \t]*#.*" 0 font-lock-comment-face t)
     ("^[ \t]*###+[ \t]*\\(.+\\)" 1 font-lock-doc-face t))
-  "How request files are highlighted.")
+  "The rules for highlighting request files.")
 
 (defvar orgrest-mode-map
   (let ((map (make-sparse-keymap)))
@@ -397,7 +703,7 @@ This searches the text, because Org takes long to parse many blocks."
     (define-key map (kbd "C-c C-n") #'orgrest-next-request)
     (define-key map (kbd "C-c C-p") #'orgrest-previous-request)
     map)
-  "Keys of `orgrest-mode'.")
+  "The keys of `orgrest-mode'.")
 
 ;;;###autoload
 (define-derived-mode orgrest-mode prog-mode "Requests"
@@ -409,9 +715,9 @@ This searches the text, because Org takes long to parse many blocks."
               outline-regexp "###+"
               imenu-generic-expression `(("Names" "^[ \t]*###+[ \t]*\\(.+\\)$" 1)
                                          (nil ,(concat orgrest--request ".*") 0))
-              font-lock-defaults '(orgrest--font-lock t) ; with case, as all that finds requests
+              font-lock-defaults '(orgrest--font-lock t) ; the case of methods matters everywhere
               imenu-case-fold-search nil)
-  (when buffer-file-name                ; Org presses TAB in buffers of its own, to indent
+  (when buffer-file-name                ; in temporary buffers, Org indents by pressing TAB
     (setq-local tab-always-indent 'complete))
   (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t))
 
@@ -421,7 +727,7 @@ This searches the text, because Org takes long to parse many blocks."
 (add-to-list 'auto-mode-alist '("\\.\\(?:http\\|rest\\)\\'" . orgrest-mode))
 
 (defun orgrest-next-request (&optional count)
-  "Go to the next request, or to the COUNTth."
+  "Go to the next request, or to the COUNTth request below."
   (interactive "p")
   (let ((start (point))
         (case-fold-search nil))
@@ -432,129 +738,99 @@ This searches the text, because Org takes long to parse many blocks."
     (beginning-of-line)))
 
 (defun orgrest-previous-request (&optional count)
-  "Go to the beginning of this request or to the one above it, COUNT times."
+  "Go to the start of this request or of the request above, COUNT times."
   (interactive "p")
   (let ((case-fold-search nil))
     (unless (re-search-backward orgrest--request nil t (or count 1))
       (user-error "No request above")))
   (beginning-of-line))
 
-(defvar-local orgrest--process nil
-  "The process that sends a request of this buffer.")
-
 (defun orgrest-send ()
   "Send the request at point and show the response in another window.
-The text of the buffer counts, saved or not.  Editing can go on
-meanwhile; \\[orgrest-cancel] cancels.
+The text in the buffer is sent even if it is not saved.  You can continue
+to edit it meanwhile; \\[orgrest-cancel] cancels the request.
 
-In the buffer where a block of an Org document is edited, save that
-into the document and evaluate it there, where its variables are."
+In the edit buffer of an Org source block, save the block into the
+document and evaluate it there, where its variables are."
   (interactive)
-  (when (derived-mode-p 'org-mode)
+  (cond
+   ((bound-and-true-p org-src-mode)
+    (org-edit-src-save)
+    (org-src-do-at-code-block (orgrest--evaluate)))
+   ((derived-mode-p 'org-mode)
     (user-error (substitute-command-keys "In Org, \\[org-ctrl-c-ctrl-c] evaluates a block")))
-  (if (bound-and-true-p org-src-mode)
-      (org-src-do-key-sequence-at-code-block "e")
-    (orgrest--send)))
+   (t (orgrest--send))))
 
 (defun orgrest--send ()
   "Send the request at point."
-  (when (process-live-p orgrest--process)
+  (when orgrest--pending
     (user-error (substitute-command-keys
                  "A request is under way: \\[orgrest-cancel] cancels it")))
-  (let* ((command (orgrest--command
-                   (list "-" "--stdin-name" (orgrest--file) "--json" "--quiet"
-                         "--line" (number-to-string (line-number-at-pos nil t)))))
-         (text (orgrest--text))
-         (default-directory (orgrest--directory))
-         (process-environment (orgrest--environment))
-         (process (make-process :name "orgrest" :command command :noquery t
-                                :buffer (generate-new-buffer " *orgrest*")
-                                :connection-type 'pipe :coding 'utf-8-unix
-                                :sentinel #'orgrest--sent)))
-    (setq orgrest--process process)
-    (condition-case nil
-        (progn (process-send-string process text)
-               (process-send-eof process))
-      (error nil))                      ; it has ended: the sentinel tells
-    (message "orgrest: sent...")))
-
-(defun orgrest-cancel ()
-  "Cancel the request of this buffer that is under way."
-  (interactive)
-  (unless (process-live-p orgrest--process)
-    (user-error "No request is under way"))
-  (process-put orgrest--process 'orgrest-cancelled t)
-  (kill-process orgrest--process))
-
-(defun orgrest--sent (process _event)
-  "Show what PROCESS gave, once it has ended."
-  (unless (process-live-p process)
-    (let ((buffer (process-buffer process))
-          answers complaints)
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (dolist (line (split-string (buffer-string) "\n" t))
-            (let ((answer (and (string-prefix-p "{" line)
-                               (ignore-errors (orgrest--read-json line)))))
-              (if answer
-                  (push answer answers)
-                (push line complaints)))))
-        (kill-buffer buffer))
-      (let* ((answer (car answers))
-             (text (alist-get 'text answer))
-             (told (mapconcat #'identity (nreverse complaints) "\n"))
-             (outcome (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
-                            ((not (equal told "")) (orgrest--plain told))
-                            (text (concat "orgrest: " (orgrest--summary answer)))
-                            (t "orgrest ended without saying why"))))
-        (if text
-            (orgrest--show answer)
-          (orgrest--show-failure outcome))
-        (message "%s" outcome)))))
+  (let ((source (point-marker)))
+    (orgrest--later t :workspace/executeCommand (orgrest--arguments "orgrest.send")
+                    (lambda (result failure)
+                      (let ((outcome (format "orgrest: %s"
+                                             (or failure (plist-get result :message)))))
+                        (if (plist-get result :text)
+                            (orgrest--show result source outcome)
+                          (orgrest--show-failure outcome))
+                        (message "%s" outcome))))))
 
 (defconst orgrest--response "*orgrest response*"
   "The name of the buffer that shows the last response.")
 
 (defun orgrest--show-failure (outcome)
-  "Show above the last response the OUTCOME of the request sent after it."
+  "Show OUTCOME, that of a failed request, above the previous response."
   (when (get-buffer orgrest--response)
     (with-current-buffer orgrest--response
       (orgrest--head (concat outcome " (below: the response before)")))))
 
 (defun orgrest--head (text)
-  "Show TEXT above the buffer."
+  "Show TEXT in the header line of the buffer."
   (setq header-line-format
         (replace-regexp-in-string "%" "%%" (replace-regexp-in-string "\n" " " text)))
   (force-mode-line-update))
 
-(defun orgrest--summary (answer)
-  "Say in a line what ANSWER is."
-  (format "%s %s %s, %.3f s"
-          (alist-get 'method answer) (alist-get 'status answer)
-          (alist-get 'reason answer) (alist-get 'duration answer)))
-
 (defconst orgrest--modes
-  '(("js" . js-mode) ("html" . html-mode) ("nxml" . nxml-mode) ("css" . css-mode)
-    ("yaml" . yaml-mode) ("markdown" . markdown-mode))
+  '(("json" . js-mode) ("jsonc" . js-mode) ("javascript" . js-mode) ("html" . html-mode)
+    ("xml" . nxml-mode) ("css" . css-mode) ("yaml" . yaml-mode) ("markdown" . markdown-mode))
   "The major modes for the languages of responses.")
 
 (defconst orgrest--highlighted 1000000
-  "Longer responses are shown without highlighting, which would take long.")
+  "The greatest length in characters of a response that is highlighted.")
 
 (define-minor-mode orgrest-response-mode
   "Minor mode of buffers that show a response.
-\\`q' hides them, \\`s' saves a body that is no text."
+\\`q' hides the buffer, \\`g' sends the request again, and \\`s' saves a body
+that is not text."
   :keymap (let ((map (make-sparse-keymap)))
             (define-key map "q" #'quit-window)
+            (define-key map "g" #'orgrest-resend)
             (define-key map "s" #'orgrest-save-body)
             map)
   (setq buffer-read-only orgrest-response-mode))
 
 (defvar-local orgrest--data nil
-  "The bytes of the body that this buffer shows, if that is no text.")
+  "The bytes of the body that this buffer shows, if it is not text.")
+
+(defvar-local orgrest--source nil
+  "The marker of the request whose response this buffer shows.")
+
+(defun orgrest-resend ()
+  "Send the request of this response again, with the current text in its buffer."
+  (interactive)
+  (let ((source orgrest--source))
+    (unless (and source (marker-buffer source))
+      (user-error "The buffer with the request was killed"))
+    (with-current-buffer (marker-buffer source)
+      (save-excursion
+        (save-restriction
+          (widen)
+          (goto-char source)
+          (orgrest--send))))))
 
 (defun orgrest-save-body (file)
-  "Write the body of the response, which is no text, to FILE."
+  "Write the body of the response, which is not text, to FILE."
   (interactive
    (list (if orgrest--data
              (read-file-name "Save the body to: ")
@@ -563,75 +839,75 @@ into the document and evaluate it there, where its variables are."
     (write-region orgrest--data nil file nil nil nil t)))
 
 (defun orgrest--insert-data (data)
-  "Insert DATA, the bytes of a body: as an image, or else a line about them.
-Point is before the head of the response."
+  "Insert DATA, the bytes of a body, as an image, or else a line about them.
+This replaces the first line, which says where the server stores the bytes."
   (let ((type (save-excursion
                 (goto-char (point-max))
                 (if (re-search-backward "Content-Type: \\([^; \n]+\\)" nil t)
                     (match-string 1)
                   "binary data")))
         (image (and (display-images-p) (ignore-errors (create-image data nil t)))))
+    (delete-region (point-min) (line-beginning-position 3))
     (if image
         (insert-image image)
       (insert (format "[%d bytes of %s: s saves them]" (length data) type)))
     (insert "\n")))
 
-(defun orgrest--show (answer)
-  "Show the response in ANSWER in another window."
-  (let ((mode (cdr (assoc (alist-get 'language answer) orgrest--modes)))
-        (text (alist-get 'text answer))
-        (data (alist-get 'data answer)))
+(defun orgrest--bytes (uri)
+  "Return the bytes in the file with this URI."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally
+     (decode-coding-string (url-unhex-string (substring uri (length "file://"))) 'utf-8))
+    (buffer-string)))
+
+(defun orgrest--show (result source outcome)
+  "Show the response in RESULT to the request at SOURCE, with its OUTCOME."
+  (let ((mode (cdr (assoc (plist-get result :language) orgrest--modes)))
+        (text (plist-get result :text))
+        (data (and (plist-get result :data) (orgrest--bytes (plist-get result :data)))))
     (with-current-buffer (get-buffer-create orgrest--response)
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert text)
         (goto-char (point-min))
         (when data
-          (setq data (base64-decode-string data))
           (orgrest--insert-data data)))
-      ;; Hooks would treat it as a file of the user's: linters, servers, formatters.
+      ;; Hooks with linters, servers or formatters would treat it as a file of the user.
       (delay-mode-hooks
         (funcall (if (and (fboundp mode) (< (length text) orgrest--highlighted))
                      mode
                    #'fundamental-mode)))
       (font-lock-mode)
-      (setq orgrest--data data)
+      (setq orgrest--data data
+            orgrest--source source)
       (set-buffer-modified-p nil)
       (goto-char (point-min))
-      (orgrest--head (orgrest--summary answer))
+      (orgrest--head outcome)
       (orgrest-response-mode)
       (display-buffer (current-buffer) '(nil (inhibit-same-window . t))))))
 
 (defun orgrest-copy-as-curl ()
-  "Put the request at point into the kill ring, as a curl command.
-The values of variables are in it, secrets included: it has to work."
+  "Put the request at point into the kill ring as a curl command.
+It contains the values of variables, including secrets, so that it works."
   (interactive)
-  (pcase-let ((`(,status ,output ,errors)
-               (orgrest--call (orgrest--text) "curl" "-" "--stdin-name" (orgrest--file) "--line" (number-to-string (line-number-at-pos nil t)))))
-    (unless (eql status 0)
-      (user-error "%s" (orgrest--plain errors)))
-    (kill-new (orgrest--trim output))
-    (message "Copied as a curl command")))
+  (kill-new (orgrest--wait :workspace/executeCommand (orgrest--arguments "orgrest.copyAsCurl")))
+  (message "Copied as a curl command"))
 
 ;;; Completion
 
-(defvar-local orgrest--completions nil
-  "The last completions of this buffer, as (START PREFIX HASH ITEMS).
-ITEMS complete PREFIX, which stands at START; HASH is that of all other text.
-They hold as long as that stays and PREFIX grows towards one of ITEMS.")
-
 (defconst orgrest--fence
   "^\\*+ \\|^[ \t]*#\\+\\(?:begin_src[ \t]+\\([^ \t\n]*\\)\\|\\(?:begin\\|end\\)_\\S-\\)"
-  "Matches what begins or ends a block; 1 is the language of a source block.")
+  "Matches the start or end of a block; group 1 is a source block's language.")
 
 (defconst orgrest--keyword
   (concat "[ \t]*\\(?:#\\+begin_src[ \t]+\\(?:"
           (mapconcat (lambda (language) (concat language "[ \t]")) orgrest-languages "\\|")
           "\\|[a-z]*$\\)\\|#\\+\\(?:header\\|property\\|call\\):\\|:header-args\\)")
-  "Matches lines that hold languages or header arguments.")
+  "Matches lines that contain languages or header arguments.")
 
 (defun orgrest--may-complete-p ()
-  "Tell at little cost whether there may be something to complete at point."
+  "Return non-nil if there may be completions at point, with a cheap check."
   (or (derived-mode-p 'orgrest-mode)
       (let ((case-fold-search t)
             (line (line-beginning-position)))
@@ -642,124 +918,97 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
                  (< (point) line)
                  (member (match-string 1) orgrest-languages)))))))
 
-(defun orgrest--complete ()
-  "Ask orgrest for the completions at point."
-  (pcase-let ((`(,status ,output ,_)
-               (orgrest--call (orgrest--text) "complete" "-"
-                              "--offset" (number-to-string (1- (point)))
-                              "--document" (if (derived-mode-p 'org-mode) "org" "http")
-                              "--directory" (orgrest--directory))))
-    (and (eql status 0) (orgrest--read-json output))))
+(defconst orgrest--kinds
+  [value text method function constructor field variable class interface module property unit
+         value enum keyword snippet color file reference folder enum-member constant struct event
+         operator type-parameter]
+  "The kinds of completions, indexed by their numbers in the protocol.")
 
-(defun orgrest--cached-p ()
-  "Return non-nil if the last completions are still valid."
-  (pcase orgrest--completions
-    (`(,start ,prefix ,hash ,items)
-     (and (<= start (point))
-          (let ((text (buffer-substring-no-properties start (point))))
-            (and (string-prefix-p prefix text)
-                 (orgrest--find (lambda (item) (string-prefix-p text (alist-get 'label item) t))
-                                items)
-                 (equal hash (orgrest--hash start))))))))
+(defun orgrest--items ()
+  "Return the completions at point, each with its range, :start to :end."
+  (let* ((server (orgrest--synchronize))
+         (answer (jsonrpc-request server :textDocument/completion
+                                  `( :textDocument (:uri ,(orgrest--uri))
+                                     :position ,(orgrest--place))
+                                  ;; While the user is typing, give up at the next key.
+                                  :cancel-on-input non-essential :timeout 60)))
+    (mapcar (lambda (item)
+              (let* ((edit (plist-get item :textEdit))
+                     (range (plist-get edit :range)))
+                (list :label (plist-get item :label)
+                      :kind (aref orgrest--kinds (or (plist-get item :kind) 0))
+                      :description (plist-get (plist-get item :labelDetails) :description)
+                      :documentation (or (plist-get item :documentation) "")
+                      :start (orgrest--point (plist-get range :start))
+                      :end (orgrest--point (plist-get range :end))
+                      :insert (plist-get edit :newText))))
+            (plist-get answer :items))))
 
-(defun orgrest--hash (start)
-  "Give a hash of the text of the buffer without that from START to point."
-  (md5 (concat (buffer-substring-no-properties (point-min) start)
-               (buffer-substring-no-properties (point) (point-max)))
-       nil nil 'utf-8-emacs t))
-
-(defun orgrest--find (test items)
-  "Give the first of ITEMS that passes TEST, nil if none does."
-  (catch 'found
-    (dolist (item items)
-      (when (funcall test item)
-        (throw 'found item)))))
-
-(defun orgrest--completions ()
-  "Give the completions at point, as the variable of this name has them, or nil."
-  (unless (orgrest--cached-p)
-    (let* ((all (ignore-errors
-                  (if non-essential     ; somebody is typing: give up at the next key
-                      (while-no-input (orgrest--complete))
-                    (orgrest--complete))))
-           (start (and (consp all) (1+ (alist-get 'start (car all))))))
-      (setq orgrest--completions
-            (and start
-                 (list start
-                       (buffer-substring-no-properties start (point))
-                       (orgrest--hash start)
-                       (delq nil (mapcar (lambda (item)
-                                           (and (= start (1+ (alist-get 'start item))) item))
-                                         all)))))))
-  orgrest--completions)
-
-(defun orgrest--rest (item start prefix)
-  "Give the number of characters behind point that are to give way to ITEM.
-It completes PREFIX, which stands at START."
-  (max 0 (- (1+ (alist-get 'end item)) start (length prefix))))
-
-(defun orgrest--word-end (start prefix items)
-  "Give the end of the word from START on, some of which may stand behind point.
-Where none of ITEMS, which complete PREFIX, goes on like that, give point."
+(defun orgrest--word-end (item labels)
+  "Return the end of the word that ITEM completes, which may be after point.
+If none of LABELS starts with the whole word, return point."
   (save-excursion
     (let ((point (point)))
-      (forward-char (min (orgrest--rest (car items) start prefix) (- (point-max) point)))
+      (goto-char (min (plist-get item :end) (point-max)))
       (skip-chars-backward "^-_[:alnum:]" point)
-      (let ((word (buffer-substring-no-properties start (point))))
-        (if (orgrest--find (lambda (item) (string-prefix-p word (alist-get 'label item) t)) items)
+      (let ((word (buffer-substring-no-properties (plist-get item :start) (point))))
+        (if (seq-some (lambda (label) (string-prefix-p word label t)) labels)
             (point)
           point)))))
 
 (defun orgrest--finish (item rest)
-  "Complete the choice of ITEM, whose label has been put in before point.
-What is put in may be more than that, and takes the place of REST characters
-behind point, too."
-  (let ((start (- (point) (length (alist-get 'label item)))))
+  "Replace the label of ITEM before point with the text of the completion.
+This text may be longer than the label, and it also replaces REST
+characters after point."
+  (let* ((label (plist-get item :label))
+         (start (- (point) (length label))))
     (when (and (<= (point-min) start)
-               (equal (alist-get 'label item) (buffer-substring-no-properties start (point))))
+               (equal label (buffer-substring-no-properties start (point))))
       (delete-region start (min (+ (point) rest) (point-max)))
-      (insert (alist-get 'insert item)))))
+      (insert (plist-get item :insert)))))
 
 (defun orgrest--candidates ()
-  "Give what completes at point, as `completion-at-point-functions' do."
-  (pcase (orgrest--completions)
-    (`(,start ,prefix ,_ ,items)
-     (let* ((end (orgrest--word-end start prefix items))
-            (after (- end (point)))
-            (labels (mapcar (lambda (item) (alist-get 'label item)) items))
-            (find (lambda (label)
-                    (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
-            (said (lambda (label) (alist-get 'documentation (funcall find label))))
-            (kind (lambda (label) (alist-get 'kind (funcall find label)))))
-       (list start end
-             (completion-table-case-fold
-              (lambda (string predicate action)
-                (if (eq action 'metadata)
-                    '(metadata (display-sort-function . identity) (category . orgrest))
-                  (complete-with-action action labels string predicate))))
-             :exclusive 'no
-             :annotation-function (lambda (label) (concat "  " (funcall kind label)))
-             :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
-             :company-docsig
-             (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
-             :company-doc-buffer
-             (lambda (label)
-               (with-current-buffer (get-buffer-create " *orgrest documentation*")
-                 (erase-buffer)
-                 (insert (or (funcall said label) ""))
-                 (current-buffer)))
-             :exit-function
-             (lambda (label status)
-               (when (memq status '(finished sole))
-                 (let ((item (funcall find label)))
-                   (when item
-                     (orgrest--finish
-                      item (max 0 (- (orgrest--rest item start prefix) after))))))))))))
+  "Return the completions at point for `completion-at-point-functions'."
+  (let* ((all (ignore-errors (orgrest--items)))
+         (first (car all))
+         (start (plist-get first :start))
+         (items (seq-filter (lambda (item) (equal (plist-get item :start) start)) all)))
+    (when (and first (<= start (point)))
+      (let* ((labels (mapcar (lambda (item) (plist-get item :label)) items))
+             (end (orgrest--word-end first labels))
+             (rest (- (plist-get first :end) end))
+             (find (lambda (label)
+                     (seq-find (lambda (item) (equal (plist-get item :label) label)) items)))
+             (kind (lambda (label) (plist-get (funcall find label) :kind)))
+             (said (lambda (label) (plist-get (funcall find label) :documentation))))
+        (list start end
+              (completion-table-case-fold
+               (lambda (string predicate action)
+                 (if (eq action 'metadata)
+                     '(metadata (display-sort-function . identity) (category . orgrest))
+                   (complete-with-action action labels string predicate))))
+              :exclusive 'no
+              :annotation-function
+              (lambda (label) (format "  %s" (plist-get (funcall find label) :description)))
+              :company-kind kind
+              :company-docsig (lambda (label) (car (split-string (funcall said label) "\n")))
+              :company-doc-buffer
+              (lambda (label)
+                (with-current-buffer (get-buffer-create " *orgrest documentation*")
+                  (erase-buffer)
+                  (insert (funcall said label))
+                  (current-buffer)))
+              :exit-function
+              (lambda (label status)
+                (when (memq status '(finished sole))
+                  (let ((item (funcall find label)))
+                    (when item
+                      (orgrest--finish item (max 0 rest)))))))))))
 
 ;;;###autoload
 (defun orgrest-completion-at-point ()
-  "Complete in a request: methods, URLs, headers, values, variables.
-For `completion-at-point-functions'; needs no language server."
+  "Return completions for methods, URLs, headers, values and variables.
+For `completion-at-point-functions'."
   (let ((found (save-restriction
                  (widen)
                  (and (orgrest--may-complete-p) (orgrest--candidates)))))
@@ -768,38 +1017,27 @@ For `completion-at-point-functions'; needs no language server."
          (<= (nth 1 found) (point-max))
          found)))
 
-(defun orgrest--kind (kind)
-  "Give the symbol by which completion interfaces choose an icon for KIND."
-  (pcase kind
-    ("method" 'method)
-    ((or "header" "property" "argument" "query") 'property)
-    ((or "variable" "environment") 'variable)
-    ("file" 'file)
-    ("function" 'function)
-    ("reference" 'reference)
-    (_ 'value)))
-
-(defun orgrest--set-up-org ()
-  "Complete requests in this Org buffer."
-  (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t))
-
-(add-hook 'org-mode-hook #'orgrest--set-up-org)
-
 ;;; Language servers
 
-(defun orgrest--server (&optional _interactive)
-  "Give the command of the language server."
-  (orgrest--command '("lsp")))
+(defun orgrest--contact (&optional _interactive)
+  "Return the command of the language server, for eglot."
+  (orgrest--program))
 
-(with-eval-after-load 'eglot
-  (add-to-list 'eglot-server-programs (cons '(orgrest-mode org-mode) #'orgrest--server)))
+(defun orgrest--register (&rest _)
+  "Register the server of both modes in eglot and lsp-mode, if these are loaded."
+  (when (and (boundp 'eglot-server-programs)
+             (not (rassq #'orgrest--contact eglot-server-programs)))
+    (push (cons '(orgrest-mode org-mode) #'orgrest--contact) eglot-server-programs))
+  (when (and (featurep 'lsp-mode)
+             (not (assq 'orgrest-mode lsp-language-id-configuration)))
+    (push '(orgrest-mode . "http") lsp-language-id-configuration)
+    (lsp-register-client
+     (make-lsp-client :new-connection (lsp-stdio-connection #'orgrest--program)
+                      :major-modes '(orgrest-mode org-mode)
+                      :server-id 'orgrest))))
 
-(with-eval-after-load 'lsp-mode
-  (add-to-list 'lsp-language-id-configuration '(orgrest-mode . "http"))
-  (lsp-register-client
-   (make-lsp-client :new-connection (lsp-stdio-connection #'orgrest--server)
-                    :major-modes '(orgrest-mode org-mode)
-                    :server-id 'orgrest)))
+(orgrest--register)
+(add-hook 'after-load-functions #'orgrest--register)
 
 (provide 'orgrest)
 ;;; orgrest.el ends here
