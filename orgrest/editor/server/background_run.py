@@ -1,7 +1,7 @@
-"""Background evaluation: runs in a separate thread and is followed from an event loop.
+"""Background evaluation: a run in a separate thread, which an event loop can follow.
 
-Each run has its own `Client`, so closing its connections ends this run only. The thread is a
-daemon, so that an editor can quit while a server does not answer.
+Each run has its own `Client`, so that closing its connections ends only this run. The thread is a
+daemon, so that an editor can quit while a server does not respond.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
+from orgrest import classes
+from orgrest.http.sandbox import children
 from orgrest.run import writable_files
 from orgrest.run.logins import Person
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
     from orgrest.http.transport.client import Client
     from orgrest.run.services import Services
@@ -29,12 +29,12 @@ _Answer = TypeVar("_Answer")
 
 
 class CancelledRunError(Exception):
-    """The run was cancelled by the user."""
+    """Raised if the user cancelled the run."""
 
 
-@attrs.frozen
+@classes.frozen
 class LoginDialog:
-    """Callbacks to let an editor's user sign in, run in the event loop; see `Person`."""
+    """Callbacks, called in the event loop, that let an editor's user sign in (see `Person`)."""
 
     confirm: Callable[[str], Coroutine[Any, Any, bool]]
     tell: Callable[[str], None]
@@ -42,7 +42,7 @@ class LoginDialog:
 
 
 class BackgroundRun:
-    """One evaluation of a text. Raises the errors of `Run`."""
+    """One evaluation of a text. Raises the same errors as `Run`."""
 
     def __init__(
         self,
@@ -56,21 +56,24 @@ class BackgroundRun:
         prompt: Callable[[str, bool], Coroutine[Any, Any, str | None]] | None = None,
         notice: Callable[[str], None] = lambda _: None,
         login: LoginDialog | None = None,
+        evaluate: Callable[[Run], Iterable[Outcome]] = Run.outcomes,
     ) -> None:
-        """Prepare the evaluation with `services`, which only this run uses and which it completes.
+        """Prepare the evaluation.
 
-        `ask` is awaited in the loop when a block needs confirmation.
-
-        So is `prompt` when a variable needs a value: with the question, and whether it is a secret.
-        `notice` is called in the loop with messages about the selection of requests. `login` lets
-        the user sign in.
+        Only this run uses `services`, to which it adds its own callbacks. `ask` is awaited in the
+        event loop when a block needs confirmation. `prompt` is awaited there when a variable needs
+        a value. Its arguments are the question and whether the value is a secret. `notice` is
+        called there with messages about the selection of requests. `login` lets the user sign in.
+        `evaluate` is called in the thread. It sends the requests and returns their outcomes.
         """
+        self._evaluate = evaluate
         self._notice = notice
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue()
         self._client: Client | None = None
         self._question: Any = None
         self._cancelled = False
+        self._working: threading.Thread | None = None
         self.file = file
         self._text = text
         self._plain = plain
@@ -91,7 +94,7 @@ class BackgroundRun:
 
     @property
     def captured(self) -> dict[str, str]:
-        """The variables that this run's requests have captured so far."""
+        """The variables that the requests of this run have captured so far."""
         return self._run.context.captured(new=True) if self._run is not None else {}
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
@@ -101,15 +104,15 @@ class BackgroundRun:
         """
         threading.Thread(target=self._work, daemon=True, name="orgrest run").start()
         try:
-            while (found := await self._queue.get()) is not None:
-                if isinstance(found, BaseException):
-                    raise found
-                yield found
+            while (item := await self._queue.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
         finally:
             self.stop()
 
     def cancel(self) -> None:
-        """End the run immediately and drop later outcomes. Call this in the event loop."""
+        """End the run immediately and drop later outcomes. Must be called in the event loop."""
         self.stop()
         self._queue.put_nowait(CancelledRunError())
 
@@ -119,6 +122,8 @@ class BackgroundRun:
         if self._client is not None:
             self._client.abort()
             self._client.budget.stop("the run was cancelled")
+        if self._working is not None:
+            children.end_of(self._working)
         if self._question is not None:
             self._question.cancel()
 
@@ -129,7 +134,7 @@ class BackgroundRun:
 
         try:
             with Client() as client:
-                self._client = client
+                self._client, self._working = client, threading.current_thread()
                 if self._cancelled:
                     return
                 self._services.client = client
@@ -142,8 +147,9 @@ class BackgroundRun:
                 )
                 for notice in run.plan.warnings:
                     self._in_loop(self._notice, notice)
-                for outcome in run.outcomes():
+                for outcome in self._evaluate(run):
                     self._tell(outcome)
+                self._working = None
         except BaseException as error:
             self._tell(error)
         else:
@@ -157,7 +163,7 @@ class BackgroundRun:
             self._loop.call_soon_threadsafe(call, *what)
 
     def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
-        """Ask in the event loop, and wait for the answer; None if the run is cancelled."""
+        """Ask a question in the event loop. Return the answer, or None if the run is stopped."""
         if self._cancelled:
             question.close()
             return None

@@ -1,4 +1,4 @@
-"""The client of a language server: its capabilities, and messages and questions to it."""
+"""The client of a language server: its capabilities, messages and questions to it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from orgrest.model import explained
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
 
 
 class ServerOfClient(LanguageServer):
-    """The side of a server that faces its client."""
+    """The part of a server that communicates with its client."""
 
     protocol: Protocol
 
@@ -30,7 +30,7 @@ class ServerOfClient(LanguageServer):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start_task(self, coroutine: Any) -> None:
-        """Run a coroutine; exceptions are logged."""
+        """Run a coroutine in the background, and log its exceptions."""
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -50,58 +50,64 @@ class ServerOfClient(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an internal error instead of showing it to the user."""
+        """Log an internal error instead of showing it to the user.
+
+        Malformed JSON is answered with an error response.
+        """
         with contextlib.suppress(Exception):  # the client may be gone
             if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
-                self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not JSON")
+                self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not valid JSON")
                 return
             self.log(f"{source.__name__}: {error}", types.MessageType.Error)
 
     def can(self, *path: str) -> bool:
-        """Return whether the client announced a capability."""
+        """Return whether the client announced the capability at `path`."""
         return bool(self.capability(*path))
 
     def capability(self, *path: str) -> Any:
-        """Return the value of a capability that the client announced, or None."""
-        found: Any = self.client_capabilities
+        """Return the value of the capability at `path` that the client announced, or None."""
+        value: Any = self.client_capabilities
         for name in path:
-            found = getattr(found, name, None)
-        return found
+            value = getattr(value, name, None)
+        return value
 
     @property
     def versioned_edits(self) -> bool:
-        """Whether the client accepts edits for one version of a document only."""
+        """Whether the client accepts edits that apply to one version of a document only."""
         return self.can("workspace", "workspace_edit", "document_changes")
 
     def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:
-        """Return whether the client announced one of orgrest's own capabilities."""
+        """Return whether the client announced `what`, one of orgrest's own capabilities."""
         experimental = self.client_capabilities.experimental
-        asked = experimental.get("orgrest") if isinstance(experimental, dict) else None
-        return isinstance(asked, dict) and asked.get(what) is True
+        announced = experimental.get("orgrest") if isinstance(experimental, dict) else None
+        return isinstance(announced, dict) and announced.get(what) is True
 
-    async def prompt(self, document: Document, message: str, hidden: bool) -> str | None:
-        """Ask the user for a text that a document needs; None if they dismiss the question."""
+    async def prompt(self, document: OpenDocument, message: str, hidden: bool) -> str | None:
+        """Ask the user for a value that a document needs, and return it.
+
+        Returns None if the user dismisses the question.
+        """
         question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
         answer = await self.protocol.send_request_async("orgrest/prompt", question)
         text = getattr(answer, "text", None)
         return text if isinstance(text, str) else None
 
     async def ask(self, question: str) -> bool:
-        """Ask the user a yes-or-no question; a dismissed question counts as no."""
+        """Ask the user whether to evaluate a block. A dismissed question counts as no."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
 
     async def confirm_login(self, question: str) -> bool:
-        """Ask the user whether a document may sign them in, or use a login."""
+        """Ask the user whether a document may sign them in or use an existing login."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
 
     def tell(self, text: str) -> None:
-        """Show the user instructions."""
+        """Show instructions to the user."""
         self.show_message(text, types.MessageType.Info)
 
     async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser; return whether the client did so."""
+        """Open a page in the user's browser, and return whether the client did so."""
         if not self.can("window", "show_document", "support"):
             return False
         page = types.ShowDocumentParams(url, external=True)
@@ -113,8 +119,8 @@ class ServerOfClient(LanguageServer):
     async def choose(
         self, question: str, answers: Iterable[str], kind: types.MessageType
     ) -> str | None:
-        """Let the user choose one of the answers; None if they dismiss the question."""
-        items = [types.MessageActionItem(one) for one in answers]
+        """Let the user choose one of the answers. Return None if they dismiss the question."""
+        items = [types.MessageActionItem(answer_text) for answer_text in answers]
         answer = await self.window_show_message_request_async(
             types.ShowMessageRequestParams(kind, question, items)
         )

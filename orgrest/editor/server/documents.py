@@ -42,7 +42,7 @@ _SEVERITIES = {
 _numbers = itertools.count(1)
 
 
-class Document:
+class OpenDocument:
     """An open document that orgrest serves, with the client's current text."""
 
     def __init__(self, item: types.TextDocumentItem, kind: Kind, text: Text) -> None:
@@ -58,27 +58,27 @@ class Document:
         self.captured: dict[str, str] = {}
         self.globals = GlobalVariables()
         self.secrets: frozenset[str] = frozenset()
-        """The secrets of all runs so far, which captured values may contain."""
+        """The secrets of all runs so far, because captured values may contain them."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.followed: list[list[Change]] = []
-        """For each run in progress, the changes since it began."""
+        """For each run in progress, the changes of the text since the run began."""
         self.shown: set[int] = set()
-        """The numbers of the runs in progress; each shows its responses in a separate file."""
+        """The numbers of the runs in progress. Each run shows its responses in its own file."""
         self.number = next(_numbers)
-        """The document's number in the data of its lenses."""
+        """The number that identifies the document in the data of its lenses."""
         self.numbers = itertools.count(1)
         self.tokens: Tokens | None = None
-        """The tokens last sent to the client."""
+        """The tokens that were last sent to the client."""
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
 
     @property
     def name(self) -> str:
-        """The document's name in messages and links."""
+        """The name of the document in messages and links."""
         return str(self.path) if self.path else unquote(urlsplit(self.uri).path) or "untitled"
 
     def change(self, changes: Iterable[Any], version: int) -> None:
@@ -97,23 +97,23 @@ class Document:
 
 
 def to_place(position: types.Position) -> Place:
-    """Convert an LSP position to a `Place`."""
+    """Return an LSP position as a `Place`."""
     return Place(position.line, position.character)
 
 
 def to_position(text: Text, offset: int) -> types.Position:
-    """Convert an offset to an LSP position."""
+    """Return an offset as an LSP position."""
     place = text.place(offset)
     return types.Position(place.line, place.character)
 
 
 def to_range(text: Text, span: Span) -> types.Range:
-    """Convert a span to an LSP range."""
+    """Return a span as an LSP range."""
     return types.Range(to_position(text, span.start), to_position(text, span.end))
 
 
 def to_json_range(text: Text, span: Span) -> dict[str, dict[str, int]]:
-    """Convert a span to the JSON of an LSP range."""
+    """Return a span as the JSON of an LSP range."""
     first, last = (
         {"line": place.line, "character": place.character}
         for place in (text.place(span.start), text.place(span.end))
@@ -122,13 +122,13 @@ def to_json_range(text: Text, span: Span) -> dict[str, dict[str, int]]:
 
 
 def kind_of(item: types.TextDocumentItem) -> Kind | None:
-    """Return the kind of a document that the client opened; None if it is not supported."""
+    """Return the kind of a document that the client opened, or None if it is not supported."""
     suffix = Path(urlsplit(item.uri).path).suffix.lower()
     return _KINDS.get(item.language_id) or SUFFIXES.get(suffix)
 
 
 def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
-    """Convert a diagnostic to the protocol's type."""
+    """Return a diagnostic as the protocol's type."""
     return types.Diagnostic(
         to_range(text, one.span),
         one.message,
@@ -139,7 +139,7 @@ def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
 
 
 def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
-    """Convert edits to the protocol's type."""
+    """Return edits as the protocol's type."""
     return [
         types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
         for edit in edits
@@ -149,7 +149,11 @@ def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
 def to_workspace_edit(
     uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
 ) -> types.WorkspaceEdit:
-    """Return edits of a document for the client, which refuses them if the version differs."""
+    """Return edits of a document as the protocol's type.
+
+    If `versioned` is True, the client refuses the edits if the document has another version by
+    then.
+    """
     changes = to_text_edits(text, edits)
     if not versioned:
         return types.WorkspaceEdit(changes={uri: changes})
@@ -158,16 +162,16 @@ def to_workspace_edit(
 
 
 def target_of(arguments: Any) -> tuple[str, int]:
-    """Return the URI and the line (from 0) given by a command's arguments.
+    """Return the URI and the line (from 0) in the arguments of a command.
 
-    The arguments are one object with `uri` and either `line` or `position`. Raises
-    JsonRpcInvalidParams for anything else.
+    The arguments must be one object with `uri` and either `line` or `position`. Raises
+    JsonRpcInvalidParams otherwise.
     """
     given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
     if not isinstance(given, dict):
-        raise JsonRpcInvalidParams('the argument is {"uri": ..., "line": ...}')
+        raise JsonRpcInvalidParams('the argument must be {"uri": ..., "line": ...}')
     position = given.get("position")
     line = position.get("line") if isinstance(position, dict) else given.get("line", 0)
     if not isinstance(line, int) or isinstance(line, bool) or line < 0:
-        raise JsonRpcInvalidParams("a line is a number from 0")
+        raise JsonRpcInvalidParams("a line must be a number, counted from 0")
     return str(given.get("uri")), line

@@ -1,7 +1,7 @@
-"""The environments chosen in editors: by the user for a folder, or in the client's settings.
+"""The environments chosen in editors, by the user for a folder or in the client's settings.
 
 Choices are stored in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`), in
-`orgrest/environments.json`: an object that maps each folder to the names chosen for it.
+`orgrest/environments.json`. This is an object that maps each folder to the names chosen for it.
 """
 
 from __future__ import annotations
@@ -18,45 +18,66 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _LARGEST = 2**20
+_LONGEST = 1e9  # milliseconds
 _MOST = 1000
-"""The maximum number of folders remembered."""
+"""The maximum number of folders that are remembered."""
 
 
 class Choices:
-    """The choices of one server's user, and the client's `settings`, by name.
+    """The environments that the user of a server chose, and the client's `settings` by name.
 
-    Each option with a `setting` has one. Its `variables` are those of `--var`, which override all
-    others: they supply values that most clients cannot prompt for. With `openapi`, descriptions
-    beside documents are used.
+    A setting exists for each option that has a `setting`. `variables` corresponds to `--var` and
+    overrides all other variables. It supplies values that most clients cannot prompt for. `openapi`
+    says whether descriptions in the folders of documents are used.
     """
 
     def __init__(self) -> None:
-        self.settings: dict[str, Any] = {"environments": (), "variables": {}, "openapi": True}
+        self.settings: dict[str, Any] = {
+            "environments": (),
+            "variables": {},
+            "openapi": True,
+            "allowWrite": (),
+        }
+        self.rest_client: dict[str, Any] = {}
+        """The settings for VS Code REST Client that the client sent, by their full names."""
         self._known: dict[str, tuple[str, ...]] | None = None
 
+    @property
+    def timeout(self) -> float | None:
+        """The timeout of a request in seconds, from REST Client's setting, or None without one."""
+        given = self.rest_client.get("rest-client.timeoutinmilliseconds")
+        if not isinstance(given, int | float) or isinstance(given, bool):
+            return None
+        return given / 1000 if 0 < given < _LONGEST else None
+
     def configure(self, given: Any) -> None:
-        """Read the client's settings (perhaps in `orgrest`); values of other types are ignored."""
+        """Apply the client's settings, which may be inside `orgrest`. Wrong types are ignored."""
         if isinstance(given, dict):
             given = given.get("orgrest", given)
         for row in OPTIONS if isinstance(given, dict) else ():
             value = _READERS[row.kind](given.get(row.setting)) if row.setting in given else None
             if value is not None:
                 self.settings[str(row.setting)] = value
+        if isinstance(given, dict) and isinstance(given.get("restClient"), dict):
+            self.rest_client = given["restClient"]
 
     def of(self, folder: Path) -> tuple[str, ...]:
-        """Return the environments of a folder's documents: the user's choice, else the setting."""
+        """Return the environments for documents in a folder: the user's choice or the setting."""
         if self._known is None:
             self._known = _read()
         setting: tuple[str, ...] = self.settings["environments"]
         return self._known.get(str(folder), setting)
 
     def choose(self, folder: Path, names: Sequence[str]) -> None:
-        """Store a choice. Raises FileError if writing fails; the choice is in effect anyway."""
-        known = {one: given for one, given in _read().items() if one != str(folder)}
-        known = dict(list(known.items())[-_MOST + 1 :])
-        known[str(folder)] = tuple(names)
-        self._known = known
-        write_result(_file(), json.dumps(known, indent=1).encode())
+        """Store the user's choice for a folder.
+
+        Raises FileError if writing the file fails. The choice is in effect nevertheless.
+        """
+        choices = {one: given for one, given in _read().items() if one != str(folder)}
+        choices = dict(list(choices.items())[-_MOST + 1 :])
+        choices[str(folder)] = tuple(names)
+        self._known = choices
+        write_result(_file(), json.dumps(choices, indent=1).encode())
 
 
 def _file() -> Path:
@@ -66,7 +87,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return the stored choices; empty if the file is missing or not in the expected format."""
+    """Return the stored choices, which are empty if the file is missing or malformed."""
     try:
         with _file().open("rb") as stream:
             found = json.loads(stream.read(_LARGEST))
@@ -78,9 +99,13 @@ def _read() -> dict[str, tuple[str, ...]]:
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    """Return the names in a JSON value that is a name or a list of names."""
+    """Return the names in a JSON value, which is a name or a list of names."""
     given = [given] if isinstance(given, str) else given
     return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+
+
+def _folders(given: Any) -> tuple[Path, ...]:
+    return tuple(Path(name) for name in _names(given))
 
 
 def _variables(given: Any) -> dict[str, str] | None:
@@ -91,7 +116,8 @@ def _variables(given: Any) -> dict[str, str] | None:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "text": _names,
+    "folder": _folders,
     "pairs": _variables,
     "description": lambda given: given if isinstance(given, bool) else None,
 }
-"""The functions that read a setting, by the kind of its option."""
+"""The functions that read the value of a setting, by the kind of the option."""

@@ -1,23 +1,24 @@
 """Results for a whole document as JSON text, joined from a fragment for each of its parts.
 
-A client requests all symbols, tokens and folds after each pause in typing, and most parts are the
-same as before, only on other lines. So the text of a part's result is cached for the next version
-of the document, with gaps for its lines.
+A client requests all symbols, tokens and folding ranges after each pause in typing. Most parts are
+the same as before and have just moved to other lines. Therefore the JSON text for a part is cached
+for the next version of the document, with gaps for the line numbers.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import attrs
 from lsprotocol import types
 
-from orgrest.editor import outline
+from orgrest import classes
+from orgrest.editor import navigation, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterator
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.assertions import LastOutcomes
@@ -31,27 +32,30 @@ SYMBOLS = {
 }
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Encoded:
     """A result as JSON text in ASCII, which is sent unchanged."""
 
     text: str
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Lines:
-    """JSON with `%d` for each line, and the lines, counted from the part's."""
+    """JSON with `%d` in place of each line number, and the line numbers.
+
+    The line numbers are relative to the first line of the part.
+    """
 
     template: str
     lines: tuple[int, ...]
 
     def at(self, line: int) -> str:
-        """Return the text for a part at a line."""
-        return self.template % tuple([line + one for one in self.lines])
+        """Return the JSON for a part that starts at `line`."""
+        return self.template % tuple([line + number for number in self.lines])
 
 
 class _Writer:
-    """Writes JSON with gaps for its lines."""
+    """Writes JSON with gaps for the line numbers."""
 
     def __init__(self, text: Text, start: int) -> None:
         self._text = text
@@ -71,7 +75,7 @@ class _Writer:
         return f'{{"start":{self.position(start)},"end":{self.position(end)}}}'
 
     def symbol(self, one: outline.Symbol) -> str:
-        """Return a DocumentSymbol."""
+        """Return the JSON of a DocumentSymbol."""
         name, detail = (json.dumps(text).replace("%", "%%") for text in (one.name, one.detail))
         span, first = one.span, one.selection
         return (
@@ -81,29 +85,96 @@ class _Writer:
             f'"children":[{",".join([self.symbol(child) for child in one.children])}]}}'
         )
 
+    def link(self, one: navigation.Link) -> str:
+        """Return the JSON of a DocumentLink."""
+        target = json.dumps(one.target).replace("%", "%%")
+        return f'{{"range":{self.range(one.span.start, one.span.end)},"target":{target}}}'
+
     def made(self, template: str) -> _Lines:
-        """Return the JSON that was written."""
+        """Return `template` with the line numbers that were written into it."""
         return _Lines(template, tuple(self._lines))
 
 
+@classes.define(eq=False)
+class _Parts:
+    """The values computed for each part of a version, with the parts' keys in the analysis.
+
+    `texts` has the JSON of each part with the line for which it was written.
+    """
+
+    keys: list[Hashable]
+    made: list[Any]
+    texts: list[tuple[int, str] | None]
+
+
+def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object]) -> _Parts:
+    """Return the value of `make` for each part. Most values come from the previous version.
+
+    An edit changes adjacent parts, so the parts above and below are the same as before.
+    """
+    keys, before = analysis.keys, analysis.outlines.get(kind) or _Parts([], [], [])
+    top, end = _unchanged(before.keys, keys)
+    rest = len(before.keys) - end
+    known = dict(
+        zip(before.keys[top:rest], before.made[top:rest], strict=True)
+    )  # a part may have moved
+    new = slice(top, len(keys) - end)
+    new_values = [
+        known.get(key) or make(part)
+        for key, part in zip(keys[new], analysis.parts[new], strict=True)
+    ]
+    made = [*before.made[:top], *new_values, *before.made[rest:]]
+    texts = [*before.texts[:top], *[None] * len(new_values), *before.texts[rest:]]
+    analysis.outlines[kind] = parts = _Parts(keys, made, texts)
+    return parts
+
+
+def _texts(
+    analysis: Analysis, text: Text, kind: str, make: Callable[[ParsedRegion], _Lines]
+) -> list[str]:
+    """Return the JSON of each part."""
+    parts = _made(analysis, kind, make)
+    parts.texts = [
+        old if old is not None and old[0] == line else (line, one.at(line))
+        for old, line, one in zip(parts.texts, _lines(analysis, text), parts.made, strict=True)
+    ]
+    return [one[1] for one in parts.texts if one is not None]
+
+
+def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
+    """Return how many keys are the same at the start, and how many of the others at the end."""
+    most = min(len(old), len(new))
+    top = next((at for at, one in enumerate(zip(old, new, strict=False)) if one[0] != one[1]), most)
+    both = zip(reversed(old), reversed(new), strict=False)
+    end = next((at for at, one in enumerate(both) if one[0] != one[1]), most)
+    return top, min(end, most - top)
+
+
+def _lines(analysis: Analysis, text: Text) -> list[int]:
+    """Return the line at which each part starts."""
+    found: list[int]
+    known, found = analysis.outlines.get("lines", (None, []))
+    if known is not text:
+        found = text.lines_of([part.region.span.start for part in analysis.parts])
+        analysis.outlines["lines"] = text, found
+    return found
+
+
 def symbols(analysis: Analysis, text: Text) -> Encoded:
-    """Return all symbols of a document in their hierarchy."""
+    """Return all symbols of a document as a tree."""
 
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
         found = outline.symbols_of(part, analysis.document)
         return writer.made(",".join([writer.symbol(one) for one in found]))
 
-    found = [
-        (part.region.span.start, of_part)
-        for part in analysis.parts
-        if (of_part := _kept(analysis, "symbols", part, make).at(_line(text, part)))
-    ]
-    for one in outline.symbols_of_verb(analysis):
-        writer = _Writer(text, 0)
-        found.append((one.span.start, writer.made(writer.symbol(one)).at(0)))
-    found.sort(key=lambda one: one[0])
-    return Encoded(f"[{','.join([of_part for _, of_part in found])}]")
+    found = _texts(analysis, text, "symbols", make)
+    if verbs := list(outline.symbols_of_verb(analysis)):
+        writers = [(verb, _Writer(text, 0)) for verb in verbs]
+        both = [(one.span.start, writer.made(writer.symbol(one)).at(0)) for one, writer in writers]
+        starts = [part.region.span.start for part in analysis.parts]
+        found = [one for _, one in sorted([*zip(starts, found, strict=True), *both])]
+    return _joined(found)
 
 
 def folds(analysis: Analysis, text: Text) -> Encoded:
@@ -112,8 +183,8 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
         found = dict.fromkeys(
-            (text.line(one.start), text.line(one.end), one.start, one.end)
-            for one in outline.folds_of(part, analysis.text)
+            (text.line(span.start), text.line(span.end), span.start, span.end)
+            for span in outline.folds_of(part, analysis.text)
         )
         every = {(first, last): (start, end) for first, last, start, end in found}
         return writer.made(
@@ -123,52 +194,70 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
             )
         )
 
-    every = (_kept(analysis, "folds", part, make).at(_line(text, part)) for part in analysis.parts)
-    return Encoded(f"[{','.join(filter(None, every))}]")
+    return _joined(_texts(analysis, text, "folds", make))
 
 
-def _line(text: Text, part: ParsedRegion) -> int:
-    return text.line(part.region.span.start)
+def links(analysis: Analysis, text: Text) -> Encoded:
+    """Return all links of a document."""
+    context = analysis.new_context()
 
+    def make(part: ParsedRegion) -> _Lines:
+        writer = _Writer(text, part.region.span.start)
+        found = navigation.links_of(analysis, part, context)
+        return writer.made(",".join([writer.link(one) for one in found]))
 
-def _kept(
-    analysis: Analysis, kind: str, part: ParsedRegion, make: Callable[[ParsedRegion], _Lines]
-) -> _Lines:
-    found: _Lines = analysis.outlines[kind].get(
-        (part.reading, part.region.kept), lambda: make(part)
-    )
-    return found
+    found = _texts(analysis, text, "links", make)
+    for at, part in enumerate(analysis.parts):
+        if part.reading.reads_files or part.reading.imports:  # files may appear and disappear
+            found[at] = make(part).at(_lines(analysis, text)[at])
+    return _joined(found)
 
 
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
-    """Return the lenses of a document: the outcome of each request, and commands to be resolved.
+    """Return the lenses of a document: the outcome of each request, and its commands.
 
-    Commands are resolved by the document's `number`. Without `outcomes` there are only commands.
+    The client resolves the commands later, with the `number` of the document. Without `outcomes`,
+    there are only commands.
     """
     last = outcomes.summaries(analysis) if outcomes is not None else {}
-    found: list[str] = []
-    for one in outline.lenses(analysis):
-        place = text.place(one.span.start)
-        at = f'{{"line":{place.line},"character":{place.character}}}'
+    starts = outline.lenses(analysis)
+    places = text.places_of(starts)
+    depends = number, places, [last.get(start) for start in starts] if last else []
+    found: Encoded
+    before, found = analysis.outlines.get("lenses", (None, Encoded("[]")))
+    if before != depends:
+        found = _joined(list(_lenses(*depends)))
+        analysis.outlines["lenses"] = depends, found
+    return found
+
+
+def _lenses(
+    number: int, places: list[tuple[int, int]], summaries: list[str | None]
+) -> Iterator[str]:
+    for (line, character), summary in itertools.zip_longest(places, summaries):
+        at = f'{{"line":{line},"character":{character}}}'
         where = f'{{"range":{{"start":{at},"end":{at}}}'
-        if (summary := last.get(one.span.start)) is not None:  # not clickable
-            command = f'{{"title":{json.dumps(summary)},"command":""}}'
-            found.append(f'{where},"command":{command}}}')
-        found.append(f'{where},"data":["orgrest.send",{number}]}}')
-        if not one.first:
-            found.append(f'{where},"data":["orgrest.sendAllAbove",{number}]}}')
-    return Encoded(f"[{','.join(found)}]")
+        if summary is not None:  # not clickable
+            yield f'{where},"command":{{"title":{json.dumps(summary)},"command":""}}}}'
+        yield f'{where},"data":["orgrest.send",{number}]}}'
+        if (line, character) != places[0]:
+            yield f'{where},"data":["orgrest.sendAllAbove",{number}]}}'
+
+
+def _joined(found: list[str]) -> Encoded:
+    return Encoded(f"[{','.join(filter(None, found))}]")
 
 
 # ------------------------------------------------------------------------------------------ tokens
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Tokens:
-    """The tokens of a part in the protocol's encoding: each relative to the previous token.
+    """The tokens of a part in the protocol's encoding, each relative to the token before.
 
-    `first` is the line (from the part's) and the character of the first token, `last` those of the
-    last; `rest` is the text after the first two numbers, `count` the number of numbers.
+    `first` is the line (relative to the part) and the character of the first token, and `last` is
+    that of the last token. `rest` is the JSON text after the first two numbers, and `count` is how
+    many numbers there are.
     """
 
     first: tuple[int, int]
@@ -177,9 +266,9 @@ class _Tokens:
     count: int
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Tokens:
-    """All tokens of a version of a document: numbers as JSON, part by part, and their count."""
+    """All tokens in a version of a document: for each part, JSON numbers and how many there are."""
 
     id: str
     pieces: list[str]
@@ -206,28 +295,23 @@ class Tokens:
 
 
 def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
-    """Return all tokens of a document; `number` is their identifier for the client."""
+    """Return all tokens of a document. `number` identifies them for the client."""
+    parts = _made(analysis, "tokens", functools.partial(_of_tokens, text)).made
     pieces: list[str] = []
-    counts: list[int] = []
     line = character = 0
-    for part in analysis.parts:
-        key = part.reading, part.region.kept, part.known
-        make = functools.partial(_of_tokens, text, part)
-        found: _Tokens = analysis.outlines["tokens"].get(key, make)
+    for at, found in zip(_lines(analysis, text), parts, strict=True):
         if not found.count:
             continue
-        at = _line(text, part)
         first = at + found.first[0]
         column = found.first[1] - (character if first == line else 0)
         pieces.append(f"{first - line},{column},{found.rest}")
-        counts.append(found.count)
         line, character = at + found.last[0], found.last[1]
-    return Tokens(number, pieces, counts)
+    return Tokens(number, pieces, [part.count for part in parts if part.count])
 
 
 def _of_tokens(text: Text, part: ParsedRegion) -> _Tokens:
     data: list[int] = []
-    base = _line(text, part)
+    base = text.line(part.region.span.start)
     first = last = (0, 0)
     for token in outline.tokens_of(part):
         place, end = text.place(token.start), text.place(token.end)

@@ -18,12 +18,12 @@ class ScratchFolder:
     """A temporary folder that only this server uses, created on first use."""
 
     def __init__(self) -> None:
-        """Create nothing yet."""
+        """Do not create the folder yet."""
         self._path: Path | None = None
 
     @property
     def path(self) -> Path:
-        """The folder, created if necessary."""
+        """The path of the folder, which is created if necessary."""
         if self._path is None:
             self._path = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._path
@@ -36,13 +36,13 @@ class ScratchFolder:
 
 
 async def end_of(process: int) -> None:
-    """Wait until a process has died, on systems where that `can_watch`."""
+    """Wait until a process has ended. This works only on systems where `can_watch()` is True."""
     while _is_alive(process):
         await asyncio.sleep(_LOOK_EVERY)
 
 
 def can_watch() -> bool:
-    """Return whether the system reports the end of a process."""
+    """Return whether this system lets the server find out that a process has ended."""
     return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 

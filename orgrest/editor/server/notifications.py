@@ -1,7 +1,7 @@
-"""The notification `orgrest/response`: the outcome of a request, as data for editors' own views.
+"""The notification `orgrest/response`: the outcome of a request as data for an editor's own view.
 
-A client asks for it with the experimental capability `CAPABILITY`; it then shows responses itself.
-docs/language-server.md describes the fields for authors of editors' extensions.
+A client requests it with the experimental capability `CAPABILITY` and then shows responses itself.
+docs/language-server.md describes the fields for authors of editor extensions.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
     from orgrest.editor.server.lifetime import ScratchFolder
     from orgrest.model import Response
     from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Exchange, Outcome
 
 METHOD = "orgrest/response"
+MESSAGE = "orgrest/message"
+"""The notification for a message in a stream, sent before the response is complete."""
 CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
-"""The capabilities that client and server announce under `experimental`."""
+"""The capabilities that the client and the server announce under `experimental`."""
 KEPT = 50
 """The maximum number of files with bodies that a server keeps."""
 _NAMES = {"nxml": "xml", "text": "plaintext"}
@@ -38,15 +40,16 @@ class Bodies:
     """The files with the bodies of the last responses, for an editor to open, show and copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
-        """Write nothing yet."""
+        """Do not write any file yet."""
         self._scratch = scratch
         self._numbers = itertools.count(1)
         self._files: list[Path] = []
 
     def write(self, response: Response, secrets: frozenset[str]) -> str:
-        """Write a body; return the URI of its file. Secrets are masked in text. Raises FileError.
+        """Write a body to a new file, and return the file's URI.
 
-        The oldest file is removed if there are too many.
+        Secrets are masked in text. The oldest file is removed if there are more than `KEPT`. Raises
+        FileError if the file cannot be written.
         """
         kind = content.media_type(response)
         binary = content.is_binary(response, kind)
@@ -62,11 +65,11 @@ class Bodies:
 
 
 async def responses(
-    document: Document, version: int, line: int, outcome: Outcome, bodies: Bodies
+    document: OpenDocument, version: int, line: int, outcome: Outcome, bodies: Bodies
 ) -> list[dict[str, Any]]:
-    """Return the notifications for an outcome: first those of the requests that it needed.
+    """Return a notification for each request that an outcome needed, and one for the outcome.
 
-    `line` (from 0) is its position in that version of the document.
+    `line` (from 0) is the position of the request in `version` of the document.
     """
     folder = document.path.parent if document.path else None
     found: list[dict[str, Any]] = []
@@ -85,7 +88,7 @@ async def responses(
     return found
 
 
-def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Record:
+def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.Record:
     found = record.of_outcome(
         outcome, {"document": document.name, "file": document.name}, fail=False
     )
@@ -101,7 +104,7 @@ def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Reco
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body, in addition to those of a report."""
+    """Yield the fields that an editor needs to show a body but that reports do not have."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut
@@ -114,11 +117,11 @@ def shown(
 
 
 def editor_language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP identifier of the language of a rendered body.
+    """Return the LSP identifier for the language of a rendered body.
 
-    Org calls JSON, JavaScript and empty bodies `js`; an editor would report errors in text of the
-    wrong language. So only a single JSON value is JSON, and JavaScript is determined by the media
-    type, both only for complete bodies.
+    Org calls JSON, JavaScript and empty bodies `js`, but an editor would report errors in text of
+    the wrong language. Therefore only a single JSON value is JSON, and JavaScript is recognized by
+    its media type. Both require a complete body.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

@@ -1,4 +1,4 @@
-"""Progress of a run in the client, with a button that cancels it."""
+"""Shows the progress of a run in the client, with a button that cancels the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start with the client's token or, if the client supports it, with a new token."""
+        """Start with the client's token, else with a new token if the client supports that."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):

@@ -1,4 +1,4 @@
-"""pygls' protocol with orgrest's document classes: document synchronization and commands."""
+"""Adapts the protocol of pygls to orgrest's documents: document synchronization and commands."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from pygls.protocol.language_server import lsp_method
 
 from orgrest.editor.server.fragments import Encoded
 from orgrest.editor.server.notifications import CAPABILITY
+from orgrest.model import OrgrestError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
 
 
 _REFUSED = object()
-"""A placeholder for a message that has already been answered."""
+"""A placeholder for a message that has already been answered with an error."""
 
 
 class _Server(typing.Protocol):
@@ -36,11 +37,12 @@ class _Server(typing.Protocol):
     def close(self, uri: str) -> None: ...
     def stop(self) -> None: ...
     def watch(self, process: int | None) -> None: ...
-    def target(self, arguments: Any) -> tuple[Document, int]: ...
+    def target(self, arguments: Any) -> tuple[OpenDocument, int]: ...
+    def log(self, text: str, kind: types.MessageType = ...) -> None: ...
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol with orgrest's documents, whose line ends are those of the protocol."""
+    """The protocol of pygls, adapted to orgrest's documents, whose text keeps its own line ends."""
 
     _server: _Server  # type: ignore[assignment]  # a narrower type than the base class's
 
@@ -56,11 +58,11 @@ class Protocol(LanguageServerProtocol):
         self._sending: set[asyncio.Future[None]] = set()
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message, unless it was refused as out of order or malformed."""
+        """Handle a message. Messages out of order are ignored, and malformed ones are refused."""
         if message is _REFUSED:
             return
         if not hasattr(message, "jsonrpc"):
-            self.refuse(types.ErrorCodes.InvalidRequest, "this is no message of JSON-RPC 2.0")
+            self.refuse(types.ErrorCodes.InvalidRequest, "not a JSON-RPC 2.0 message")
             return
         method = getattr(message, "method", "")
         if method == types.SHUTDOWN:
@@ -71,26 +73,26 @@ class Protocol(LanguageServerProtocol):
             self._server.watch(self._server.process_id)
 
     def _is_refused(self, method: str, number: Any) -> bool:
-        """Return whether a message is out of order; answer it with an error if it is a request."""
+        """Return whether a message is out of order. If such a message is a request, refuse it."""
         if method == types.EXIT or self._initialized != (method == types.INITIALIZE):
             if not (self._shutdown and number is not None):
                 return False
-            code, why = types.ErrorCodes.InvalidRequest, "came after shutdown"
+            code, why = types.ErrorCodes.InvalidRequest, "received after shutdown"
         elif self._initialized:
-            code, why = types.ErrorCodes.InvalidRequest, "came a second time"
+            code, why = types.ErrorCodes.InvalidRequest, "received twice"
         else:
-            code, why = types.ErrorCodes.ServerNotInitialized, "came before initialize"
+            code, why = types.ErrorCodes.ServerNotInitialized, "received before initialize"
         if number is not None:
             self.refuse(code, f"{method} {why}", number)
         return True
 
     def refuse(self, code: int, reason: str, number: Any = None) -> None:
-        """Send an error response; without a `number` it answers no particular request."""
+        """Send an error response. If `number` is None, it does not refer to a request."""
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """Send a response; an `Encoded` result is sent unchanged."""
+        """Send a response. A result of type `Encoded` is sent unchanged."""
         if error is not None or not isinstance(result, Encoded) or self.writer is None:
             super()._send_response(msg_id, result, error)
             return
@@ -101,8 +103,26 @@ class Protocol(LanguageServerProtocol):
             self._sending.add(task := asyncio.ensure_future(sent))
             task.add_done_callback(self._sending.discard)
 
+    def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
+        """Send the result of a request's handler, or an error response for its exception."""
+        error = None if future.cancelled() else future.exception()
+        if not isinstance(error, Exception) or isinstance(error, JsonRpcException):
+            super()._send_handler_result(future, msg_id=msg_id)
+            return
+        self._request_futures.pop(msg_id, None)
+        expected = isinstance(error, OrgrestError)
+        code = types.LSPErrorCodes.RequestFailed if expected else types.ErrorCodes.InternalError
+        answer = JsonRpcException(explained(error).reason, code).to_response_error()
+        self._send_response(msg_id, error=answer)
+
+    def _check_handler_result(self, future: Any) -> None:
+        """Log the exception of a notification's handler, if it raised one."""
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, Exception):
+            self._server.log(explained(error).reason, types.MessageType.Error)
+
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Parse a message; a request that cannot be parsed is answered with an error."""
+        """Return the parsed message. If a request cannot be parsed, send an error response."""
         method = data.get("method")
         is_call = "jsonrpc" in data and isinstance(method, str)
         if is_call and self._is_refused(str(method), data.get("id")):
@@ -118,7 +138,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_initialize(
         self, params: types.InitializeParams
     ) -> Generator[Any, Any, types.InitializeResult]:
-        """Announce this server's extensions of the protocol."""
+        """Answer the client, and announce orgrest's own capabilities."""
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = CAPABILITY
         return result
@@ -135,16 +155,16 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Forget a document."""
+        """Forget a document that the client closed."""
         self._server.close(params.text_document.uri)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(  # type: ignore[override]  # pygls calls both
         self, params: types.ExecuteCommandParams
     ) -> Any:
-        """Run a command in a separate task; cancelling the request cancels the task."""
+        """Run a command in a separate task. Cancelling the request cancels the task."""
         handler = self.fm.commands.get(params.command)
         if handler is None:
-            raise JsonRpcInvalidParams(f"there is no command {params.command}")
+            raise JsonRpcInvalidParams(f"unknown command {params.command}")
         document, line = self._server.target(params.arguments)
         return await handler(document, line, params.work_done_token)

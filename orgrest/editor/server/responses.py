@@ -1,4 +1,4 @@
-"""Shows responses that are not inserted into their document in a separate document."""
+"""Shows responses in a separate document if they are not inserted into the request's document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orgrest.editor.server.notifications import editor_language
 from orgrest.files import FileError, write_result
 
 if TYPE_CHECKING:
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
     from orgrest.editor.server.server import Server
     from orgrest.model import Response
     from orgrest.rendering.results import Rendered
@@ -36,9 +36,9 @@ _SUFFIXES = {
 
 
 class Responses:
-    """The responses of one run over a document; `number` is unique among the runs in progress."""
+    """The responses of one run over a document. `number` is unique among the runs in progress."""
 
-    def __init__(self, server: Server, document: Document, number: int) -> None:
+    def __init__(self, server: Server, document: OpenDocument, number: int) -> None:
         self._server = server
         self._found: list[tuple[dict[str, Any], list[tuple[str, Rendered]]]] = []
         stem = re.sub(r"[^\w.-]+", "-", Path(document.name).stem) or "response"
@@ -46,26 +46,29 @@ class Responses:
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
     def add(self, result: dict[str, Any], outcome: Outcome) -> None:
-        """Add the responses of a request, if it has any, and its `result`, completed by `show`."""
+        """Add the responses of an outcome, if any, and the `result` that `show` completes."""
         if self._server.wants("responses"):
             return
-        found = [
+        responses = [
             (_language(exchange.rendered, exchange.response), exchange.rendered)
             for exchange in outcome.exchanges
             if exchange.rendered is not None and exchange.response is not None
         ]
-        if found:
-            self._found.append((result, found))
+        if responses:
+            self._found.append((result, responses))
 
     async def show(self) -> None:
-        """Show all responses; add ``text``, ``language`` and ``uri`` to each result."""
+        """Show all responses, and add ``text``, ``language`` and ``uri`` to each result.
+
+        A body that is not shown as text is in the file ``data``.
+        """
         if not self._found:
             return
         path = self._server.scratch.path / f"{self._stem}.response{self._suffix()}"
         count = itertools.count(1)
         try:
             for result, found in self._found:
-                texts = [await self._text(one, count) for _, one in found]
+                texts = [await self._text(one, count, result) for _, one in found]
                 result |= {"text": "".join(texts), "language": found[0][0], "uri": path.as_uri()}
             text = "\n".join(result["text"] for result, _ in self._found)
             await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
@@ -75,30 +78,33 @@ class Responses:
             await self._show_document(path)
 
     def _suffix(self) -> str:
-        """Return the suffix of the file, by which an editor knows its language."""
-        every = [language for _, found in self._found for language, _ in found]
-        if len(set(every)) > 1 or (len(every) > 1 and every[0].startswith("json")):
-            return ".txt"  # a file of JSON has one value
-        return _SUFFIXES.get(every[0], ".txt")
+        """Return the file suffix, from which an editor knows the language."""
+        languages = [language for _, found in self._found for language, _ in found]
+        if len(set(languages)) > 1 or (len(languages) > 1 and languages[0].startswith("json")):
+            return ".txt"  # a JSON file has only one value
+        return _SUFFIXES.get(languages[0], ".txt")
 
-    async def _text(self, one: Rendered, count: itertools.count[int]) -> str:
-        """Return the text of a response; binary or oversized bodies are written to a file."""
+    async def _text(
+        self, one: Rendered, count: itertools.count[int], result: dict[str, Any]
+    ) -> str:
+        """Return the text of a response. Binary and oversized bodies are written to a file."""
         if one.data is None:
             return one.text
         data = self._server.scratch.path / f"{self._stem}.response-{next(count)}{one.extension}"
         await asyncio.to_thread(write_result, data, one.data)
+        result["data"] = data.as_uri()
         what = "" if one.is_cut else " of binary data"
         return f"{len(one.data)} bytes{what}, in {data}\n\n{one.text}"
 
     async def _show_document(self, path: Path) -> None:
         if self._server.can("window", "show_document", "support"):
-            with contextlib.suppress(JsonRpcException):  # the result has it, too
+            with contextlib.suppress(JsonRpcException):  # the path is in the result, too
                 await self._server.window_show_document_async(
                     types.ShowDocumentParams(path.as_uri(), take_focus=False)
                 )
 
 
 def _language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP identifier of the language of a response with its head in comments."""
-    found = editor_language(rendered, response)
-    return "jsonc" if found == "json" and rendered.head else found
+    """Return the LSP language identifier for a response whose head is in comments."""
+    language = editor_language(rendered, response)
+    return "jsonc" if language == "json" and rendered.head else language

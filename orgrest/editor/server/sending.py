@@ -15,7 +15,7 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, LoginDialog
 from orgrest.editor.server.documents import to_workspace_edit
-from orgrest.editor.server.notifications import METHOD, responses
+from orgrest.editor.server.notifications import MESSAGE, METHOD, responses
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.model import Source, explained
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from orgrest.editor.positions import Change, Text
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
     from orgrest.editor.server.server import Server
     from orgrest.run.outcomes import Placing
     from orgrest.run.settings import Settings
@@ -40,9 +40,9 @@ TRIES = 5
 
 
 async def send(
-    server: Server, document: Document, settings: Settings, token: int | str | None
+    server: Server, document: OpenDocument, settings: Settings, token: int | str | None
 ) -> list[dict[str, Any]]:
-    """Send requests of a document, insert their results, and return the outcome of each as JSON.
+    """Send requests of a document, insert their results, and return their outcomes as JSON.
 
     `token` is the client's progress token, if it gave one.
     """
@@ -50,12 +50,12 @@ async def send(
 
 
 class _Sending:
-    """One run over requests of a document, which may be edited during the run.
+    """One run over some requests of a document, which may be edited during the run.
 
-    `snapshot` is the text when the run began, `changes` are the edits since then.
+    `snapshot` is the text at the start of the run, and `changes` are the edits since then.
     """
 
-    def __init__(self, server: Server, document: Document, token: int | str | None) -> None:
+    def __init__(self, server: Server, document: OpenDocument, token: int | str | None) -> None:
         self.server = server
         self.token = token
         self.document = document
@@ -66,7 +66,10 @@ class _Sending:
         self.responses = Responses(server, document, self.number)
 
     async def send(self, settings: Settings) -> list[dict[str, Any]]:
-        """Send the requests, insert results as they arrive, and show the remaining responses."""
+        """Send the requests, insert results as they arrive, and show the remaining responses.
+
+        Returns the outcomes as JSON.
+        """
         server, document = self.server, self.document
         loop = asyncio.get_running_loop()
         history = History(lambda text: _in_loop(loop, partial(server.log, text)))
@@ -74,14 +77,19 @@ class _Sending:
             self.snapshot.text,
             file=document.name,
             settings=settings,
-            services=server.services(document, history=history, cookies=document.cookies),
+            services=server.services(
+                document,
+                history=history,
+                cookies=document.cookies,
+                on_message=partial(self._message, loop) if server.wants("responses") else None,
+            ),
             plain=document.kind == "http",
             ask=server.ask,
             prompt=partial(server.prompt, document) if server.wants("prompts") else None,
             login=LoginDialog(server.confirm_login, server.tell, server.open_page),
             notice=self._notice if settings.until is not None else lambda _: None,
         )
-        found: list[dict[str, Any]] = []
+        outcomes: list[dict[str, Any]] = []
         document.shown.add(self.number)
         document.followed.append(self.changes)
         server.runs.add(run)
@@ -91,33 +99,33 @@ class _Sending:
             sent = await asyncio.to_thread(self._sent)
             async for result in self._results(run, sent):
                 progress.report(result["message"])
-                found.append(result)
+                outcomes.append(result)
         except CancelledRunError:
-            found.append({"outcome": "skipped", "message": "cancelled"})
+            outcomes.append({"outcome": "skipped", "message": "cancelled"})
         except Exception as error:
             reason = visible(mask(explained(error).reason, document.secrets))
             server.show_message(reason)
-            found.append({"outcome": "error", "message": reason})
+            outcomes.append({"outcome": "error", "message": reason})
         finally:
             run.stop()
             history.close()
             server.runs.discard(run)
-            if all(one.file != run.file for one in server.runs):  # which have the same variables
+            if all(one.file != run.file for one in server.runs):  # those share the variables
                 document.globals = document.globals.kept()
             document.followed = [one for one in document.followed if one is not self.changes]
             document.shown.discard(self.number)
-            progress.end(found[-1]["message"] if found else "")
+            progress.end(outcomes[-1]["message"] if outcomes else "")
         await self.responses.show()
         server.show_outcomes(document)
-        return found
+        return outcomes
 
     def _sent(self) -> Sent:
-        """Find the requests in the snapshot."""
+        """Return the requests in the snapshot."""
         text, document = self.snapshot.text, self.document
-        known = document.analysis
-        if known is None or known.text != text:
-            known = Analysis(text, document.kind, lambda: self.server.inputs(document), known)
-        return Sent(known)
+        analysis = document.analysis
+        if analysis is None or analysis.text != text:
+            analysis = Analysis(text, document.kind, lambda: self.server.inputs(document), analysis)
+        return Sent(analysis)
 
     def _notice(self, text: str) -> None:
         """Show a message about the selection of requests."""
@@ -165,7 +173,7 @@ class _Sending:
         placed = outcome.placing is not None and outcome.change is not None
         if placed and not server.can("workspace", "apply_edit"):
             self.responses.add(result, outcome)
-            result["message"] += "; this editor takes no edits: the result is shown instead"
+            result["message"] += "; this editor does not support edits: the result is shown instead"
         elif outcome.placing is not None and outcome.change is not None:
             trouble = await self._put(outcome.placing)
             if trouble is not None:
@@ -179,26 +187,33 @@ class _Sending:
             server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)
         return result
 
+    def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
+        """Send a message in a stream to a client that shows it. Called in the run's thread."""
+        about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
+        _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
+
     async def _notify(self, outcome: Outcome, line: int) -> None:
         """Send the outcome of a request to a client that shows responses itself."""
         server = self.server
-        for one in await responses(self.document, self.version, line, outcome, server.bodies):
-            server.protocol.notify(METHOD, {"token": self.token, **one})
+        for notification in await responses(
+            self.document, self.version, line, outcome, server.bodies
+        ):
+            server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Ask the client to insert a result; return None, or the reason why it was not inserted."""
+        """Let the client insert a result. Return None, or the reason why it was not inserted."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):
             if server.document(document.uri) is not document:
-                return "the document was closed meanwhile: the result is shown instead"
+                return "the document was closed in the meantime: the result is shown instead"
             text, version = document.text, document.version
-            parsed = await asyncio.to_thread(org.Document, text.text)
+            parsed = await asyncio.to_thread(org.OrgDocument, text.text)
             if document.text is not text or server.document(document.uri) is not document:
                 continue
             block = _block_now(parsed, text, placing, self._moved(placing.start))
             if block is None:
-                return "the block is not there any more: its result is shown instead"
+                return "the block no longer exists: its result is shown instead"
             try:
                 edit = placing.edit(parsed, block)
             except EvaluationError as error:
@@ -213,17 +228,20 @@ class _Sending:
                     )
                 )
             except JsonRpcException as error:
-                return f"the editor did not take the result: {error.message}"
+                return f"the editor rejected the edit with the result: {error.message}"
             if answer.applied:
                 return None
             reason = answer.failure_reason
             if document.text is text:
                 break  # refused although the text is unchanged
         why = f": {reason}" if reason else ""
-        return f"the editor did not take the result{why}; it is shown instead"
+        return f"the editor rejected the edit with the result{why}; the result is shown instead"
 
     def _moved(self, start: int) -> int | None:
-        """Map an offset in the snapshot to the current raw text; None if it was deleted."""
+        """Return the offset in the current raw text for an offset in the snapshot.
+
+        Returns None if the text there was deleted.
+        """
         at: int | None = self.snapshot.raw_offset(start)
         for change in self.changes:
             if at is None:
@@ -233,15 +251,18 @@ class _Sending:
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Call a function from the thread of a run."""
+    """Let the event loop call a function. This is used in a run's thread."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call)
 
 
 def _block_now(
-    document: org.Document, text: Text, placing: Placing, at: int | None
+    document: org.OrgDocument, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Find the block that a result belongs to: at its new offset `at`, else by its name."""
+    """Return the block that a result belongs to: at its new offset `at`, else by its name.
+
+    Returns None if there is no such block.
+    """
     if at is not None:
         offset = text.from_raw(at)
         line = document.line_of(offset)
@@ -252,7 +273,7 @@ def _block_now(
 
 
 def _summary(outcome: Outcome) -> str:
-    """Summarize the outcome of a block or request in a line."""
+    """Return the outcome of a block or request as a line for the user."""
     if outcome.reason is not None:
         return outcome.reason.reason
     lines = [

@@ -17,7 +17,7 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.names import Names
 from orgrest.editor.positions import Text
 from orgrest.editor.server.client import ServerOfClient
-from orgrest.editor.server.documents import Document, kind_of, target_of, to_diagnostic
+from orgrest.editor.server.documents import OpenDocument, kind_of, target_of, to_diagnostic
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
 from orgrest.editor.server.notifications import Bodies
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from orgrest.run.services import Services
 
 DELAY = 0.15
-"""The pause in typing, in seconds, after which the document is checked."""
+"""The pause in typing, in seconds, after which a document is checked."""
 
 
 class Server(ServerOfClient):
-    """The server of one client."""
+    """The language server for one client, with its documents, runs and settings."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[str, OpenDocument] = {}
         self.runs: set[BackgroundRun] = set()
         self.choices = Choices()
         self.scratch = ScratchFolder()
         self.bodies = Bodies(self.scratch)
         self.files = RequestFiles(self._opened)
         self.described = Described()
-        """The files that open documents import."""
+        """The OpenAPI descriptions that open documents use."""
 
     # ---------------------------------------------------------------------------- documents
 
-    def document(self, uri: str) -> Document | None:
-        """Return the open document with this URI, however it is percent-encoded."""
+    def document(self, uri: str) -> OpenDocument | None:
+        """Return the open document with this URI, ignoring its percent-encoding, or None."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:
@@ -59,7 +59,7 @@ class Server(ServerOfClient):
         if kind is None:
             return
         encoding: Any = types.PositionEncodingKind(self.workspace.position_encoding).value
-        document = Document(item, kind, Text(item.text, encoding))
+        document = OpenDocument(item, kind, Text(item.text, encoding))
         self._documents[unquote(item.uri)] = document
         self.folder(document)
         self.look_soon(document, 0)
@@ -88,24 +88,24 @@ class Server(ServerOfClient):
         document = self.document_at(path)
         return None if document is None else document.text.text
 
-    def document_at(self, path: Path) -> Document | None:
-        """Return the open document for a file, or None."""
+    def document_at(self, path: Path) -> OpenDocument | None:
+        """Return the open document whose file is at `path`, or None."""
         for document in list(self._documents.values()):
             if document.path is not None and document.real_path == path:
                 return document
         return None
 
     @property
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[OpenDocument]:
         """The open documents."""
         return list(self._documents.values())
 
-    def document_by_number(self, number: Any) -> Document | None:
+    def document_by_number(self, number: Any) -> OpenDocument | None:
         """Return the open document with a number, or None."""
         return next((one for one in self._documents.values() if one.number == number), None)
 
-    def _look_at_importing(self, imported: Document) -> None:
-        """Check the documents that import this one again."""
+    def _look_at_importing(self, imported: OpenDocument) -> None:
+        """Check again the documents that import this one."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:
@@ -114,14 +114,15 @@ class Server(ServerOfClient):
                 self.look_soon(document)
                 self.refresh_diagnostics()
 
-    def inputs(self, document: Document) -> Inputs:
-        """Return the sources of a document's variables: settings and files around its folder."""
+    def inputs(self, document: OpenDocument) -> Inputs:
+        """Return the sources of a document's variables: settings, and files around its folder."""
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
             secrets=document.secrets,
             environments=self.choices.of(self.folder(document)),
             overrides=self.choices.settings["variables"],
+            editor_settings=self.choices.rest_client,
         )
 
     @cached_property
@@ -131,17 +132,20 @@ class Server(ServerOfClient):
 
         return Logins()
 
-    def services(self, document: Document, **given: Any) -> Services:
-        """Return the services of a run over a document, without a client: globals and logins."""
+    def services(self, document: OpenDocument, **given: Any) -> Services:
+        """Return the services of a run over a document, with its global variables and logins.
+
+        The services do not include an HTTP client yet. `given` are further services.
+        """
         from orgrest.run.services import Services
 
         return Services.of_user(globals_=document.globals, logins=self.logins, **given)
 
-    def folder(self, document: Document) -> Path:
-        """Return the folder of a document; the scratch folder for one without a file."""
+    def folder(self, document: OpenDocument) -> Path:
+        """Return the folder of a document, or the scratch folder if the document has no file."""
         return document.path.parent if document.path else self.scratch.path
 
-    async def analysis(self, document: Document) -> tuple[Analysis, Text]:
+    async def analysis(self, document: OpenDocument) -> tuple[Analysis, Text]:
         """Return the analysis of a document, and the text that was analysed."""
         async with document.reading:
             text = document.text
@@ -153,6 +157,7 @@ class Server(ServerOfClient):
                 or before.secrets != document.secrets
                 or before.chosen != self.choices.of(self.folder(document))
                 or before.overrides != self.choices.settings["variables"]
+                or before.editor_settings != self.choices.rest_client
                 or not before.is_current()
             ):
                 document.analysis = await asyncio.to_thread(
@@ -167,14 +172,14 @@ class Server(ServerOfClient):
                 )
             return document.analysis, text  # type: ignore[return-value]  # set above
 
-    async def names(self, document: Document) -> tuple[Names, Text]:
+    async def names(self, document: OpenDocument) -> tuple[Names, Text]:
         """Return the names in a document, and the text that contains them."""
         analysis, text = await self.analysis(document)
         if document.names is None or document.names.analysis is not analysis:
             document.names = Names(analysis, document.names)
         return document.names, text
 
-    async def report(self, document: Document) -> tuple[Report, Text]:
+    async def report(self, document: OpenDocument) -> tuple[Report, Text]:
         """Return the problems of a document, and the text that contains them."""
         async with document.judging:
             analysis, text = await self.analysis(document)
@@ -185,10 +190,11 @@ class Server(ServerOfClient):
 
     # -------------------------------------------------------------------------- diagnostics
 
-    def look_soon(self, document: Document, delay: float = DELAY) -> None:
+    def look_soon(self, document: OpenDocument, delay: float = DELAY) -> None:
         """Check a document once its user has stopped typing for `delay` seconds.
 
-        Problems are only pushed to a client that does not pull them: it would show them twice.
+        Problems are pushed only to clients that do not pull them, because other clients would show
+        them twice.
         """
         if self.can("text_document", "diagnostic"):
             return
@@ -197,17 +203,17 @@ class Server(ServerOfClient):
         loop = asyncio.get_running_loop()
         document.timer = loop.call_later(delay, lambda: self.start_task(self._look(document)))
 
-    async def _look(self, document: Document) -> None:
+    async def _look(self, document: OpenDocument) -> None:
         version = document.version
         found = await self.diagnostics(document)
         if self.document(document.uri) is document and document.version == version:
             self._publish(document.uri, version, found)
 
-    async def diagnostics(self, document: Document) -> list[types.Diagnostic]:
-        """Return the problems of a document."""
+    async def diagnostics(self, document: OpenDocument) -> list[types.Diagnostic]:
+        """Return the problems of a document, including failed assertions, for the client."""
         report, text = await self.report(document)
         failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
-        return [to_diagnostic(text, one) for one in (*report.diagnostics, *failed)]
+        return [to_diagnostic(text, diagnostic) for diagnostic in (*report.diagnostics, *failed)]
 
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -218,7 +224,7 @@ class Server(ServerOfClient):
         self.described.found_beside = self.choices.settings["openapi"]
         self.look_again()
 
-    def show_outcomes(self, document: Document) -> None:
+    def show_outcomes(self, document: OpenDocument) -> None:
         """Refresh diagnostics and code lenses, which depend on the outcomes of requests."""
         self.look_soon(document, 0)
         if not self.wants("outcomes") and self.can("workspace", "code_lens", "refresh_support"):
@@ -233,19 +239,19 @@ class Server(ServerOfClient):
 
     # ----------------------------------------------------------------------------- commands
 
-    def target(self, arguments: Any) -> tuple[Document, int]:
-        """Return the document and the line (from 0) given by a command's arguments.
+    def target(self, arguments: Any) -> tuple[OpenDocument, int]:
+        """Return the document and the line (from 0) in the arguments of a command.
 
-        Raises JsonRpcInvalidParams unless they are as `target_of` says.
+        Raises JsonRpcInvalidParams if the document is not open, or if `target_of` raises it.
         """
         uri, line = target_of(arguments)
         document = self.document(uri)
         if document is None:
-            raise JsonRpcInvalidParams(f"no open Org or request file is {uri}")
+            raise JsonRpcInvalidParams(f"not an open Org document or request file: {uri}")
         return document, line
 
     def watch(self, process: int | None) -> None:
-        """End the server when the client's process has died without a shutdown request."""
+        """End the server when the client's process has ended without a shutdown request."""
         if process is not None and can_watch():
             self.start_task(self._end_with(process))
 

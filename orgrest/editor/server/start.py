@@ -1,8 +1,8 @@
 """Starts the language server on standard input and output or on a TCP port.
 
-A client's bytes are split into messages here, so that the server recovers from malformed messages.
-Source: the Language Server Protocol, "Base Protocol". Header field names are case-insensitive.
-Bytes that are not a message are skipped up to the next one and reported once.
+The bytes from a client are split into messages here, so that the server recovers from malformed
+messages. Bytes that are not a message are skipped up to the next message and reported once. The
+names of header fields are case-insensitive. Source: the Language Server Protocol, "Base Protocol".
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LONG = 200
 
 
 def _favour_typing() -> None:
-    """Switch threads often, so that typing is answered during computations; collect garbage rarely.
+    """Switch between threads often and collect garbage rarely, so that typing is answered quickly.
 
-    A full collection takes noticeably long with the analysis of a long document in memory, and
-    analyses contain no reference cycles: they are freed without it.
+    A full collection takes noticeably long with the analysis of a long document in memory. Analyses
+    contain no reference cycles, so they are freed without it.
     """
     sys.setswitchinterval(0.0005)
     gc.freeze()
@@ -61,7 +61,7 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_short() -> None:
-    """Log the libraries' records to standard error, one line each."""
+    """Write the log records of libraries to standard error, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
@@ -81,19 +81,19 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 class _Frames:
-    """The stream that pygls reads: each message of `reader` with only a Content-Length header.
+    """A stream of the messages in `reader`, for pygls. Each has only a Content-Length header.
 
     `broken` is called once for each run of bytes that are not a message.
     """
 
     def __init__(self, reader: AsyncReader, broken: Callable[[], None]) -> None:
-        """Wrap `reader`; reads nothing yet."""
+        """Wrap `reader` without reading from it yet."""
         self._reader = reader
         self._broken = broken
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return the next line of a message's header; b"" once the client has disconnected."""
+        """Return the next line of a message's header, or b"" once the client has disconnected."""
         if self._next:
             line, self._next = self._next, b""
             return line
@@ -104,17 +104,17 @@ class _Frames:
         return b"Content-Length: %d\r\n" % length
 
     async def readexactly(self, count: int) -> bytes:
-        """Return a message's body of `count` bytes."""
+        """Return the body of a message, which has `count` bytes."""
         return await self._reader.readexactly(count)
 
     async def _length(self) -> int:
-        """Read a header; return its content length, 0 at the end of the stream."""
+        """Read a header, and return the length of its message, or 0 at the end of the stream."""
         length, lost = 0, False
         while line := await self._reader.readline():
-            found = _LENGTH.search(line)
-            if found is not None:  # also after skipped bytes
-                lost |= bool(length) or found.start() > 0
-                length = int(found[1])
+            match = _LENGTH.search(line)
+            if match is not None:  # also after skipped bytes
+                lost |= bool(length) or match.start() > 0
+                length = int(match[1])
                 if lost or not length:
                     self._broken()
                     lost = False
@@ -131,7 +131,7 @@ class _Frames:
 
 
 def serve_stdio() -> int:
-    """Serve the client on standard input and output; return the exit status."""
+    """Serve the client on standard input and output, and return the exit status."""
     server = make_server()
     remove_leftovers()
     _favour_typing()
@@ -148,7 +148,7 @@ def serve_stdio() -> int:
 
 
 def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
-    """Serve the first client that connects; return the exit status.
+    """Serve the first client that connects, and return the exit status.
 
     `announce` is called with the port, which the system chooses if `port` is 0. Raises OSError if
     the address cannot be bound.
@@ -187,7 +187,7 @@ async def _serve_one(server: Server, host: str, port: int, announce: Callable[[i
 
 async def _serve(server: Server, reader: AsyncReader) -> None:
     def broken() -> None:
-        server.protocol.refuse(types.ErrorCodes.ParseError, "these bytes are no message")
+        server.protocol.refuse(types.ErrorCodes.ParseError, "not a message: invalid bytes")
 
     await run_async(
         stop_event=threading.Event(),

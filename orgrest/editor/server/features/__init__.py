@@ -1,1 +1,1 @@
-"""The requests of the protocol that the language server answers; `table` lists them."""
+"""The protocol requests that the language server answers. `table` lists them."""

@@ -13,7 +13,7 @@ from lsprotocol import types
 from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.completion.signatures import signature
-from orgrest.editor.server.documents import Document, to_json_range, to_place
+from orgrest.editor.server.documents import OpenDocument, to_json_range, to_place
 from orgrest.editor.server.fragments import Encoded
 from orgrest.editor.used_files import of_definition, of_lines, of_request
 from orgrest.files import entries
@@ -59,10 +59,10 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
 }
 
 
-def answer(server: Server, document: Document, params: types.CompletionParams) -> Encoded:
-    """Return completions at a position; runs in the event loop because typing waits for it."""
+def answer(server: Server, document: OpenDocument, params: types.CompletionParams) -> Encoded:
+    """Return the candidates for completion at a position."""
     text = document.text
-    found = complete(
+    candidates = complete(
         text.text,
         text.offset(to_place(params.position)),
         document=document.kind,
@@ -73,11 +73,14 @@ def answer(server: Server, document: Document, params: types.CompletionParams) -
         described=lambda name: server.described.get(name, Context(server.inputs(document))),
         beside=lambda: server.described.beside(Context(server.inputs(document))),
     )
-    return _completion_list(server, text, found)
+    return _completion_list(server, text, candidates)
 
 
 def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
-    """Return completions, with the range that they replace given once if the client can read it."""
+    """Return candidates as the protocol's completion list.
+
+    If the client supports that, a range that all candidates replace is sent only once.
+    """
     list_ = "text_document", "completion", "completion_list", "item_defaults"
     spans = {one.span for one in found}
     shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
@@ -89,6 +92,7 @@ def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> 
         item: dict[str, Any] = {
             "label": one.label,
             "kind": _COMPLETIONS[one.kind].value,
+            "labelDetails": {"description": one.kind},
             "sortText": f"{number:05}",  # else clients sort by name
         }
         if one.documentation:
@@ -102,19 +106,19 @@ def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> 
     return Encoded(json.dumps(answer))
 
 
-def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
+def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, str]]:
     """Return the variables of the chosen environments, each with its value and source."""
     try:
-        found = Context(server.inputs(document)).environment.settings()
+        settings = Context(server.inputs(document)).environment.settings()
     except OrgrestError:  # reported at the requests that need it
         return {}
     return {
-        name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
+        name: ("***" if one.secret else one.value, one.file.name) for name, one in settings.items()
     }
 
 
-def _imported(server: Server, document: Document) -> Imported:
-    """Return the names from elsewhere: other files' variables and requests, earlier responses."""
+def _imported(server: Server, document: OpenDocument) -> Imported:
+    """Return the variables and requests of other files, and the paths of earlier responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
     answered = dict(document.last.answered)
@@ -125,25 +129,25 @@ def _imported(server: Server, document: Document) -> Imported:
         for name, (file, one) in imports.variables().items()
     }
     requests = {
-        one.name: str(of_request(file, one, own=False))
+        request.name: str(of_request(file, request, own=False))
         for file in imports.files[1:]
-        for one in file.document.requests
-        if one.name is not None
+        for request in file.document.requests
+        if request.name is not None
     }
     return Imported(variables, requests, answered)
 
 
 def signature_help(
-    _: Server, document: Document, params: types.SignatureHelpParams
+    _: Server, document: OpenDocument, params: types.SignatureHelpParams
 ) -> types.SignatureHelp | None:
-    """Return a function's signature; runs in the event loop because typing waits for it."""
+    """Return the signature of the function at a position, or None."""
     text = document.text
-    found = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
-    if found is None:
+    function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
+    if function is None:
         return None
     one = types.SignatureInformation(
-        found.label,
-        documentation=found.documentation,
-        parameters=[types.ParameterInformation(span) for span in found.parameters],
+        function.label,
+        documentation=function.documentation,
+        parameters=[types.ParameterInformation(span) for span in function.parameters],
     )
-    return types.SignatureHelp([one], active_signature=0, active_parameter=found.active)
+    return types.SignatureHelp([one], active_signature=0, active_parameter=function.active)

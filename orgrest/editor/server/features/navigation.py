@@ -1,7 +1,7 @@
-"""The protocol's requests for navigating in documents; `ROWS` has a handler for each.
+"""The protocol's requests for navigating in documents. `ROWS` has a handler for each.
 
-Links, highlights, ranges to select, hints with values, formatting, and the symbols of a
-workspace's files.
+These requests are links, highlights, selection ranges, hints with values, formatting, and the
+symbols of a workspace's files.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from orgrest.editor import formatting, navigation
+from orgrest.editor.server import fragments
 from orgrest.editor.server.documents import (
-    Document,
+    OpenDocument,
     to_place,
     to_position,
     to_range,
@@ -25,19 +26,17 @@ from orgrest.model import Span
 
 if TYPE_CHECKING:
     from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
+    from orgrest.editor.server.fragments import Encoded
     from orgrest.editor.server.server import Server
 
 
-async def _links(
-    server: Server, document: Document, _: types.DocumentLinkParams
-) -> list[types.DocumentLink]:
+async def _links(server: Server, document: OpenDocument, _: types.DocumentLinkParams) -> Encoded:
     analysis, text = await server.analysis(document)
-    found = await asyncio.to_thread(navigation.links, analysis)
-    return [types.DocumentLink(to_range(text, one.span), one.target) for one in found]
+    return await asyncio.to_thread(fragments.links, analysis, text)
 
 
 async def _highlights(
-    server: Server, document: Document, params: types.DocumentHighlightParams
+    server: Server, document: OpenDocument, params: types.DocumentHighlightParams
 ) -> list[types.DocumentHighlight] | None:
     names, text = await server.names(document)
     one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
@@ -54,10 +53,10 @@ async def _highlights(
 
 
 async def _selections(
-    server: Server, document: Document, params: types.SelectionRangeParams
+    server: Server, document: OpenDocument, params: types.SelectionRangeParams
 ) -> list[types.SelectionRange]:
     names, text = await server.names(document)
-    found: list[types.SelectionRange] = []
+    ranges: list[types.SelectionRange] = []
     for position in params.positions:
         offset = text.offset(to_place(position))
         spans = await asyncio.to_thread(navigation.around, names.analysis, names, offset)
@@ -65,12 +64,12 @@ async def _selections(
         for span in reversed(spans):
             parent = types.SelectionRange(to_range(text, span), parent)
         if parent is not None:
-            found.append(parent)
-    return found
+            ranges.append(parent)
+    return ranges
 
 
 async def _hints(
-    server: Server, document: Document, params: types.InlayHintParams
+    server: Server, document: OpenDocument, params: types.InlayHintParams
 ) -> list[types.InlayHint]:
     names, text = await server.names(document)
     start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
@@ -83,14 +82,14 @@ async def _hints(
 
 
 async def _format(
-    server: Server, document: Document, _: types.DocumentFormattingParams
+    server: Server, document: OpenDocument, _: types.DocumentFormattingParams
 ) -> list[types.TextEdit]:
     analysis, text = await server.analysis(document)
     return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis))
 
 
 async def _format_range(
-    server: Server, document: Document, params: types.DocumentRangeFormattingParams
+    server: Server, document: OpenDocument, params: types.DocumentRangeFormattingParams
 ) -> list[types.TextEdit]:
     analysis, text = await server.analysis(document)
     start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
@@ -111,7 +110,7 @@ ROWS: tuple[tuple[str, Any, Any], ...] = (
 async def workspace_symbols(
     server: Server, known: WorkspaceSymbols, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol]:
-    """Answer `workspace/symbol`, with the files that are `known` already."""
+    """Answer `workspace/symbol`. `known` caches the symbols of files."""
     roots = (to_fs_path(uri) for uri in server.workspace.folders)
     folders = [Path(root) for root in roots if root]
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value

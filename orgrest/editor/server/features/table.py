@@ -1,6 +1,6 @@
-"""The requests that the language server answers: `FEATURES` has a handler for each.
+"""The requests that the language server answers. `FEATURES` has a handler for each.
 
-A handler receives the server, the open document and the request's parameters, and converts the
+A handler receives the server, the open document and the parameters of the request. It converts the
 results of the other modules of `orgrest.editor` to the protocol's types.
 """
 
@@ -18,13 +18,13 @@ from orgrest.editor.positions import Text
 from orgrest.editor.server import fragments
 from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
-    Document,
+    OpenDocument,
     to_diagnostic,
     to_place,
     to_range,
     to_workspace_edit,
 )
-from orgrest.editor.server.features import completions, navigation, views
+from orgrest.editor.server.features import babel, completions, navigation, session, views
 from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
 from orgrest.editor.server.fragments import Encoded, Tokens
 from orgrest.editor.server.server import Server
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 async def _diagnostic(
-    server: Server, document: Document, params: types.DocumentDiagnosticParams
+    server: Server, document: OpenDocument, params: types.DocumentDiagnosticParams
 ) -> types.DocumentDiagnosticReport:
     items = await server.diagnostics(document)
     number = str(hash(tuple(map(repr, items))))
@@ -49,7 +49,7 @@ async def _diagnostic(
 
 
 async def _hover(
-    server: Server, document: Document, params: types.HoverParams
+    server: Server, document: OpenDocument, params: types.HoverParams
 ) -> types.Hover | None:
     from orgrest.editor.hover import hover
 
@@ -63,23 +63,23 @@ async def _hover(
 
 
 async def _definition(
-    server: Server, document: Document, params: types.DefinitionParams
+    server: Server, document: OpenDocument, params: types.DefinitionParams
 ) -> list[types.Location] | None:
     names, text = await server.names(document)
     offset = text.offset(to_place(params.position))
-    one = await asyncio.to_thread(names.at, offset)
-    if one is None:
+    name = await asyncio.to_thread(names.at, offset)
+    if name is None:
         file = await asyncio.to_thread(names.analysis.import_at, offset)
         return None if file is None else [_location(server, Location(file, Span(0, 0)))]
-    place = await asyncio.to_thread(names.in_file, one)
+    place = await asyncio.to_thread(names.in_file, name)
     if place is not None and not place.own:
         return [_location(server, place)]
-    found = [place.span] if place is not None else [x.span for x in names.definitions(one)]
+    found = [place.span] if place is not None else [x.span for x in names.definitions(name)]
     return [types.Location(document.uri, to_range(text, span)) for span in found]
 
 
 def _location(server: Server, place: Location) -> types.Location:
-    """Convert a place in another file to an LSP location."""
+    """Return a place in another file as an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)
     opened = server.document_at(place.file.path)
@@ -88,14 +88,14 @@ def _location(server: Server, place: Location) -> types.Location:
 
 
 async def _references(
-    server: Server, document: Document, params: types.ReferenceParams
+    server: Server, document: OpenDocument, params: types.ReferenceParams
 ) -> list[types.Location] | None:
     names, text = await server.names(document)
-    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
-    if one is None:
+    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if name is None:
         return None
     every = params.context.include_declaration
-    found = await asyncio.to_thread(names.same, one)
+    found = await asyncio.to_thread(names.same, name)
     return [
         types.Location(document.uri, to_range(text, x.span))
         for x in found
@@ -104,37 +104,37 @@ async def _references(
 
 
 async def _prepare_rename(
-    server: Server, document: Document, params: types.PrepareRenameParams
+    server: Server, document: OpenDocument, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
     names, text = await server.names(document)
-    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
-    if one is None:
+    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if name is None:
         return None
-    return types.PrepareRenamePlaceholder(to_range(text, one.span), one.name)
+    return types.PrepareRenamePlaceholder(to_range(text, name.span), name.name)
 
 
 async def _rename(
-    server: Server, document: Document, params: types.RenameParams
+    server: Server, document: OpenDocument, params: types.RenameParams
 ) -> types.WorkspaceEdit | None:
     version = document.version
     names, text = await server.names(document)
-    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
-    if one is None:
-        raise JsonRpcException("no name here", types.LSPErrorCodes.RequestFailed)
+    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if name is None:
+        raise JsonRpcException("no name at this position", types.LSPErrorCodes.RequestFailed)
     try:
-        edits = await asyncio.to_thread(names.rename, one, params.new_name)
+        edits = await asyncio.to_thread(names.rename, name, params.new_name)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
     return to_workspace_edit(document.uri, version, text, edits, versioned=server.versioned_edits)
 
 
 async def _symbols(
-    server: Server, document: Document, _: types.DocumentSymbolParams
+    server: Server, document: OpenDocument, _: types.DocumentSymbolParams
 ) -> Encoded | list[types.SymbolInformation]:
     analysis, text = await server.analysis(document)
     if server.can("text_document", "document_symbol", "hierarchical_document_symbol_support"):
         return await asyncio.to_thread(fragments.symbols, analysis, text)
-    flat = [x for one in outline.symbols(analysis) for x in (one, *one.children)]
+    flat = [x for symbol in outline.symbols(analysis) for x in (symbol, *symbol.children)]
     return [
         types.SymbolInformation(
             types.Location(document.uri, to_range(text, one.span)),
@@ -145,25 +145,25 @@ async def _symbols(
     ]
 
 
-async def _folds(server: Server, document: Document, _: types.FoldingRangeParams) -> Encoded:
+async def _folds(server: Server, document: OpenDocument, _: types.FoldingRangeParams) -> Encoded:
     analysis, text = await server.analysis(document)
     return await asyncio.to_thread(fragments.folds, analysis, text)
 
 
-async def _tokens(server: Server, document: Document, _: types.SemanticTokensParams) -> Encoded:
+async def _tokens(server: Server, document: OpenDocument, _: types.SemanticTokensParams) -> Encoded:
     return (await _all_tokens(server, document))[0].whole()
 
 
 async def _tokens_since(
-    server: Server, document: Document, params: types.SemanticTokensDeltaParams
+    server: Server, document: OpenDocument, params: types.SemanticTokensDeltaParams
 ) -> Encoded:
     found, before = await _all_tokens(server, document)
     known = before is not None and before.id == params.previous_result_id
     return found.since(before) if before is not None and known else found.whole()
 
 
-async def _all_tokens(server: Server, document: Document) -> tuple[Tokens, Tokens | None]:
-    """Return all tokens of a document, and those last sent to its client."""
+async def _all_tokens(server: Server, document: OpenDocument) -> tuple[Tokens, Tokens | None]:
+    """Return all tokens of a document, and the tokens that were last sent to its client."""
     analysis, text = await server.analysis(document)
     number = str(next(document.numbers))
     found = await asyncio.to_thread(fragments.tokens, analysis, text, number)
@@ -172,7 +172,7 @@ async def _all_tokens(server: Server, document: Document) -> tuple[Tokens, Token
 
 
 async def _tokens_within(
-    server: Server, document: Document, params: types.SemanticTokensRangeParams
+    server: Server, document: OpenDocument, params: types.SemanticTokensRangeParams
 ) -> types.SemanticTokens:
     analysis, text = await server.analysis(document)
     start, end = params.range.start, params.range.end
@@ -181,7 +181,7 @@ async def _tokens_within(
 
 
 def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
-    """Return the tokens in the protocol's encoding: each relative to the one before."""
+    """Return the tokens in the protocol's encoding, each relative to the token before."""
     data: list[int] = []
     line = character = 0
     for token in outline.tokens(analysis, within):
@@ -195,14 +195,14 @@ def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
     return data
 
 
-async def _lenses(server: Server, document: Document, _: types.CodeLensParams) -> Encoded:
+async def _lenses(server: Server, document: OpenDocument, _: types.CodeLensParams) -> Encoded:
     analysis, text = await server.analysis(document)
     last = None if server.wants("outcomes") else document.last
     return await asyncio.to_thread(fragments.lenses, analysis, text, last, document.number)
 
 
 def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
-    """Resolve a lens: add its command."""
+    """Add the command to a lens, and return it."""
     name, number = lens.data if isinstance(lens.data, (list, tuple)) else ("", None)
     document = server.document_by_number(number)
     if document is not None and name in COMMANDS:
@@ -211,33 +211,33 @@ def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
 
 
 async def _actions(
-    server: Server, document: Document, params: types.CodeActionParams
+    server: Server, document: OpenDocument, params: types.CodeActionParams
 ) -> list[types.CodeAction] | None:
     version = document.version
     report, text = await server.report(document)
     start = text.offset(to_place(params.range.start))
     end = text.offset(to_place(params.range.end))
     wanted = params.context.only or ()
-    found: list[types.CodeAction] = []
-    for one in report.diagnostics:
-        if one.span.start <= end and start <= one.span.end:
-            found += (
+    actions: list[types.CodeAction] = []
+    for diagnostic in report.diagnostics:
+        if diagnostic.span.start <= end and start <= diagnostic.span.end:
+            actions += (
                 types.CodeAction(
                     fix.title,
                     kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[to_diagnostic(text, one)],
+                    diagnostics=[to_diagnostic(text, diagnostic)],
                     is_preferred=not fix.guess,
                     edit=to_workspace_edit(
                         document.uri, version, text, fix.edits, versioned=server.versioned_edits
                     ),
                 )
-                for fix in report.fixes(one)
+                for fix in report.fixes(diagnostic)
             )
-    found += await _pasted(server, document, text, version, Span(start, end))
-    found += await _body(server, document, report.analysis, text, version, start)
+    actions += await _pasted(server, document, text, version, Span(start, end))
+    actions += await _body(server, document, report.analysis, text, version, start)
     if _has_request(report.analysis, start):
         line = params.range.start.line
-        found += (
+        actions += (
             types.CodeAction(
                 COMMANDS[name].title,
                 kind=types.CodeActionKind.Source,
@@ -246,52 +246,54 @@ async def _actions(
             for name, one in COMMANDS.items()
             if one.in_menu
         )
-    return [x for x in found if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
+    return [x for x in actions if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
 
 
 async def _pasted(
-    server: Server, document: Document, text: Text, version: int | None, where: Span
+    server: Server, document: OpenDocument, text: Text, version: int | None, where: Span
 ) -> list[types.CodeAction]:
     """Return the action that converts pasted text to a request, if there is such text."""
     from orgrest.editor import pasted
 
-    one = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
-    if one is None:
+    pasted_text = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
+    if pasted_text is None:
         return []
     edit = to_workspace_edit(
-        document.uri, version, text, [one.edit], versioned=server.versioned_edits
+        document.uri, version, text, [pasted_text.edit], versioned=server.versioned_edits
     )
-    return [types.CodeAction(one.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
+    return [types.CodeAction(pasted_text.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
 
 
 async def _body(
     server: Server,
-    document: Document,
+    document: OpenDocument,
     analysis: Analysis,
     text: Text,
     version: int | None,
     offset: int,
 ) -> list[types.CodeAction]:
-    """Return the action that lays out the body of the request there, if that is possible."""
+    """Return the action that lays out the body of the request at `offset`, if possible."""
     from orgrest.editor import body_layout
 
-    one = await asyncio.to_thread(body_layout.find, analysis, offset)
-    if one is None:
+    layout = await asyncio.to_thread(body_layout.find, analysis, offset)
+    if layout is None:
         return []
-    edit = to_workspace_edit(document.uri, version, text, [one], versioned=server.versioned_edits)
+    edit = to_workspace_edit(
+        document.uri, version, text, [layout], versioned=server.versioned_edits
+    )
     kind = types.CodeActionKind.RefactorRewrite
     return [types.CodeAction(body_layout.TITLE, kind=kind, edit=edit)]
 
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
-    """Return whether a kind is the wanted one or a sub-kind of it, as `a.b` is of `a`."""
+    """Return whether a kind of action is `wanted` or a sub-kind of it, as `a.b` is of `a`."""
     given = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
     return not above or given == above or given.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Return whether an offset is in a request that can be sent."""
+    """Return whether there is, at an offset, a request that can be sent."""
     document = analysis.document
     if document is None:
         return any(part.parsed.requests for part in analysis.parts)
@@ -345,7 +347,7 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 
 
 async def watch_files(server: Server, _: types.InitializedParams) -> None:
-    """Ask the client to watch environment files and request files, if it lets servers ask."""
+    """Let the client watch environment files and request files, if it supports that."""
     if not server.can("workspace", "did_change_watched_files", "dynamic_registration"):
         return
     names = (*environment_files.PATTERNS, *(f"*{suffix}" for suffix in sorted(REQUEST_SUFFIXES)))
@@ -358,11 +360,11 @@ async def watch_files(server: Server, _: types.InitializedParams) -> None:
     try:
         await server.client_register_capability_async(types.RegistrationParams([registration]))
     except JsonRpcException as error:
-        server.log(f"files are not watched: {error.message}", types.MessageType.Warning)
+        server.log(f"could not watch files: {error.message}", types.MessageType.Warning)
 
 
 def make_server() -> Server:
-    """Return a server with all its features, not yet started."""
+    """Return a new server with all its features, not yet started."""
     server = Server()
     server.feature(types.INITIALIZE)(lambda given: server.configure(given.initialization_options))
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
@@ -373,9 +375,10 @@ def make_server() -> Server:
     symbols = functools.partial(navigation.workspace_symbols, server, WorkspaceSymbols())
     server.feature(types.WORKSPACE_SYMBOL)(symbols)
     server.feature(types.CODE_LENS_RESOLVE)(functools.partial(_resolve_lens, server))
+    server.feature("orgrest/babel")(functools.partial(babel.answer, server))
     server.feature("orgrest/environments")(functools.partial(environments, server))
     server.feature("orgrest/history")(functools.partial(views.history, server))
-    server.feature("orgrest/session")(functools.partial(views.session, server))
+    server.feature("orgrest/session")(functools.partial(session.session, server))
     server.feature("orgrest/pasted")(functools.partial(views.pasted, server))
     for name, one in COMMANDS.items():
         server.command(name)(functools.partial(one.run, server))
@@ -386,12 +389,12 @@ def make_server() -> Server:
 
 
 async def _answer(server: Server, handler: Any, params: Any) -> Any:
-    """Run a handler that may be slow; for documents that are not served, return None."""
+    """Run a handler that may be slow, or return None if the document is not served."""
     document = server.document(params.text_document.uri)
     return None if document is None else await handler(server, document, params)
 
 
 def _at_once(server: Server, handler: Any, params: Any) -> Any:
-    """Run a handler in the event loop."""
+    """Run a handler in the event loop, or return None if the document is not served."""
     document = server.document(params.text_document.uri)
     return None if document is None else handler(server, document, params)

@@ -1,12 +1,12 @@
-"""Data for editors' own views: the history, and a document's session.
+"""The requests `orgrest/history`, and `orgrest/pasted` for text that is about to be pasted.
 
-The requests `orgrest/history` and `orgrest/session`, and `orgrest/pasted` for text that is about to
-be pasted; docs/language-server.md describes them. No secret is in any answer.
+docs/language-server.md describes them. Their answers contain no secrets.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,7 +17,6 @@ from pygls.uris import to_fs_path
 
 from orgrest.editor.server.documents import to_place
 from orgrest.model import OrgrestError, Span
-from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
@@ -29,21 +28,24 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""The maximum number of requests listed from the history."""
+"""The maximum number of requests in the history that are listed."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:
-    """Answer `orgrest/history`: the last runs, or with `run` and `number` one request of a run.
+    """Answer `orgrest/history` with the last runs, or with one request of a run.
 
-    Raises JsonRpcException if there is no history, or if it does not contain that request.
+    The parameters `run` and `number` select that request. With `clear`, the runs are removed first.
+    Raises JsonRpcException if there is no history or if it does not contain that request.
     """
     run, number = getattr(params, "run", None), getattr(params, "number", None)
     folders = getattr(params, "folders", None)
     try:
+        if run is None and getattr(params, "clear", False) is True:
+            await asyncio.to_thread(_forget, _paths(folders))
         if run is None:
             return {"runs": await asyncio.to_thread(_runs, _paths(folders))}
         if not isinstance(run, str) or not isinstance(number, int):
-            raise JsonRpcInvalidParams("a run is an id, a number is that of a request in it")
+            raise JsonRpcInvalidParams("expected the id of a run and the number of a request in it")
         return await asyncio.to_thread(_answer, server, run, number)
     except OrgrestError as error:
         reason = visible(str(error))
@@ -51,22 +53,35 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(given: Any) -> list[Path]:
-    """Return the folders with these URIs; URIs that are not files are left out."""
+    """Return the folders with these URIs, without URIs that are not files."""
     uris = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-    found = [to_fs_path(one) for one in uris if urlsplit(one).scheme == "file"]
+    found = [to_fs_path(uri) for uri in uris if urlsplit(uri).scheme == "file"]
     return [Path(one) for one in found if one]
 
 
-def _runs(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return the last runs; with `folders`, those of documents below one of them."""
+def _forget(folders: list[Path]) -> None:
+    from orgrest.run.history import forget
+
+    forget(_runs_below(folders))
+
+
+def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
+    """Yield the runs, latest first. With `folders`, yield only runs of documents below them."""
     from orgrest.run.history import runs
 
+    for run in runs():
+        documents = [Path(run.directory, document) for document in run.documents]
+        if not folders or any(
+            document.is_relative_to(x) for document in documents for x in folders
+        ):
+            yield run
+
+
+def _runs(folders: list[Path]) -> list[dict[str, Any]]:
+    """Return the last runs. With `folders`, return only runs of documents below them."""
     found: list[dict[str, Any]] = []
     count = 0
-    for run in runs():
-        documents = [Path(run.directory, one) for one in run.documents]
-        if folders and not any(one.is_relative_to(x) for one in documents for x in folders):
-            continue
+    for run in _runs_below(folders):
         requests = [_summary(run, number) for number in range(len(run.records))]
         found.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
         count += len(requests)
@@ -104,7 +119,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
     run = run_called(which, runs())
     if not 0 <= number < len(run.records):
-        raise OrgrestError(f"the run {which} has no request {number} any more")
+        raise OrgrestError(f"run {which} no longer has request {number}")
     record = run.records[number]
     for exchange in record["exchanges"]:
         if exchange["response"] is not None:
@@ -120,7 +135,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
 
 def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body, as far as it was kept."""
+    """Yield the fields that an editor needs to show a body, if the history has kept it."""
     from base64 import b64decode
 
     from orgrest.editor.server.notifications import shown
@@ -138,60 +153,23 @@ def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str,
     response = Response(
         kept["status"], kept["reason"], kept["version"], (("Content-Type", kind),), data, 0, ""
     )
-    exchange = Exchange(sent, response, render(sent, response))
+    exchange = Exchange(sent, response, partial(render, sent, response))
     yield from shown(exchange, response, frozenset(), server.bodies)
     if body["cut"]:
-        yield "problem", "The history keeps only the beginning of this body."
-
-
-def session(server: Server, params: Any) -> dict[str, Any]:
-    """Answer `orgrest/session`: the cookies and the captured variables of an open document.
-
-    With `clear`, `cookies` or `variables`, these are forgotten now.
-    """
-    from datetime import UTC, datetime
-
-    from orgrest.http.transport.cookies import domain_of
-    from orgrest.http.values.global_variables import GlobalVariables, text_of
-
-    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
-    clear = getattr(params, "clear", None)
-    if clear == "cookies":
-        document.cookies.clear()
-    elif clear == "variables":
-        document.captured = {}
-        document.globals = GlobalVariables()
-        server.look_soon(document, 0)
-    elif clear is not None:
-        raise JsonRpcInvalidParams("what is cleared is `cookies` or `variables`")
-    cookies = [
-        {
-            "name": one.name,
-            "domain": domain_of(one),
-            "path": one.path,
-            "expires": one.expires and datetime.fromtimestamp(one.expires, UTC).isoformat(),
-        }
-        for one in document.cookies
-    ]
-    secrets = document.secrets | document.globals.secrets()
-    set_by_scripts = {name: text_of(one) for name, one in document.globals.values.items()}
-    variables = [
-        {"name": name, "value": visible(mask(value, secrets))}
-        for name, value in {**document.captured, **set_by_scripts}.items()
-    ]
-    return {"cookies": cookies, "variables": variables}
+        yield "problem", "[truncated: the history keeps only the beginning of this body]"
 
 
 async def pasted(server: Server, params: Any) -> dict[str, str] | None:
-    """Answer `orgrest/pasted`: the replacement for a text pasted over a range of a document.
+    """Answer `orgrest/pasted` with a replacement for text pasted over a range of a document.
 
-    None if the text is not in a format that can be imported, or requests cannot be inserted there.
+    The answer is None if the text is not in a format that can be imported, or if requests cannot be
+    inserted there.
     """
     from orgrest.editor.pasted import find
 
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     if not isinstance(params.text, str):
-        raise JsonRpcInvalidParams("what is pasted is a text")
+        raise JsonRpcInvalidParams("the pasted content must be text")
     old, given = document.text, params.text.replace("\r\n", "\n")
     start, end = (old.offset(to_place(one)) for one in (params.range.start, params.range.end))
     whole = old.text[:start] + given + old.text[end:]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.editor.positions import Encoding
-    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.documents import OpenDocument
 
 _MOST_FILES = 2_000
 _MOST_FOUND = 500
@@ -27,17 +27,17 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class WorkspaceSymbols:
-    """The requests of all files of a workspace; a file is read again only when it has changed."""
+    """The requests and blocks in a workspace's files. Files are read again only if they changed."""
 
     def __init__(self) -> None:
-        """Read nothing yet."""
+        """Start with an empty cache."""
         self._known: dict[Path, tuple[tuple[int, int], list[types.WorkspaceSymbol]]] = {}
 
     def find(
-        self, query: str, folders: list[Path], opened: list[Document], encoding: Encoding
+        self, query: str, folders: list[Path], opened: list[OpenDocument], encoding: Encoding
     ) -> list[types.WorkspaceSymbol]:
-        """Return the symbols whose names have the letters of `query`, in their order."""
-        found = [one for document in opened for one in _of_text(document)]
+        """Return the symbols whose names contain the letters of `query` in this order."""
+        symbols = [one for document in opened for one in _of_text(document)]
         shown = {document.real_path for document in opened}
         known, self._known = self._known, {}
         for path in _files(folders):
@@ -52,8 +52,8 @@ class WorkspaceSymbols:
             except (OSError, UnicodeDecodeError):
                 continue
             self._known[path] = kept
-            found += kept[1]
-        return [one for one in found if _matches(query, one.name)][:_MOST_FOUND]
+            symbols += kept[1]
+        return [symbol for symbol in symbols if _matches(query, symbol.name)][:_MOST_FOUND]
 
 
 def _of_file(path: Path, encoding: Encoding) -> Iterator[types.WorkspaceSymbol]:
@@ -64,7 +64,7 @@ def _of_file(path: Path, encoding: Encoding) -> Iterator[types.WorkspaceSymbol]:
     yield from _symbols(analysis, text, path.as_uri())
 
 
-def _of_text(document: Document) -> Iterator[types.WorkspaceSymbol]:
+def _of_text(document: OpenDocument) -> Iterator[types.WorkspaceSymbol]:
     analysis = document.analysis
     if analysis is None or analysis.text != document.text.text:
         analysis = Analysis(document.text.text, document.kind)
@@ -73,14 +73,14 @@ def _of_text(document: Document) -> Iterator[types.WorkspaceSymbol]:
 
 def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.WorkspaceSymbol]:
     """Yield the requests and blocks of a document, without its variables."""
-    for one in outline.symbols(analysis):
-        if one.kind != "variable":
-            place = types.Location(uri, to_range(text, one.selection))
-            yield types.WorkspaceSymbol(place, one.name, SYMBOLS[one.kind])
+    for symbol in outline.symbols(analysis):
+        if symbol.kind != "variable":
+            place = types.Location(uri, to_range(text, symbol.selection))
+            yield types.WorkspaceSymbol(place, symbol.name, SYMBOLS[symbol.kind])
 
 
 def _files(folders: list[Path]) -> Iterator[Path]:
-    """Yield the documents below folders, without hidden folders and those of packages."""
+    """Yield the documents below folders, except in hidden folders and package folders."""
     count = 0
     for folder in folders:
         for place, inner, names in os.walk(folder):

@@ -1,0 +1,124 @@
+"""Evaluation for Org Babel: the request `orgrest/babel`, which orgrest.el sends for a block.
+
+Emacs has already read the block and resolved its references, and it also places the result.
+
+The request has:
+
+- `textDocument`, and the `line` (from 1) of the block in it;
+- the `body` of the block with all references expanded;
+- the header `arguments` as pairs of name and value (null for none), and the words of `:results` in
+  `results`;
+- the variables as pairs of name and value: `values` as they are written in the document, which may
+  contain variables, and `literal` values, such as the results of other blocks.
+
+The answer has the `result`, which the Babel function returns: a string, a list of items, rows in
+which null is a rule, or null. It also has `notes`, and in `old` the range of an old result that Org
+would not remove itself, in characters from 0, or null.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, LoginDialog
+from orgrest.model import explained
+from orgrest.org import data
+from orgrest.org.arguments import Arguments
+from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+from orgrest.run import writable_files
+from orgrest.run.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.editor.babel import BabelBlock, Reply
+    from orgrest.editor.server.server import Server
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.run import Run
+
+_FIELDS = {"line": int, "body": str} | dict.fromkeys(
+    ("arguments", "results", "values", "literal"), list
+)
+
+
+async def answer(server: Server, params: Any) -> dict[str, Any]:
+    """Evaluate a block, and return its result.
+
+    Raises JsonRpcException with the reason if the evaluation fails or is cancelled.
+    """
+    from orgrest.editor.babel import evaluate
+
+    call = _call(params)
+    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    replies: list[Reply] = []
+
+    def evaluated(run: Run) -> Iterator[Outcome]:
+        reply = evaluate(run, call, document.name)
+        for path, content in reply.outcome.files:
+            writable_files.write(path, content)
+        replies.append(reply)
+        yield reply.outcome
+
+    run = BackgroundRun(
+        document.text.text,
+        file=document.name,
+        settings=Settings(server.inputs(document), languages=REQUEST_LANGUAGES),
+        services=server.services(document),
+        plain=False,
+        ask=server.ask,
+        prompt=partial(server.prompt, document) if server.wants("prompts") else None,
+        login=LoginDialog(server.confirm_login, server.tell, server.open_page),
+        evaluate=evaluated,
+    )
+    server.runs.add(run)
+    try:
+        async for _ in run.outcomes():
+            pass
+    except CancelledRunError:
+        raise JsonRpcException("cancelled", types.LSPErrorCodes.RequestCancelled) from None
+    except Exception as error:
+        explanation = explained(error)
+        if explanation.file == document.name:
+            explanation.file = PurePath(document.name).name
+        reason = visible(str(explanation))
+        raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed) from error
+    finally:
+        server.runs.discard(run)
+    (reply,) = replies
+    notes = [visible(mask(note, reply.outcome.secrets)) for note in reply.outcome.notes]
+    return {"result": reply.value, "notes": notes, "old": reply.old}
+
+
+def _call(params: Any) -> BabelBlock:
+    """Return the call that the parameters describe. Raises JsonRpcInvalidParams."""
+    from orgrest.editor.babel import BabelBlock
+
+    for name, kind in _FIELDS.items():
+        if not isinstance(getattr(params, name, None), kind):
+            raise JsonRpcInvalidParams(f"the request has no {name}, or its type is wrong")
+    values, literal = (
+        {name: data.to_text(value) for name, value in _pairs(pairs)}
+        for pairs in (params.values, params.literal)
+    )
+    arguments = Arguments(
+        {name: None if value is None else str(value) for name, value in _pairs(params.arguments)},
+        tuple(map(str, params.results)),
+        dict.fromkeys([*values, *literal], ""),
+    )
+    return BabelBlock(params.line, params.body, arguments, values, literal)
+
+
+def _pairs(given: list[Any]) -> Iterator[tuple[str, Any]]:
+    for pair in given:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise JsonRpcInvalidParams(
+                "header arguments and variables must be pairs of a name and a value"
+            )
+        yield pair[0], pair[1]

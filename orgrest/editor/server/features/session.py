@@ -1,0 +1,97 @@
+"""The request `orgrest/session`: the cookies and the variables of an open document.
+
+Answers contain no secrets, except in the state that a client keeps in case the server ends
+unexpectedly and has to be replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pygls.exceptions import JsonRpcInvalidParams
+
+from orgrest.http.transport.cookies import Cookie
+from orgrest.http.values.global_variables import GlobalVariables, text_of
+from orgrest.model import OrgrestError
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+
+if TYPE_CHECKING:
+    from orgrest.editor.server.documents import OpenDocument
+    from orgrest.editor.server.server import Server
+
+
+def session(server: Server, params: Any) -> dict[str, Any]:
+    """Return the cookies of a document, and the variables that responses and scripts set.
+
+    With `clear`, which is `cookies` or `variables`, these are removed first. If `state` is true,
+    the answer also has a `state`. A later request with this `state` restores everything in it.
+    """
+    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    clear, state = getattr(params, "clear", None), getattr(params, "state", None)
+    if isinstance(state, str):
+        _restore(document, state)
+        server.look_soon(document, 0)
+    if clear == "cookies":
+        document.cookies.clear()
+    elif clear == "variables":
+        document.captured = {}
+        document.globals = GlobalVariables()
+        server.look_soon(document, 0)
+    elif clear is not None:
+        raise JsonRpcInvalidParams("expected `cookies` or `variables`")
+    return _shown(document) | ({"state": _state(document)} if state is True else {})
+
+
+def _shown(document: OpenDocument) -> dict[str, Any]:
+    """Return the cookies and variables that a view shows, without secrets."""
+    cookies = [
+        {
+            "name": cookie.name,
+            "domain": cookie.scope,
+            "path": cookie.path,
+            "expires": _time(cookie.expires),
+        }
+        for cookie in document.cookies
+    ]
+    secrets = document.secrets | document.globals.secrets()
+    set_by_scripts = {name: text_of(one) for name, one in document.globals.values.items()}
+    variables = [
+        {"name": name, "value": visible(mask(value, secrets))}
+        for name, value in {**document.captured, **set_by_scripts}.items()
+    ]
+    return {"cookies": cookies, "variables": variables}
+
+
+def _time(seconds: int) -> str | None:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else None
+
+
+def _state(document: OpenDocument) -> str:
+    """Return the cookies and variables as a string for `_restore`."""
+    state = {
+        "cookies": [{**vars(cookie)} for cookie in document.cookies],
+        "captured": document.captured,
+        "globals": document.globals.written().decode(),
+        "secrets": sorted(document.secrets),
+    }
+    return json.dumps(state)
+
+
+def _restore(document: OpenDocument, state: str) -> None:
+    """Add the cookies and variables in the `state` of another server to a document.
+
+    Raises JsonRpcInvalidParams if the state is malformed.
+    """
+    try:
+        found = json.loads(state)
+        document.cookies.add(Cookie(**cookie) for cookie in found["cookies"])
+        document.captured = {**found["captured"], **document.captured}
+        document.secrets |= frozenset(found["secrets"])
+        if not document.globals.values:
+            document.globals = GlobalVariables.read(found["globals"].encode(), "state")
+    except (OrgrestError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise JsonRpcInvalidParams("a state is what an answer of `orgrest/session` had") from error
