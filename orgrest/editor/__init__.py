@@ -1,1 +1,1 @@
-"""Editor features: completion, diagnostics, hover, rename, outline; the language server."""
+"""The editor features (completion, diagnostics, hover, rename, outline) and the language server."""

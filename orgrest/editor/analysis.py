@@ -1,11 +1,13 @@
 """The static analysis of a document.
 
-An `Analysis` parses a document's text once: its regions and their requests. Most of a document is
-unchanged since the last keystroke, so an analysis reuses the results of the previous one for the
-same text. The regions of a request file are parsed one by one; `Analysis.checked` has their
-requests with the variables and names of all of them. `diagnostics` finds problems in an analysis,
-`names` finds names. Nothing is sent, and no files are read except those that a request file
-imports, and OpenAPI descriptions.
+An `Analysis` parses the text of a document once, into regions and their requests. Between two
+keystrokes most of a document stays the same, so an analysis reuses the results of the previous
+analysis wherever the text is unchanged. The regions of a request file are parsed one by one.
+`Analysis.checked` returns their requests with the variables and names of the whole file. The module
+`diagnostics` reports the problems in an analysis, and `names` finds the names in it.
+
+Nothing is sent. The only files that are read are OpenAPI descriptions and the files that a request
+file imports.
 
 All spans are offsets into the text, whose line ends are LF.
 """
@@ -46,21 +48,21 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RequestNames):
-    """The names of requests, for checks: nothing is sent."""
+    """The names of a document's requests, for checks that send nothing."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
     def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
-        """Return the name, if a request has it."""
+        """Return a tuple with `name` if a request has this name, else an empty tuple."""
         del using
         return (name,) if name in self._names else ()
 
 
 class _Definitions(syntax.Definitions):
-    """The definitions of a request file; a part is read when one of its names is looked up.
+    """The definitions in a request file. A part is parsed when one of its names is looked up.
 
-    `source` is the whole file.
+    `source` is the text of the whole file.
     """
 
     def __init__(self, text: str, checked: Checked) -> None:
@@ -76,16 +78,16 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing: the definitions of parts are known already."""
+        """Do nothing, because the constructor has already indexed the definitions."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
         parts = self._parts.get(name, [])
         at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
         for part in reversed(parts[max(at - 2, 0) : at]):
-            found = [one for one in self._in(part, name) if one.span.start < offset]
-            if found:
-                return found[-1]
+            definitions = [one for one in self._in(part, name) if one.span.start < offset]
+            if definitions:
+                return definitions[-1]
         return None
 
     def first(self, name: str) -> syntax.Definition | None:
@@ -95,61 +97,66 @@ class _Definitions(syntax.Definitions):
 
     def _in(self, part: ParsedRegion, name: str) -> list[syntax.Definition]:
         items = self._checked.document(part).items
-        return [one for one in items if isinstance(one, syntax.Definition) and one.name == name]
+        return [item for item in items if isinstance(item, syntax.Definition) and item.name == name]
 
 
 class Checked:
-    """The requests of a document in the form that is checked: with all variables they may use.
+    """The requests of a document with all variables that they may use, as the checks need them.
 
-    In a request file, their offsets are those in the file, though `parts` are parsed one by one.
+    In a request file, their offsets refer to the whole file, although `parts` are parsed one by
+    one.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
-        """Read nothing yet."""
+        """Keep the text and its parts, which are parsed on demand."""
         self.parts = parts
         self._text = text
         self._known: dict[int, syntax.Document] = {}
 
     @cached_property
     def whole(self) -> syntax.Document:
-        """A request file, parsed as one document."""
+        """The whole request file, parsed as one document."""
         return read(Source(self._text)) if len(self.parts) > 1 else self.parts[0].parsed
 
     def document(self, part: ParsedRegion) -> syntax.Document:
-        """Return the contents of a part."""
+        """Return the parsed contents of a part."""
         if part.region.restclients is None:
             return part.parsed
-        found = self._known.get(part.index)
-        if found is None:
-            known = self._definitions
+        document = self._known.get(part.index)
+        if document is None:
+            definitions = self._definitions
             span, restclients = part.region.span, part.region.restclients
-            found = read_part(known.source, span, known, is_restclients=restclients)
-            self._known[part.index] = found
-        return found
+            document = read_part(definitions.source, span, definitions, is_restclients=restclients)
+            self._known[part.index] = document
+        return document
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return the part's start, and the text that the offsets of its document refer to."""
+        """Return the start of a part, and the text that the offsets of its document refer to."""
         if part.region.restclients is None:
             return 0, part.region.text
         return part.region.span.start, self._text
 
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
-        """Return the request to which an offset in the text of a part belongs, or None."""
+        """Return the request that contains the offset `inside` in the text of a part, or None.
+
+        Between two requests of a request file, this is the request below the part, else the one
+        above.
+        """
         request = part.parsed.request_at(inside)
         if request is not None:
             number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
             return self.document(part).requests[number]
         if part.region.kept is not None:
             return None
-        above = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
-        last = next(above, None)
+        earlier_parts = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
+        last = next(earlier_parts, None)
         return self.below(part) or (self.document(last).requests[-1] if last else None)
 
     def below(self, part: ParsedRegion) -> syntax.ParsedRequest | None:
         """Return the first request below a part of a request file, or None."""
         parts = self.parts[part.index + 1 :] if part.region.kept is None else ()
-        found = next((one for one in parts if one.reading.starts), None)
-        return None if found is None else self.document(found).requests[0]
+        next_part = next((one for one in parts if one.reading.starts), None)
+        return None if next_part is None else self.document(next_part).requests[0]
 
     @cached_property
     def _definitions(self) -> _Definitions:
@@ -157,7 +164,7 @@ class Checked:
 
 
 class Analysis:
-    """The static analysis of a document; see the module's docstring."""
+    """The static analysis of a document (see the docstring of the module)."""
 
     def __init__(
         self,
@@ -171,38 +178,39 @@ class Analysis:
         described: Described | None = None,
         divided: bool = True,
     ) -> None:
-        """Parse `text`, reusing results of `before`, the analysis of an earlier text.
+        """Parse `text`, reusing the results of `before`, the analysis of an earlier text.
 
-        `inputs` are the sources of its variables' values, and the files that may be read. `name` is
-        the name of the document's file; `files` reads the files that it imports, `described` the
-        descriptions that it names. Unless `divided`, a request file is one region.
+        `inputs` returns the sources of the variables' values and the files that may be read. `name`
+        is the file name of the document. `files` reads the files that the document imports, and
+        `described` reads the OpenAPI descriptions that it names. If `divided` is False, a request
+        file is parsed as a single region.
         """
         self.text = text
         self.kind = kind
         self._inputs = start = inputs()
         self.chosen = start.environments
         self.overrides = dict(start.overrides)
+        self.editor_settings = start.editor_settings
         self.remembered = dict(start.remembered)
         self.secrets = start.secrets
         self._folder = start.directory
         known = before.document if before else None
-        self.document: org.Document | None = org.Document(text, known) if kind == "org" else None
+        self.document: org.OrgDocument | None = (
+            org.OrgDocument(text, known) if kind == "org" else None
+        )
         self.languages = self.document.request_languages() if self.document else frozenset()
         self._parsed: Parsed = VersionCache(before._parsed if before else None)
         self._settings: VersionCache[Hashable, BlockSettings] = VersionCache(
             before._settings if before else None
         )
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
-        self.outlines: dict[str, VersionCache[object, Any]] = {
-            kind: VersionCache(before.outlines[kind] if before else None)
-            for kind in ("symbols", "folds", "tokens", "lenses", "links")
-        }
-        """The cached results for the parts."""
+        self.outlines: dict[str, Any] = dict(before.outlines) if before else {}
+        """A server's results for this version, or for the last version that it was asked about."""
         self._captured = Captured()
         self.parts = self._read(divided=divided)
         self.checked = Checked(text, self.parts)
         self.imports: Imports | None = None
-        """The request files that this document imports; None if it imports nothing."""
+        """The request files that this document imports, or None if it imports nothing."""
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
@@ -216,7 +224,7 @@ class Analysis:
         self._environments = environments.find(self._folder)
 
     def _read(self, *, divided: bool) -> list[ParsedRegion]:
-        document, captured = self.document, self._captured
+        document = self.document
         if document is None:
             found = self._of_request_file(divided=divided)
             if len(found) > 1 and not _is_division(found):
@@ -224,18 +232,23 @@ class Analysis:
                 return self._of_request_file(divided=False)
             return found
         inherited = header.Inherited(document)
-        parts: list[ParsedRegion] = []
-        for index, region in enumerate(regions.of_document(document, line_maps=self._line_maps)):
-            read = partial(_settings_of, self._settings, self._folder, region, document, inherited)
-            parts.append(ParsedRegion(region, index, captured, read, self._parsed))
-        return parts
+        read = partial(_settings_of, self._settings, self._folder, document, inherited)
+        return self._parts(regions.of_document(document, line_maps=self._line_maps), read)
 
     def _of_request_file(self, *, divided: bool) -> list[ParsedRegion]:
-        found = regions.regions(self.text, "http")
         if divided:
             found = regions.of_request_file(self.text, self._line_maps)
+        else:
+            found = regions.regions(self.text, "http")
+        return self._parts(found, lambda _: BlockSettings())
+
+    def _parts(
+        self,
+        found: list[regions.Region],
+        read_settings: Callable[[regions.Region], BlockSettings],
+    ) -> list[ParsedRegion]:
         return [
-            ParsedRegion(region, index, self._captured, BlockSettings, self._parsed)
+            ParsedRegion(region, index, self._captured, read_settings, self._parsed)
             for index, region in enumerate(found)
         ]
 
@@ -253,13 +266,13 @@ class Analysis:
 
     @cached_property
     def requests(self) -> Imports:
-        """The requests of a request file, and of those that it imports, by name."""
+        """The named requests of a request file and of the files that it imports."""
         return self.imports or Imports(self.checked.whole, "", values.Context(self._inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
-        """Return the request that a name at `offset` of a request file refers to, or None.
+        """Return the request that `name` refers to at `offset` of a request file, or None.
 
-        It comes with the position of its name.
+        The second value is the location of the request's name.
         """
         parsed, imports = self.checked.whole, self.requests
         using = parsed.request_at(offset)
@@ -270,12 +283,12 @@ class Analysis:
         return request, of_request(file, request, own=file is imports.main)
 
     def variable_imported(self, name: str) -> Location | None:
-        """Return the position of a variable's definition in an imported file, or None."""
-        found = self.imports.variables().get(name) if self.imports else None
-        return None if found is None else of_definition(*found)
+        """Return the location of a variable's definition in an imported file, or None."""
+        definition = self.imports.variables().get(name) if self.imports else None
+        return None if definition is None else of_definition(*definition)
 
     def import_at(self, offset: int) -> File | None:
-        """Return the file whose path is at `offset`, or None."""
+        """Return the imported file whose path is written at `offset`, or None."""
         if self.imports is None:
             return None
         document = self.checked.whole
@@ -286,18 +299,23 @@ class Analysis:
                     return self.imports.imported(item.path.text, document.source)
         return None
 
+    @cached_property
+    def keys(self) -> list[Hashable]:
+        """A cache key for the outline of each part. It does not depend on the part's position."""
+        return [(part.reading, part.region.kept, part.known) for part in self.parts]
+
     def is_captured(self, name: str) -> bool:
-        """Return whether any part captures a variable of this name."""
+        """Return whether any part captures a variable with this name."""
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
-        """Return the part at an offset, or the next part below; None after the last part."""
+        """Return the part at an offset, or the next part below it, or None after the last part."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
     @cached_property
     def sent(self) -> list[Block]:
-        """The blocks of an Org document that can be sent, in any language."""
+        """The blocks of an Org document, in any language, that can be sent."""
         if self.document is None:
             return []
         return selection.sent_of(self.document, header.Inherited(self.document), ALL_LANGUAGES)
@@ -316,12 +334,15 @@ class Analysis:
 
     @cached_property
     def property_texts(self) -> tuple[tuple[str, int, str], ...]:
-        """The header arguments of properties: text, offset, language ("" for all)."""
+        """The header arguments in properties, as (text, offset, language).
+
+        The language "" stands for all languages.
+        """
         return tuple(arguments.of_properties(self.document)) if self.document else ()
 
     @cached_property
     def noweb_names(self) -> frozenset[str]:
-        """The lower-case names that blocks refer to as ``<<name>>``."""
+        """The names that blocks refer to as ``<<name>>``, in lower case."""
         document = self.document
         return frozenset(
             match[1].lower()
@@ -335,30 +356,37 @@ class Analysis:
     # -------------------------------------------------------------------------------- contexts
 
     def new_context(self) -> values.Context:
-        """Return a context of the document, in which its requests are available by name."""
+        """Return a new context for the document, whose requests can refer to each other by name."""
         run = self.imports if self.imports is not None else _Named(self.named)
         return values.Context(self._inputs, run)
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of requests, to which others may refer."""
+        """The names of requests that other requests may refer to."""
         return self._captured.named
 
     def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:
-        """Return the context of a checked request, with the captures above, as far as known."""
+        """Return the context of a checked request, with the captures of the requests above it."""
         document = self.new_context()
-        for one in self.parts:
-            if one is not part and not one.captures:
-                continue
-            for above in self.checked.document(one).requests:
-                is_near = one is part or one.region.restclients is not None
+        for capturing_part in self._capturing:
+            if capturing_part.index > part.index:
+                break
+            for above in self.checked.document(capturing_part).requests:
+                is_near = capturing_part is part or capturing_part.region.restclients is not None
                 if is_near and above.span.start >= request.span.start:
                     return part.context(document)
                 self.capture(above, document)
         return part.context(document)
 
+    @cached_property
+    def _capturing(self) -> list[ParsedRegion]:
+        return [part for part in self.parts if part.captures]
+
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
-        """Add a request's captures to a context, with their values of an earlier run if any."""
+        """Add the captures of a request to a context, with their values from an earlier run.
+
+        Captures without such a value are `UNKNOWN`.
+        """
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)
@@ -367,26 +395,27 @@ class Analysis:
 def _settings_of(
     known: VersionCache[Hashable, BlockSettings],
     folder: Path,
-    region: regions.Region,
-    document: org.Document,
+    document: org.OrgDocument,
     inherited: header.Inherited,
+    region: regions.Region,
 ) -> BlockSettings:
-    """Return the settings of a block: those from an earlier text, if they are the same.
+    """Return the settings of a block, reusing `known` if nothing that they depend on has changed.
 
-    The parts of an analysis do not refer to it, so that it is freed with its last user.
+    This is a function, not a method, so that the parts do not refer to their analysis and the
+    analysis is freed with its last user.
     """
     read = partial(settings_of, region, document, inherited, folder)
     block, heading = region.kept, region.heading
     if block is None or heading is None:
         return read()
     general = inherited.pairs(heading, block.language)
-    key = (block.arguments, block.headers, block.kind, block.language, general, folder)
-    found = known.get(key, read)
-    return read() if found.refers else found
+    key = (block.arguments, block.headers, block.kind, block.language, general)
+    settings = known.get(key, read)
+    return read() if settings.refers else settings
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:
-    """Return whether the parts of a request file together have the meaning of the whole file."""
+    """Return whether the parts of a request file mean the same as the whole file."""
     if not any(part.reading.is_complete for part in parts):
         return False
     # An assertion may belong to the request above, in another part.

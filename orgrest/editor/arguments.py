@@ -1,7 +1,7 @@
-"""The positions of header arguments, calls and their names in an Org document, as offsets.
+"""Finds header arguments, calls and their names in an Org document.
 
-`orgrest.org.arguments` evaluates header arguments; an editor needs to know where they are written:
-at a block, in ``#+HEADER:`` lines above it, or in properties.
+`orgrest.org.arguments` evaluates header arguments, while an editor needs the offsets at which they
+are written: at a block, in ``#+HEADER:`` lines above it, or in properties.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Span
 from orgrest.org import argument_syntax
 from orgrest.org import document as org
@@ -29,8 +28,8 @@ _KEYWORD_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
 _VAR = re.compile(r":?var[ \t]+")
 
 
-def _keywords_above(document: org.Document, block: Block) -> Iterator[tuple[str, str, int]]:
-    """Yield the keywords right above a block, from the bottom up: key, value, its offset."""
+def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, str, int]]:
+    """Yield (key, value, value offset) for each keyword line right above a block, bottom first."""
     for number in range(block.line - 1, -1, -1):
         match = _KEYWORD_LINE.match(document.lines[number])
         if match is None:
@@ -38,8 +37,8 @@ def _keywords_above(document: org.Document, block: Block) -> Iterator[tuple[str,
         yield match[1].lower(), match[2], document.offset(number) + match.start(2)
 
 
-def texts_of(document: org.Document, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield the header arguments written at a block, each text with its offset."""
+def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
+    """Yield (text, offset) for each string of header arguments written at a block."""
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":
@@ -49,36 +48,37 @@ def texts_of(document: org.Document, block: Block) -> Iterator[tuple[str, int]]:
             yield text, at
 
 
-def name_span(document: org.Document, block: Block) -> Span | None:
-    """Return the span of a block's name; None if the block has no name."""
+def name_span(document: org.OrgDocument, block: Block) -> Span | None:
+    """Return the span of a block's name, or None if the block does not have a name."""
     for key, text, at in _keywords_above(document, block):
         if key in NAME_KEYWORDS and block.name and text.strip() == block.name:
             return Span(at, at + len(block.name))
     return None
 
 
-def variable_span(document: org.Document, block: Block, variable: str) -> Span | None:
-    """Return the span where a block's own lines set a `:var`; None if they do not."""
+def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Span | None:
+    """Return the span where a block's own lines set `variable` with `:var`, or None."""
     for text, start in texts_of(document, block):
-        for one in assignments(text):
-            if one.name == variable:
-                return Span(start + one.start, start + one.end)
+        for assignment in assignments(text):
+            if assignment.name == variable:
+                return Span(start + assignment.start, start + assignment.end)
     return None
 
 
-def line_span(document: org.Document, line: int) -> Span:
-    """Return the span of a line (from 0), without the blanks around it."""
+def line_span(document: org.OrgDocument, line: int) -> Span:
+    """Return the span of a line without the blanks around it. Lines are counted from 0."""
     text = document.lines[line]
     start = document.offset(line)
     return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def of_properties(
-    document: org.Document, first: int = 0, last: int | None = None
+    document: org.OrgDocument, first: int = 0, last: int | None = None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield the header arguments of properties: text, offset, language ("" for all).
+    """Yield (text, offset, language) for the header arguments in properties.
 
-    Only the lines from `first` to `last`, counted from 0, are searched.
+    The language "" stands for all languages. Only the lines from `first` up to but excluding
+    `last`, counted from 0, are searched.
     """
     if first == 0 and last is None and "header-args" not in document.text.lower():
         return
@@ -90,14 +90,14 @@ def of_properties(
 
 
 def called_at(text: str, block: Block) -> int:
-    """Return the span of the name in a call, ``#+CALL: NAME(`` or ``call_NAME(``."""
+    """Return the offset of the called name in ``#+CALL: NAME(`` or ``call_NAME(``."""
     name = block.call.name if block.call is not None else ""
     mark = ":" if block.kind == "call" else "_"
     return text.index(name, text.index(mark, block.start) + 1)
 
 
 def names_in(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the names of header arguments, each with its colon and its index in `text`."""
+    """Yield (name with its colon, index) for each header argument in `text`."""
     at = 0
     for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
         if number:
@@ -110,9 +110,9 @@ def names_in(text: str) -> Iterator[tuple[str, int]]:
         at += len(piece)
 
 
-@attrs.frozen
+@classes.frozen
 class Assignment:
-    """A variable that ``:var`` sets: name and value as written, and their positions."""
+    """A variable that ``:var`` sets: its name and value as written, with their offsets."""
 
     name: str
     start: int
@@ -122,7 +122,7 @@ class Assignment:
 
 
 def assignments(text: str) -> Iterator[Assignment]:
-    """Yield the variables that header arguments set with ``:var``."""
+    """Yield the variables that the header arguments in `text` set with ``:var``."""
     at = 0
     for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
         start = at + 2 * (number > 0)

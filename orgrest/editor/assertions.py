@@ -1,4 +1,4 @@
-"""Assertions in an editor: the meaning of their words, and their last outcomes."""
+"""Assertions in an editor: the descriptions of their words, and their last outcomes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.syntax import HeaderLine
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: its content, and the number of requests above with this content."""
+"""The identity of a request: its content, and how many requests above it have the same content."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response
@@ -36,40 +35,40 @@ _KINDS: dict[type, str] = {
     dict: "An object",
     list: "A list",
     str: "A string",
-    bool: "A truth value",
+    bool: "A boolean",
     type(None): "Null",
 }
 
 
 def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
-    """Return the description of the assertion's words at an offset, and their span; or None."""
+    """Return the description of the assertion at an offset and the assertion's span, or None."""
     for request in part.parsed.requests:
-        for one in request.assertions:
-            if not one.span.start <= inside <= one.span.end:
+        for assertion in request.assertions:
+            if not assertion.span.start <= inside <= assertion.span.end:
                 continue
-            subject = SUBJECTS[one.subject]
-            operator = OPERATORS[one.operator.removeprefix("not ")]
-            negated = "It does not hold that: " if one.operator.startswith("not ") else ""
+            subject = SUBJECTS[assertion.subject]
+            operator = OPERATORS[assertion.operator.removeprefix("not ")]
+            negated = "Negated: " if assertion.operator.startswith("not ") else ""
             texts = (
                 f"**{subject.name}** {subject.path}".rstrip(),
                 subject.description,
-                f"**{one.operator}** {operator.expected}".rstrip(),
+                f"**{assertion.operator}** {operator.expected}".rstrip(),
                 negated + operator.description,
             )
-            return "\n\n".join(texts), one.span
+            return "\n\n".join(texts), assertion.span
     return None
 
 
-@attrs.frozen
+@classes.frozen
 class _Last:
-    """The last outcome of a request: a summary line, and its assertions, without secrets."""
+    """The last outcome of a request: a summary line and the verdicts, both without secrets."""
 
     summary: str
     verdicts: tuple[Verdict, ...] = ()
 
 
 class Sent:
-    """The requests of a text in a run, by line, and by the line that shows their outcomes."""
+    """The requests in the text that was sent, by line and by the line of their outcome."""
 
     def __init__(self, analysis: Analysis) -> None:
         """Index the requests of the text."""
@@ -84,16 +83,16 @@ class Sent:
 
 
 class LastOutcomes:
-    """The outcomes of a document's requests, kept while their texts are unchanged."""
+    """The outcomes of a document's requests, kept as long as the requests are unchanged."""
 
     def __init__(self) -> None:
         """Start without outcomes."""
         self._known: dict[_Key, _Last] = {}
         self.answered: dict[str, dict[str, str]] = {}
-        """The paths into the last responses, by the names of their requests."""
+        """For each request name, the paths into its last response, with their descriptions."""
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
-        """Record the outcome of a block or request of the text that was sent."""
+        """Record the outcome of a block or request in the text that was sent."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -105,7 +104,7 @@ class LastOutcomes:
         for exchange in outcome.exchanges:
             key = sent.requests.get(exchange.request.line or 0)
             if key is not None and exchange.response is not None:
-                verdicts = tuple(_masked(one, safe) for one in exchange.tests)
+                verdicts = tuple(_masked(test, safe) for test in exchange.tests)
                 status = f"{exchange.response.status} in {exchange.response.duration:.3f} s"
                 self._known[key] = _Last(f"{status}{counted(verdicts)}", verdicts)
         if outcome.reason is not None:
@@ -114,7 +113,7 @@ class LastOutcomes:
                 self._known[key] = _Last(f"{state}: {safe(outcome.reason.reason)}")
 
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
-        """Return the failed assertions: at their lines, else at their requests'."""
+        """Return the failed assertions, at their own lines if possible, else at their requests."""
         found: list[Diagnostic] = []
         known = dict(self._known)  # another thread may add outcomes in the meantime
         if all(verdict.held for last in known.values() for verdict in last.verdicts):
@@ -129,7 +128,7 @@ class LastOutcomes:
         return found
 
     def summaries(self, analysis: Analysis) -> dict[int, str]:
-        """Return the outcomes of each lens's requests, by the lens's offset in the file."""
+        """Return the outcome to show at each lens, by the offset of the lens in the file."""
         found: dict[int, str] = {}
         known = dict(self._known)
         for key, part, request in _requests(analysis) if known else ():
@@ -142,7 +141,7 @@ class LastOutcomes:
 
 
 def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRequest]]:
-    """Yield the requests of a document, each with its identity."""
+    """Yield (identity, part, request) for each request in a document."""
     seen = Counter[object]()
     for part in analysis.parts:
         for request in part.parsed.requests:
@@ -152,10 +151,10 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return the content of a request as written, without comments, indentation, assertions."""
+    """Return the content of a request as written, without comments, indentation and assertions."""
     headers = tuple(
-        (one.name.text, one.value.text) if isinstance(one, HeaderLine) else one.name
-        for one in request.headers
+        (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name
+        for header in request.headers
     )
     body = request.body
     text = None if body is None else (body.file or body.template).text
@@ -163,11 +162,11 @@ def _sends(request: ParsedRequest) -> object:
 
 
 def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:
-    """Return the position of a verdict; None if its assertion no longer exists."""
-    for one in request.assertions:
-        if one.text.text == verdict.name:
-            start = one.text.offset(0)
-            return part.region.to_file_span(Span(start, start + len(one.text.text)))
+    """Return the span at which to show a verdict, or None if its assertion no longer exists."""
+    for assertion in request.assertions:
+        if assertion.text.text == verdict.name:
+            start = assertion.text.offset(0)
+            return part.region.to_file_span(Span(start, start + len(assertion.text.text)))
     block = part.region.block
     if verdict.subject and (block is None or verdict.line != block.line + 1):
         return None
@@ -179,21 +178,26 @@ def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span
 
 def _masked(one: Verdict, safe: Callable[[str], str]) -> Verdict:
     lines = tuple(safe(line) for line in one.difference)
-    return attrs.evolve(one, reason=safe(one.reason), difference=lines, expected=None, actual=None)
+    return classes.evolve(
+        one, reason=safe(one.reason), difference=lines, expected=None, actual=None
+    )
 
 
 def counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Return a comma and the number of passed assertions, or the first failed assertion."""
+    """Return a comma and the number of passed assertions, or the first failed assertion.
+
+    The result is an empty string if there are no verdicts.
+    """
     if not verdicts:
         return ""
-    failed = [one for one in verdicts if not one.held]
+    failed = [verdict for verdict in verdicts if not verdict.held]
     if not failed:
-        return f", {len(verdicts)} assertion{'s' if len(verdicts) > 1 else ''} held"
+        return f", {len(verdicts)} assertion{'s' if len(verdicts) > 1 else ''} passed"
     return f", {len(failed)} of {len(verdicts)} assertions FAILED: {failed[0].name}"
 
 
 def _paths(response: Response) -> Iterator[tuple[str, str]]:
-    """Yield the paths into a response, each with a description of its target, without values."""
+    """Yield (path, description) for each path into a response. Descriptions contain no values."""
     for name, _ in response.headers:
         yield f"headers.{name}", "A header of the last response."
     try:

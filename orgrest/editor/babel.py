@@ -1,12 +1,10 @@
-"""Evaluates one block for Org Babel: Emacs parses the block and places the result."""
+"""Evaluates one block for Org Babel, while Emacs parses the block and places the result."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
-from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest import classes
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.rendering import layout
@@ -16,25 +14,22 @@ from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
 from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Outcome, located
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orgrest.http.transport.client import Client
-    from orgrest.http.values import Context, Inputs
+    from orgrest.http.values import Context
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.outcomes import Task
+    from orgrest.run.run import Run
 
 
-@attrs.frozen
+@classes.frozen
 class Reply:
-    """A block's result for Babel: the value that its function returns, and the outcome.
+    """The result of a block for Babel: the value that the Babel function returns, and the outcome.
 
-    `old` is the range (from, to) of an old result that Org would not remove, or None.
+    `old` is the range (from, to) of an old result that Org would not remove itself, or None.
     """
 
     value: layout.Returned
@@ -42,12 +37,12 @@ class Reply:
     old: tuple[int, int] | None = None
 
 
-@attrs.frozen
-class Call:
-    """A block as Org has read it, at `line` (from 1).
+@classes.frozen
+class BabelBlock:
+    """A block as Org has read it, at `line` (counted from 1).
 
-    `text` is its body with all references expanded, `arguments` are its header arguments, `values`
-    and `literal` its ``:var``s as in `Context.block`.
+    `text` is the block's body with all references expanded, and `arguments` are its header
+    arguments. `values` and `literal` are its ``:var`` variables, as in `Context.block`.
     """
 
     line: int
@@ -57,24 +52,21 @@ class Call:
     literal: Mapping[str, str]
 
 
-def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client) -> Reply:
-    """Evaluate a block of the document `text`. Raises OrgrestError if that fails."""
-    settings = Settings(inputs, languages=REQUEST_LANGUAGES)
-    services = Services.of_user(client=client)
-    run = Run(text, file=file, settings=settings, services=services)
+def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
+    """Evaluate a block of the run's document. Raises OrgrestError if the evaluation fails."""
     document = run.document
     if not isinstance(document, OrgFile):
-        raise EvaluationError("Babel evaluates blocks of Org documents", file=file)
+        raise EvaluationError("Babel only evaluates blocks of Org documents", file=file)
     block = document.editor.document.block_at(call.line)
     if block is None:
-        raise EvaluationError("no request block here", file=file, line=call.line)
+        raise EvaluationError("no request block at this position", file=file, line=call.line)
     try:
         task = _task(document, block, call, run.context)
         outcome = run.send(task)
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)
         reply = _reply(document, document.results, block, task, outcome)
-        return attrs.evolve(reply, outcome=run.told(reply.outcome))
+        return classes.evolve(reply, outcome=run.told(reply.outcome))
     except Exception as error:
         told = located(error, file, call.line)
         told.reason = mask(told.reason, run.context.secrets.texts)
@@ -83,7 +75,7 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
         run.close()
 
 
-def _task(document: OrgFile, block: Block, call: Call, context: Context) -> Task:
+def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -> Task:
     found = document.editor.document
     target = (block.call and found.block_named(block.call.name)) or block
     body = found.body(target)
@@ -94,7 +86,7 @@ def _task(document: OrgFile, block: Block, call: Call, context: Context) -> Task
     task = document.reader.task(
         block, step, call.arguments, call.text, places, call.values, call.literal, context
     )
-    return attrs.evolve(task, line=call.line)
+    return classes.evolve(task, line=call.line)
 
 
 def _reply(
@@ -102,18 +94,18 @@ def _reply(
 ) -> Reply:
     arguments, language = task.arguments, task.language
     words = arguments.results
-    shown = [one.rendered for one in outcome.exchanges if one.rendered is not None]
+    shown = [exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None]
     if {"silent", "none"} & set(words):  # another block uses the value
         return Reply(layout.shaped(arguments, shown[-1].uncut()) if shown else None, outcome)
     if block.kind in ("inline", "inline call"):
         # Org inserts raw text unchanged, and raw is its default for these languages.
         others = tuple(word for word in words if word != "raw")
-        text = inline_text(attrs.evolve(arguments, results=others), shown, language)
+        text = inline_text(classes.evolve(arguments, results=others), shown, language)
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
-        return Reply("".join(one.uncut() for one in shown).rstrip("\n"), outcome)
+        return Reply("".join(rendered.uncut() for rendered in shown).rstrip("\n"), outcome)
     written = result_writer.written(block, arguments, outcome, language)
-    outcome = attrs.evolve(outcome, files=tuple(written.files))
+    outcome = classes.evolve(outcome, files=tuple(written.files))
     if "file" in words:  # Org creates the link, with the path of :file if given
         link = linked(written.values[0])
         return Reply(None if arguments.get("file") else link, outcome)
@@ -127,4 +119,4 @@ def _reply(
     result = result_of(found, block) if prose else None
     if result is not None and not {"append", "prepend"} & set(words):
         old = (result.start, place(found, block, str(made), prose=True).end)
-    return Reply(made, attrs.evolve(outcome, notes=outcome.notes + notes), old)
+    return Reply(made, classes.evolve(outcome, notes=outcome.notes + notes), old)

@@ -1,8 +1,8 @@
-"""The layout of a body in JSON, XML or GraphQL that may contain variables; it changes what is sent.
+"""Lays out a JSON, XML or GraphQL body that may contain variables. This changes what is sent.
 
-The new body consists of the tokens of the old body: numbers, strings, escapes and repeated keys
-stay as written. `find` offers it for the request at an offset, if nothing but the request's body
-would change.
+The new body consists of the tokens of the old body. Numbers, strings, escapes and repeated keys
+stay as written. `find` returns an edit for the request at an offset, unless the edit would change
+anything but the request's body.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import syntax
 from orgrest.http.parsing import request_file, restclient
 from orgrest.http.values.shorthand import is_graphql
@@ -21,7 +20,7 @@ from orgrest.rendering.pretty import STRING, VARIABLE, json_template, xml_text
 if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
 
-TITLE = "Pretty-print the body (changes the bytes that are sent)"
+TITLE = "Format the body (changes the bytes that are sent)"
 
 _LONGEST = 2**18  # characters: the body is examined each time the cursor moves
 _DEEPEST = 200
@@ -66,7 +65,7 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
 
 
 def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
-    """Return whether replacing a request's body with `new` changes only its body."""
+    """Return whether replacing the request's body with `new` changes nothing but its body."""
     body = request.body
     if body is None or body.files or body.file is not None:
         return False
@@ -75,7 +74,7 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
     close = source[body.span.end - after : body.span.end]  # the end of a here-document
     lines = source[body.template.offset(0) : body.span.end - after].split("\n")
     if [line.strip() for line in lines] != [x.strip() for x in body.template.text.split("\n")]:
-        return False  # comments stand among its lines
+        return False  # there are comments between its lines
     parse = restclient.parse if request.restclient else request_file.parse
     found = parse(above + new.replace("\n", f"\n{indent}") + close).requests
     if len(found) != 1 or found[0].body is None or found[0].problems:
@@ -83,15 +82,17 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
     (one,) = found
     head = (one.method, one.target, one.headers, one.directives)
     same = head == (request.method, request.target, request.headers, request.directives)
-    return same and one.body == attrs.evolve(body, template=attrs.evolve(body.template, text=new))
+    return same and one.body == classes.evolve(
+        body, template=classes.evolve(body.template, text=new)
+    )
 
 
 def _kind(request: syntax.ParsedRequest) -> Kind | None:
-    """Return the language of a request's body, by its marks or as it begins."""
+    """Return the language of a request's body, from its headers or from how the body starts."""
     headers = {
-        one.name.text.lower(): one.value.text.lower()
-        for one in request.headers
-        if isinstance(one, syntax.HeaderLine)
+        header.name.text.lower(): header.value.text.lower()
+        for header in request.headers
+        if isinstance(header, syntax.HeaderLine)
     }
     kind = headers.get("content-type", "")
     body = request.body.template.text.lstrip() if request.body else ""
@@ -103,7 +104,7 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 
 
 def laid_out(text: str, kind: Kind | None) -> str | None:
-    """Return a body with one item per line; None if it is not well-formed in its language."""
+    """Return a body laid out with one item per line, or None if it is not well-formed."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":
@@ -137,10 +138,10 @@ def _graphql(text: str) -> str | None:
         if token["mark"] and this in ")]}":
             if not opened or "([{".index(opened.pop()) != ")]}".index(this):
                 return None
-            inline = this != "}" or any(one != "{" for one in opened)
+            inline = this != "}" or any(bracket != "{" for bracket in opened)
             out.append(this if inline else "\n" + "  " * len(opened) + this)
         else:
-            inline = any(one != "{" for one in opened)
+            inline = any(bracket != "{" for bracket in opened)
             out.append(
                 _gap(before, this, opened, inline=inline, comma="," in token["comma"]) + this
             )
@@ -153,7 +154,10 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return the space between two GraphQL tokens, the second of which is no closing bracket."""
+    """Return the whitespace between two GraphQL tokens.
+
+    `before` is the first token. `this` is the second token, which is not a closing bracket.
+    """
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""
     if this in ("(", ":", "!"):

@@ -1,12 +1,12 @@
-"""Spacing of documents: whitespace that is neither sent nor significant is made uniform.
+"""Formats documents by normalizing whitespace that is neither sent nor significant.
 
-One blank between the parts of a request line, after a header's colon and around the `=` of a
-variable; no blanks at the ends of lines, one empty line between the parts of a request file.
-Bodies, scripts and here-documents stay as they are, and so do unknown lines. In an Org document
-only blocks of requests are formatted.
+There is one blank between the parts of a request line, after a header's colon and around the `=` of
+a variable. There are no blanks at the ends of lines, and one empty line between the parts of a
+request file. Bodies, scripts, here-documents and unknown lines stay as they are. In an Org
+document, only request blocks are formatted.
 
-What is sent must stay the same, so the formatted text is parsed again: where its requests differ,
-nothing is changed.
+What is sent must stay the same. Therefore the formatted text is parsed again. If the requests in a
+region differ, nothing is changed there.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.used_files import RequestFiles
 from orgrest.http import syntax
@@ -42,7 +41,7 @@ _Meaning: TypeAlias = tuple[Any, ...]
 
 
 def formatted(text: str, kind: Kind) -> str:
-    """Return a document's text, formatted. No other file is read."""
+    """Return the formatted text of a document, without reading any other file."""
     return apply(text, edits(_analysis(text, kind)))
 
 
@@ -52,34 +51,38 @@ def _analysis(text: str, kind: Kind) -> Analysis:
 
 
 def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
-    """Return the edits that format a document, or the lines that `within` touches, in order."""
+    """Return the edits that format a document, in order.
+
+    With `within`, only the lines that it touches are formatted.
+    """
     if len(analysis.parts) > 1 and analysis.document is None:
         analysis = _analysis(analysis.text, analysis.kind)
     if within is not None:
         within = _lines(analysis.text, within)
-    found: list[list[Edit]] = []
+    edits_of_parts: list[list[Edit]] = []
     for part in analysis.parts:
         made: Iterable[Edit] = ()
         if _may_change(analysis, part):
             made = _in_file(part, _Region(part, in_org=analysis.document is not None).edits())
-        found.append([one for one in made if within is None or _touches(one, within)])
+        edits_of_parts.append([one for one in made if within is None or _touches(one, within)])
     wanted = [_meaning(part) for part in analysis.parts]
-    while any(found):
-        every = [one for of_part in found for one in of_part]
-        after = _analysis(apply(analysis.text, every), analysis.kind)
-        meant = [_meaning(part) for part in after.parts]
-        if meant == wanted:
-            return every
-        pairs = zip(found, meant, wanted, strict=False)
-        fine = [of_part if now == before else [] for of_part, now, before in pairs]
-        if len(meant) != len(wanted) or fine == found:  # it is unknown which of the edits are wrong
+    while any(edits_of_parts):
+        all_edits = [edit for of_part in edits_of_parts for edit in of_part]
+        after = _analysis(apply(analysis.text, all_edits), analysis.kind)
+        meanings = [_meaning(part) for part in after.parts]
+        if meanings == wanted:
+            return all_edits
+        pairs = zip(edits_of_parts, meanings, wanted, strict=False)
+        harmless = [of_part if now == before else [] for of_part, now, before in pairs]
+        # Then it is unknown which of the edits are wrong.
+        if len(meanings) != len(wanted) or harmless == edits_of_parts:
             break
-        found = fine
+        edits_of_parts = harmless
     return []
 
 
 def _lines(text: str, span: Span) -> Span:
-    """Return the lines of a span, except for a line at whose start it ends."""
+    """Return the span of the lines that `span` touches, without a line at whose start it ends."""
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
     return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
@@ -90,10 +93,13 @@ def _touches(edit: Edit, within: Span) -> bool:
 
 
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
-    """Return whether a region may be formatted: nothing is unclosed, inserted or used elsewhere."""
+    """Return whether a region may be formatted.
+
+    Regions with unclosed parts, inserted text or text that is used elsewhere stay as they are.
+    """
     requests, block = part.parsed.requests, part.region.block
-    problems = (*part.parsed.problems, *(one for each in requests for one in each.problems))
-    if any(one.code.startswith("unclosed") for one in problems):
+    problems = (*part.parsed.problems, *(problem for each in requests for problem in each.problems))
+    if any(problem.code.startswith("unclosed") for problem in problems):
         return False
     if block is None:
         return True
@@ -112,7 +118,7 @@ def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
 def _meaning(part: ParsedRegion) -> _Meaning:
     """Return everything in a region that affects a run."""
     items = [one for one in map(_of_item, part.parsed.items) if one is not None]
-    problems = [one.code for one in part.parsed.problems]
+    problems = [problem.code for problem in part.parsed.problems]
     return part.restclient, items, part.parsed.scripts, problems
 
 
@@ -120,15 +126,15 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
     if isinstance(item, syntax.Comment):
         return (item.name,) if item.name else None
     if isinstance(item, syntax.ParsedRequest):
-        captures = [(one.name, one.expression) for one in item.captures]
-        problems = [one.code for one in item.problems]
-        notices = [one.code for one in item.notices]
-        return attrs.evolve(item, captures=()), captures, problems, notices
+        captures = [(capture.name, capture.expression) for capture in item.captures]
+        problems = [problem.code for problem in item.problems]
+        notices = [notice.code for notice in item.notices]
+        return classes.evolve(item, captures=()), captures, problems, notices
     return (item,)
 
 
 def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
-    """Convert edits of a region's text to those of its file."""
+    """Yield `found`, the edits of a region's text, as edits of its file."""
     to_file = part.region.to_file
     for one in found:
         end = to_file(one.end - 1) + 1 if one.end > one.start else to_file(one.start)
@@ -138,8 +144,9 @@ def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
 class _Region:
     """The edits of one region, found line by line.
 
-    `_understood` are the lines whose ends may change, `_kept` known lines that stay unchanged. Any
-    other line that is not blank is unknown, and blank lines around it stay, too.
+    `_understood` has the lines whose ends may change, and `_kept` has the known lines that stay
+    unchanged. Other lines that are not blank are unknown. Blank lines around unknown lines stay,
+    too.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:
@@ -159,7 +166,7 @@ class _Region:
         self._found: list[Edit] = []
 
     def edits(self) -> list[Edit]:
-        """Return the edits, in order; they do not overlap."""
+        """Return the edits, which do not overlap, in order."""
         items = self._part.parsed.items
         unknown: set[int] = set()
         for item in items:
@@ -208,7 +215,7 @@ class _Region:
         text = self._lines[line].strip(_BLANKS)
         start = self._starts[line] + self._lines[line].index(text)
         if not self._part.restclient:
-            if line not in self._of_requests:  # among the lines of a URL it may be aligned
+            if line not in self._of_requests:  # between the lines of a URL, it may be aligned
                 self._outdent(line)
             match = DIRECTIVE.fullmatch(text)
             gaps = _DIRECTIVE_GAPS.match(text)
@@ -241,9 +248,9 @@ class _Region:
                 if match := _VERSION.search(self._lines[line]):
                     at = self._starts[line]
                     self._replace(at + match.start(1), at + match.end(1), " ")
-        for one in item.headers:
-            if isinstance(one, syntax.HeaderLine):
-                self._header(one)
+        for header in item.headers:
+            if isinstance(header, syntax.HeaderLine):
+                self._header(header)
         for assertion in () if item.restclient else item.assertions:
             line = self._line(assertion.span.start)
             stripped = self._lines[line].lstrip(_BLANKS)
@@ -292,7 +299,7 @@ class _Region:
             self._replace(start, len(self._text), "\n")
 
     def _run(self, first: int, end: int, known: set[int]) -> None:
-        """Shorten a run of blank lines up to a line `end`, where both neighbours are known."""
+        """Shorten a run of blank lines from `first` to `end` if both neighbours are known lines."""
         if first == 0:
             if end in known and not self._in_org:
                 self._replace(0, self._starts[end], "")
@@ -304,7 +311,7 @@ class _Region:
     # --------------------------------------------------------------------------------- helpers
 
     def _line(self, offset: int) -> int:
-        """Return the line of an offset."""
+        """Return the line at an offset, counted from 0."""
         return bisect_right(self._starts, offset) - 1
 
     def _lines_of(self, span: Span) -> range:

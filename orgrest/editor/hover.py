@@ -1,8 +1,8 @@
-"""Hover information, in Markdown.
+"""Hover information in Markdown.
 
-It covers a variable's value and definition, the URL that a request would be sent to, a block's
-header argument, and HTTP's methods, header fields, media types and status codes. Secrets are
-masked.
+It covers the value and definition of a variable, the URL to which a request would be sent, the
+header arguments of blocks, and the methods, header fields, media types and status codes of HTTP.
+Secrets are masked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST = 2000
 
 
 def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for `offset`, and the span that it describes; or None."""
+    """Return the hover text for `offset` and the span that it describes, or None without one."""
     occurrence = names.at(offset)
     where = names.part(occurrence) if occurrence is not None else None
     if occurrence is not None and where is not None:
@@ -48,7 +48,7 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
 
 
 def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a part, or in its block's header arguments."""
+    """Return the hover text for an offset in a part or in its block's header arguments."""
     document, block = analysis.document, part.region.block
     for text, start in texts_of(document, block) if document and block else ():
         argument = _argument(text, start, offset)
@@ -61,7 +61,10 @@ def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Spa
 
 
 def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for one of the header arguments at `start`."""
+    """Return the hover text for the header argument at `offset`.
+
+    `text` has the header arguments, and `start` is its offset in the document.
+    """
     for name, at in names_in(text):
         span = Span(start + at, start + at + len(name))
         known = KNOWN.get(name[1:])
@@ -85,7 +88,7 @@ def _about(entry: registry.Entry) -> str:
 
 
 def _code(text: str) -> str:
-    """Quote text as a Markdown code span with a delimiter that the text does not contain."""
+    """Return `text` as a Markdown code span with a delimiter that `text` does not contain."""
     shown = sanitize.visible(text if len(text) <= _MOST else f"{text[:_MOST]}...")
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", shown)), 3)
     return f"{fence}\n{shown}\n{fence}"
@@ -99,7 +102,7 @@ def _known(text: str) -> str:
 
 
 def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurrence) -> str:
-    """Describe a variable's value and definition."""
+    """Return the description of a variable's value and definition."""
     inside = part.region.from_file(one.span.start)
     request = analysis.checked.request_at(part, inside)
     value = None
@@ -114,18 +117,18 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
     if one.request:
         return "\n\n".join([*lines, *_of_request(analysis, one)])
     if value is None and one.role == "use":
-        lines.append("is not defined here")
+        lines.append("not defined here")
     elif value == UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
         lines.append(part.given.wrong[one.name])
     elif value == UNKNOWN:
-        lines.append("gets its value when requests are sent")
+        lines.append("set when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask_value(value, secrets))))
     if request is not None and one.name in analysis.overrides:
-        lines.append("given by the setting `variables`, which counts before all others")
+        lines.append("set by the editor setting `variables`, which takes precedence")
     places = names.definitions(one)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
-    how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}
+    how = {"definition": "set", "capture": "captured from a response", "argument": "set by :var"}
     lines += (
         f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
     )
@@ -137,7 +140,7 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurre
 
 
 def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
-    """Describe the request that a name refers to."""
+    """Yield the description of the request that a name refers to."""
     found = analysis.request_named(one.name, one.span.start)
     if found is None:
         return
@@ -147,14 +150,14 @@ def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:
-    """Describe the environment and the file that define a variable."""
+    """Yield a phrase that names the environment and the file that define a variable."""
     try:
         setting = environment.setting(name)
         if setting is not None:
-            chosen = ", ".join(environment.chosen) or "every environment"
-            yield f"of {chosen}, in {setting.file.name}"
+            chosen = ", ".join(environment.chosen) or "all environments"
+            yield f"from {chosen}, in {setting.file.name}"
         elif found := environment.others_with(name):
-            yield f"the environment {' or '.join(found)} has it"
+            yield f"defined in the environment {' or '.join(found)}"
     except OrgrestError as error:
         yield str(error)
 
@@ -163,7 +166,7 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 
 
 def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a request, with spans relative to the region."""
+    """Return the hover text for an offset in a request, with a span relative to the region."""
     inside = part.region.from_file(offset)
     if (found := assertions.about(part, inside)) is not None:
         return found

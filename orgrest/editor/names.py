@@ -1,10 +1,10 @@
-"""The occurrences of names: variables of requests and named elements of Org documents.
+"""The occurrences of names: variables of requests, and named elements of Org documents.
 
-Used for definitions, references and renaming. Variables of a request file are visible in all of it.
-Those of an Org block belong to the block, with the `:var`s above it and the arguments with which
-others call it; its captures are visible in the blocks below it, too, and a `:var` of a property
-line in all blocks that inherit it. Names of elements are visible in the whole document, ignoring
-case.
+They are used for definitions, references and renaming. The variables of a request file are visible
+in the whole file. The variables of an Org block belong to the block, together with the `:var`
+assignments above it and the arguments with which other blocks call it. Variables that the block
+captures are also visible in the blocks below it, and a `:var` of a property line is visible in all
+blocks that inherit it. Element names are visible in the whole document, ignoring case.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
 from orgrest.editor.regions import VersionCache
@@ -50,15 +49,15 @@ _GOOD_NAME = re.compile(r"[^\s\[\](){}<>\",=:']+")
 
 
 class RenameError(OrgrestError):
-    """A name cannot be renamed as requested; the message says why."""
+    """Raised if a name cannot be renamed as requested. The message says why."""
 
 
-@attrs.frozen
+@classes.frozen
 class Occurrence:
     """An occurrence of a name, without the marks around it.
 
-    `part` is the index of the region to which a variable belongs: -1 if it is set for several, None
-    for the name of an element.
+    `part` is the index of the region to which a variable belongs. It is -1 for a variable of
+    several regions, and None for the name of an element.
     """
 
     name: str
@@ -66,12 +65,15 @@ class Occurrence:
     role: Role
     part: int | None = None
     request: bool = False
-    """Whether it is a request's name in a request file; variables have separate names."""
+    """Whether this is the name of a request in a request file, not of a variable."""
 
 
-@attrs.frozen
+@classes.frozen
 class _Mention:
-    """An occurrence of an element's name, and, for a call, its arguments and their positions."""
+    """An occurrence of an element's name.
+
+    For a call, `given` are its arguments and `given_start` is their position.
+    """
 
     name: str
     start: int
@@ -84,9 +86,9 @@ class Names:
     """All names of a document and their occurrences."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
-        """Use the parse results of `analysis`, and those of `before`, the names of an earlier text.
+        """Search the parse results of `analysis` for names, on first use.
 
-        Names are searched for on first use.
+        The names found in `before`, which belong to an earlier text, are reused.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
@@ -101,7 +103,7 @@ class Names:
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def in_part(self, part: ParsedRegion) -> list[Occurrence]:
-        """Return the variables and requests of a part, searched for on first use."""
+        """Return the names of variables and requests in a part, searched for on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -117,9 +119,9 @@ class Names:
         document = self.analysis.document
         if region.block is not None and document is not None:
             for text, start in texts_of(document, region.block):
-                for one in assignments(text):
-                    span = Span(start + one.start, start + one.end)
-                    yield Occurrence(one.name, span, "argument", index)
+                for assignment in assignments(text):
+                    span = Span(start + assignment.start, start + assignment.end)
+                    yield Occurrence(assignment.name, span, "argument", index)
 
     @cached_property
     def _set_by_properties(self) -> list[Occurrence]:
@@ -133,7 +135,7 @@ class Names:
 
     @cached_property
     def elements(self) -> list[Occurrence]:
-        """Names of blocks, tables and other elements."""
+        """The names of blocks, tables and other elements."""
         return [
             Occurrence(
                 one.name, Span(start + one.start, start + one.start + len(one.name)), one.role
@@ -148,22 +150,22 @@ class Names:
             for part in reversed(self.analysis.parts)
             if part.region.kept is not None and part.region.kept.name
         }
-        found: list[Occurrence] = []
-        for one, start in self._mentions():
-            if one.given is None or (target := targets.get(one.name.lower())) is None:
+        occurrences: list[Occurrence] = []
+        for mention, start in self._mentions():
+            if mention.given is None or (target := targets.get(mention.name.lower())) is None:
                 continue
-            at = start + one.given_start
-            for piece in argument_syntax.split(one.given, ",", ""):
+            at = start + mention.given_start
+            for piece in argument_syntax.split(mention.given, ",", ""):
                 argument = piece.partition("=")[0].strip()
                 if argument and "=" in piece:
                     here = at + piece.index(argument)
                     span = Span(here, here + len(argument))
-                    found.append(Occurrence(argument, span, "argument", target))
+                    occurrences.append(Occurrence(argument, span, "argument", target))
                 at += len(piece) + 1
-        return found
+        return occurrences
 
     def _mentions(self) -> Iterator[tuple[_Mention, int]]:
-        """Yield the mentions of elements, each with the offset where its section starts."""
+        """Yield (mention, section offset) for each mention of an element."""
         document = self.analysis.document
         if document is None:
             return
@@ -179,9 +181,9 @@ class Names:
         part = self.analysis.part_at(offset)
         # Usually the name is in this part, so the rest of a long document need not be parsed.
         near = self.in_part(part) if part is not None else []
-        for one in itertools.chain(near, self._elsewhere()):
-            if one.span.start <= offset <= one.span.end:
-                return one
+        for occurrence in itertools.chain(near, self._elsewhere()):
+            if occurrence.span.start <= offset <= occurrence.span.end:
+                return occurrence
         return None
 
     def _elsewhere(self) -> Iterator[Occurrence]:
@@ -190,7 +192,7 @@ class Names:
         yield from self.elements
 
     def same(self, name: Occurrence) -> list[Occurrence]:
-        """Return all occurrences of what `name` refers to, in document order."""
+        """Return all occurrences of the thing that `name` refers to, in document order."""
         if name.part is None:
             folded = name.name.lower()
             found = [one for one in self.elements if one.name.lower() == folded]
@@ -243,23 +245,26 @@ class Names:
         if document is None or block is None:
             return False
         texts = texts_of(document, block)
-        return any(one.name == name for text, _ in texts for one in assignments(text))
+        return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part where a variable has its value; None if no part has a value for it."""
+        """Return a part in which a variable has its value, or None if there is none."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the definitions of a name: the last definition above it, else all."""
-        found = [one for one in self.same(name) if one.role != "use"]
+        """Return the last definition above `name` or, if there is none, all its definitions."""
+        found = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found
 
     def in_file(self, name: Occurrence) -> Location | None:
-        """Return the definition of a name (also of `### name`) in another file, or None."""
+        """Return the location of a name's definition in another file, or None.
+
+        In that file, the name of a request may also be given as `### name`.
+        """
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
         if name.request:
@@ -270,28 +275,29 @@ class Names:
     def rename(self, name: Occurrence, new: str) -> list[Edit]:
         """Return the edits that rename a name.
 
-        Raises RenameError if `new` is not a valid name, or would change the meaning of other text.
+        Raises RenameError if `new` is not a valid name or would change the meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
         if not good.fullmatch(new):
             what = (
-                "a name has no blanks, brackets, quotes, colons, commas or ="
+                "names cannot contain blanks, brackets, quotes, colons, commas or ="
                 if name.part is None
-                else "a variable's name is letters, digits, _ and -, and no digit comes first"
+                else "variable names consist of letters, digits, _ and -, and do not start "
+                "with a digit"
             )
-            raise RenameError(f"{new!r} is not a name: {what}")
+            raise RenameError(f"invalid name {new!r}: {what}")
         places = self.same(name)
         if new == name.name:
             return []
-        if not any(one.role != "use" for one in places):
+        if not any(place.role != "use" for place in places):
             where = self.in_file(name)
             if where is not None and self.analysis.imports is not None:
-                raise RenameError(f"{name.name} is named in {where}: rename it there")
+                raise RenameError(f"{name.name} is defined in {where}: rename it there")
             raise RenameError(f"{name.name} is not defined in this document")
-        edits = [Edit(one.span.start, one.span.end, new) for one in places]
+        edits = [Edit(place.span.start, place.span.end, new) for place in places]
         if self._is_taken(name, new):
-            raise RenameError(f"there is a {new} already")
+            raise RenameError(f"{new} already exists")
         self._check_meaning(places, edits, new)
         return edits
 
@@ -299,20 +305,20 @@ class Names:
         if name.part is None:
             folded = new.lower()
             return folded != name.name.lower() and any(
-                one.name.lower() == folded for one in self.elements
+                element.name.lower() == folded for element in self.elements
             )
         if name.request:
             return new in self.analysis.named
-        parts = {one.part for one in self.same(name)}
+        parts = {occurrence.part for occurrence in self.same(name)}
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
-        """Raise RenameError if the new text would have more or fewer references to the new name."""
+        """Raise RenameError if renaming would add or remove references to the new name."""
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
-            raise RenameError(f"as {new}, it would also mean other text that reads :{new}")
+            raise RenameError(f"renaming to {new} would also change other text that reads :{new}")
 
 
 def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
@@ -324,7 +330,7 @@ def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
     )
 
 
-def _mentions(document: org.Document, placed: org.Placed) -> list[_Mention]:
+def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
     """Return the mentions of elements in a section, with offsets relative to its start."""
     base, first, blocks = placed.start, placed.line, placed.blocks
     last = placed.end
@@ -352,25 +358,25 @@ def _mentions(document: org.Document, placed: org.Placed) -> list[_Mention]:
                 for match in _NOWEB.finditer(document.text, begin, end)
             )
     return [
-        attrs.evolve(one, start=one.start - base, given_start=one.given_start - base)
+        classes.evolve(one, start=one.start - base, given_start=one.given_start - base)
         for one in found
     ]
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
-    """Yield the elements that header arguments name as values."""
-    for one in assignments(text):
-        if lisp.NUMBER.fullmatch(one.value.split(None, 1)[0] if one.value else ""):
+    """Yield a mention for each element that header arguments name as a value."""
+    for assignment in assignments(text):
+        if lisp.NUMBER.fullmatch(assignment.value.split(None, 1)[0] if assignment.value else ""):
             continue
-        if match := _TARGET.match(one.value):
-            at = start + one.value_start
+        if match := _TARGET.match(assignment.value):
+            at = start + assignment.value_start
             yield _Mention(match[1], at, "use", match[2], at + match.start(2))
     for match in _POST.finditer(text):
         yield _Mention(match[1], start + match.start(1), "use", match[2], start + match.start(2))
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the texts of a region in which variables are replaced."""
+    """Yield the templates in a region, in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.value
@@ -382,23 +388,23 @@ def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
                     yield line.value
             if item.body is not None:
                 yield item.body.file or item.body.template
-                yield from (one.path for one in item.body.files)
+                yield from (file.path for file in item.body.files)
 
 
 def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
-    """Yield the references in a region: the names, and their positions."""
+    """Yield (name, offset) for each reference to a name in a region."""
     lengths = part.lengths
     for template in _templates(part):
         stop = len(template.text)
-        for found in references(
+        for reference in references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
-            if found.literal is None:
-                yield found.name, template.offset(found.at)
+            if reference.literal is None:
+                yield reference.name, template.offset(reference.at)
 
 
 def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield the variables in a region's text: name, offset and role."""
+    """Yield the occurrences of variables in a region's text, as (name, offset, role)."""
     text = part.region.text
     for name, at in _references(part):
         is_other = name.startswith("$") or referred(name, part.named) is not None
@@ -420,7 +426,7 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
 
 
 def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield the names of requests in a request file: name, offset and role."""
+    """Yield the occurrences of request names in a request file, as (name, offset, role)."""
     if not part.named:
         return
     for text, at in _references(part):
@@ -435,8 +441,8 @@ def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
         if isinstance(item, syntax.Import) and item.request and item.request.text in part.named:
             yield item.request.text, item.request.offset(0), "use"
     for request in part.parsed.requests:
-        for one in request.directives:
-            role: Role = "definition" if one.name == "name" else "use"
-            name = one.value.text.strip()
-            if one.name in _NAMING and name in part.named:
-                yield name, one.value.offset(one.value.text.index(name)), role
+        for directive in request.directives:
+            role: Role = "definition" if directive.name == "name" else "use"
+            name = directive.value.text.strip()
+            if directive.name in _NAMING and name in part.named:
+                yield name, directive.value.offset(directive.value.text.index(name)), role

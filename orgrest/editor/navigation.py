@@ -1,16 +1,14 @@
-"""Links to files and URLs, ranges to select step by step, and hints with values of variables.
+"""Finds links to files and URLs, ranges for expanding a selection, and values of variables.
 
-Secrets are masked.
+The values are shown as hints. Secrets are masked.
 """
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import value_of
 from orgrest.http.values.references import UNKNOWN, references
@@ -25,50 +23,39 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
 
 _URL = re.compile(r"https?://[^\s{}<>\"]+", re.IGNORECASE)
-_MOST = 40  # characters of a value in a hint
+_MOST = 16  # characters of a value in a hint, so that the rest of the line still fits in the window
 
 
-@attrs.frozen
+@classes.frozen
 class Link:
-    """A span of the document, and the URI that it leads to."""
+    """A span of the document, and the URI that it links to."""
 
     span: Span
     target: str
 
 
-@attrs.frozen
+@classes.frozen
 class Hint:
-    """The value of a variable, for the place right behind its name."""
+    """The value of a variable, to be shown right after its name."""
 
     offset: int
     text: str
 
 
 def links(analysis: Analysis) -> list[Link]:
-    """Return the links of a document: imported files, files of bodies, URLs without variables.
+    """Return the links in a document: imported files, body files, and URLs without variables.
 
     Files that the document may not read are left out.
     """
-    found: list[Link] = []
     context = analysis.new_context()
-    for part in analysis.parts:
-        make = partial(_links_in, analysis, part, context)
-        if part.reading.reads_files or part.reading.imports:  # files may appear and disappear
-            spans = make()
-        else:
-            spans = analysis.outlines["links"].get((part.reading, part.known), make)
-        found += (Link(part.region.to_file_span(span), target) for span, target in spans)
-    return found
+    return [link for part in analysis.parts for link in links_of(analysis, part, context)]
 
 
-def _links_in(
-    analysis: Analysis, part: ParsedRegion, context: values.Context
-) -> list[tuple[Span, str]]:
-    """Return the links of a part, with spans in its text."""
-    return [
-        (Span(template.offset(0), template.offset(len(template.text) - 1) + 1), target)
-        for template, target in _linked(analysis, part, part.context(context))
-    ]
+def links_of(analysis: Analysis, part: ParsedRegion, document: values.Context) -> Iterator[Link]:
+    """Yield the links of a part. `document` is the context of the whole document."""
+    for template, target in _linked(analysis, part, part.context(document)):
+        span = Span(template.offset(0), template.offset(len(template.text) - 1) + 1)
+        yield Link(part.region.to_file_span(span), target)
 
 
 def _linked(
@@ -83,7 +70,7 @@ def _linked(
             if _URL.fullmatch(item.target.text) and not _varies(part, item.target):
                 yield item.target, item.target.text
             body = item.body
-            for path in (body.file, *(one.path for one in body.files)) if body else ():
+            for path in (body.file, *(body_file.path for body_file in body.files)) if body else ():
                 if path is None or not path.text or _varies(part, path):
                     continue
                 try:
@@ -93,8 +80,8 @@ def _linked(
 
 
 def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
-    """Return whether a text has variables."""
-    found = references(
+    """Return whether a template contains variables."""
+    matches = references(
         template.text,
         0,
         len(template.text),
@@ -102,11 +89,11 @@ def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
         part.knows,
         restclient=part.restclient,
     )
-    return next(iter(found), None) is not None
+    return next(iter(matches), None) is not None
 
 
 def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
-    """Return the spans to select around an offset, the smallest first."""
+    """Return the spans to which a selection at an offset expands, the smallest first."""
     found = {Span(0, len(analysis.text))}
     if (name := names.at(offset)) is not None:
         found.add(name.span)
@@ -136,8 +123,8 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
                 yield line.span
                 if isinstance(line, syntax.HeaderLine):
                     templates += (line.name, line.value)
-            for one in templates:
-                yield Span(one.offset(0), one.offset(len(one.text)))
+            for template in templates:
+                yield Span(template.offset(0), template.offset(len(template.text)))
             if item.body is not None:
                 yield item.body.span
 
@@ -145,36 +132,44 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
 def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
     """Return the values of the variables used within a span, if they are known before sending.
 
-    Secrets are masked; values that differ at each use are left out.
+    Secrets are masked. Values that differ at each use are left out.
     """
-    found: list[Hint] = []
+    known_values: list[Hint] = []
     text = analysis.text
     for part in analysis.parts:
         span = part.region.span
         if span.end < within.start or within.end < span.start:
             continue
         contexts: dict[int, values.Context] = {}
-        for one in names.in_part(part):
-            if one.role != "use" or one.request or not _touches(one.span, within):
+        for occurrence in names.in_part(part):
+            if (
+                occurrence.role != "use"
+                or occurrence.request
+                or not _touches(occurrence.span, within)
+            ):
                 continue
-            request = analysis.checked.request_at(part, part.region.from_file(one.span.start))
+            request = analysis.checked.request_at(
+                part, part.region.from_file(occurrence.span.start)
+            )
             if request is None:
                 continue
             key = request.span.start
             if key not in contexts:
                 contexts[key] = analysis.context_of(part, request)
-            value = value_of(one.name, request, contexts[key])
+            value = value_of(occurrence.name, request, contexts[key])
             if value is None or UNKNOWN in value or not value.strip():
                 continue
-            if value != value_of(one.name, request, contexts[key]):
+            if value != value_of(occurrence.name, request, contexts[key]):
                 continue  # a random one
             shown = sanitize.visible(
                 masking.mask_value(value, contexts[key].secrets.texts), one_line=True
             )
-            shown = shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
-            closing = 2 if text.startswith("}}", one.span.end) else 0
-            found.append(Hint(one.span.end + closing, shown))
-    return found
+            if len(shown) > _MOST:
+                host = shown.removeprefix("https://").removeprefix("http://")
+                shown = host if len(host) <= _MOST else f"{host[:_MOST]}..."
+            closing = 2 if text.startswith("}}", occurrence.span.end) else 0
+            known_values.append(Hint(occurrence.span.end + closing, shown))
+    return known_values
 
 
 def _touches(span: Span, within: Span) -> bool:

@@ -6,8 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.request_files import DIRECTIVE
 from orgrest.http import syntax
 from orgrest.http.parsing.dialects import read
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
-    from orgrest.org.document import Document
+    from orgrest.org.document import OrgDocument
 
     _Inside: TypeAlias = Callable[
         [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
@@ -40,15 +39,18 @@ TOKEN_TYPES: tuple[TokenType, ...] = (
     "keyword",
     "operator",
 )
-"""The types of tokens, in the protocol's terms: a URL or a header's value is a string, a
-header's name a property, `->` and `<<` are keywords."""
+"""The types of tokens, named as in the protocol.
+
+A URL or the value of a header is a string, the name of a header is a property, and `->` and `<<`
+are keywords.
+"""
 
 
 _COMMENT = re.compile(r"^[ \t]*(#.*)", re.MULTILINE)
 _FUNCTION = re.compile(r"[ \t]*([A-Za-z_]\w*)(?=[ \t]*\()")
 
 
-@attrs.frozen
+@classes.frozen
 class Symbol:
     """A request, a block or a variable: its name, details, extent and first line."""
 
@@ -60,7 +62,7 @@ class Symbol:
     children: tuple[Symbol, ...] = ()
 
 
-@attrs.frozen
+@classes.frozen
 class Token:
     """A piece of text within one line, and its type."""
 
@@ -69,31 +71,23 @@ class Token:
     type: TokenType
 
 
-@attrs.frozen
-class Lens:
-    """A code lens that sends a request; `first`: whether it is the first in the document."""
-
-    span: Span
-    first: bool
-
-
 # -------------------------------------------------------------------------------------- symbols
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the requests and variables; in an Org document, the blocks with their contents."""
+    """Return the symbols of requests and variables. In Org, they are inside symbols of blocks."""
     found = [one for part in analysis.parts for one in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return found
     return sorted(found + verbs, key=lambda symbol: symbol.span.start)
 
 
-def symbols_of(part: ParsedRegion, document: Document | None) -> tuple[Symbol, ...]:
-    """Return the symbols of a part."""
+def symbols_of(part: ParsedRegion, document: OrgDocument | None) -> tuple[Symbol, ...]:
+    """Return the symbols in a part."""
     inner = tuple(_symbols(part))
     block = part.region.block
     if block is not None and document is not None:
-        requests = [one for one in inner if one.kind == "request"]
+        requests = [symbol for symbol in inner if symbol.kind == "request"]
         title = block.name or (requests[0].name if requests else block.language)
         detail = requests[0].detail if requests else ""
         start = document.offset(block.line)
@@ -103,7 +97,7 @@ def symbols_of(part: ParsedRegion, document: Document | None) -> tuple[Symbol, .
 
 
 def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
-    """Yield the symbols of verb's requests and templates, in headings and blocks."""
+    """Yield the symbols for verb requests and templates, which are headings and blocks."""
     document = analysis.document
     if document is None or VERB not in document.text.lower():
         return
@@ -143,46 +137,46 @@ def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
 
 
 def folds(analysis: Analysis) -> list[Span]:
-    """Return the folding ranges: blocks, requests, bodies, here-documents."""
-    return [one for part in analysis.parts for one in folds_of(part, analysis.text)]
+    """Return the folding ranges of a document: its blocks, requests, bodies and here-documents."""
+    return [span for part in analysis.parts for span in folds_of(part, analysis.text)]
 
 
 def folds_of(part: ParsedRegion, text: str) -> list[Span]:
     """Return the folding ranges of a part of `text`."""
-    found: list[Span] = []
+    spans: list[Span] = []
     block = part.region.block
     if block is not None:
-        found.append(Span(block.start, block.end))
+        spans.append(Span(block.start, block.end))
     named: syntax.Comment | None = None
     for item in part.parsed.items:
         if isinstance(item, syntax.Comment) and item.text.startswith("###"):
             named = item if item.name else None
             continue
         if isinstance(item, syntax.Definition):
-            found.append(part.region.to_file_span(item.span))
+            spans.append(part.region.to_file_span(item.span))
         if isinstance(item, syntax.ParsedRequest):
             start = named.span.start if named else item.span.start
-            found.append(part.region.to_file_span(Span(start, item.span.end)))
+            spans.append(part.region.to_file_span(Span(start, item.span.end)))
             if item.body is not None:
-                found.append(part.region.to_file_span(item.body.span))
+                spans.append(part.region.to_file_span(item.body.span))
             named = None
-    return [one for one in found if "\n" in text[one.start : one.end]]
+    return [span for span in spans if "\n" in text[span.start : span.end]]
 
 
 # --------------------------------------------------------------------------------------- tokens
 
 
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
-    """Return the tokens of all regions, or of those that touch `within`, in order."""
+    """Return the tokens of all regions, or of the regions that touch `within`, in order."""
     found: list[Token] = []
     for part in analysis.parts:
         span = part.region.span
         if within is not None and (span.end < within.start or within.end < span.start):
             continue
         found += (
-            one
-            for one in tokens_of(part)
-            if within is None or (one.start < within.end and one.end > within.start)
+            token
+            for token in tokens_of(part)
+            if within is None or (token.start < within.end and token.end > within.start)
         )
     return found
 
@@ -196,14 +190,17 @@ def tokens_of(part: ParsedRegion) -> Iterator[Token]:
 
 
 def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield start, end and type of tokens in a part; each is within a line, and none overlap."""
+    """Yield the start, end and type of each token in a part.
+
+    No token spans several lines, and tokens do not overlap.
+    """
     text = part.region.text
     lengths = part.lengths
 
     def inside(
         template: syntax.Template, kind: TokenType | None
     ) -> Iterator[tuple[int, int, TokenType]]:
-        """Yield a template's variables, and the text between them as tokens of a type."""
+        """Yield the variables of a template, and the text between them as tokens of type `kind`."""
         at = 0
         stop = len(template.text)
         for one in references(
@@ -266,13 +263,13 @@ def _request(
         else:
             below += inside(line.name, "property")
             below += inside(line.value, "string")
-    for one in () if item.restclient else item.assertions:  # there, they are comments
-        start = one.text.offset(0)
+    for assertion in () if item.restclient else item.assertions:  # there, they are comments
+        start = assertion.text.offset(0)
         mark = text.rindex("??", 0, start)
         below.append((mark, mark + 2, "operator"))
-        if one.text.text.lower().startswith(one.subject):  # it may follow `eventually`
-            below.append((start, start + len(one.subject), "property"))
-        below += inside(one.expected, "string")
+        if assertion.text.text.lower().startswith(assertion.subject):  # it may follow `eventually`
+            below.append((start, start + len(assertion.subject), "property"))
+        below += inside(assertion.expected, "string")
     for capture in item.captures:
         arrow = text.rindex("->", 0, capture.span.start)
         below.append((arrow, arrow + 2, "operator"))
@@ -293,7 +290,7 @@ def _request(
 def _lines(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield a piece of a template as tokens, one for each of its lines in the text."""
+    """Yield one token for each line of a piece of a template."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
         piece = template.text[first:last].rstrip("\n")
@@ -305,16 +302,11 @@ def _lines(
 # --------------------------------------------------------------------------------------- lenses
 
 
-def lenses(analysis: Analysis) -> list[Lens]:
-    """Return the code lenses: one for each request that can be sent, in Org one for each block."""
-    starts = [
-        part.region.span.start + start
-        for part in analysis.parts
-        if analysis.document is None
-        for start in part.reading.starts
-    ]
-    if analysis.document is not None:
-        empty = {x.region.block_start for x in analysis.parts if not x.reading.starts}
-        kinds = ("block", "heading")
-        starts = [x.start for x in analysis.sent if x.kind in kinds and x.start not in empty]
-    return [Lens(Span(start, start), number == 0) for number, start in enumerate(starts)]
+def lenses(analysis: Analysis) -> list[int]:
+    """Return the offset of each request that can be sent or, in Org, the offset of its block."""
+    if analysis.document is None:
+        parts = analysis.parts
+        return [part.region.span.start + start for part in parts for start in part.reading.starts]
+    empty = {x.region.block_start for x in analysis.parts if not x.reading.starts}
+    kinds = ("block", "heading")
+    return [x.start for x in analysis.sent if x.kind in kinds and x.start not in empty]

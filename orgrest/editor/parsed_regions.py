@@ -1,7 +1,8 @@
 """A parsed region of a document: its requests, and the context of their variables.
 
-Most of a document is unchanged since the last keystroke, so the data of a part is relative to its
-own text, and the data that it needs from the parts above is in a `Captured` that all parts share.
+Between two keystrokes most of a document stays the same. Therefore the data of a part is relative
+to its own text, and the data that it needs from the parts above is in a `Captured` that all parts
+share.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import responses, syntax, values
 from orgrest.http.values.references import UNKNOWN, names_in
 from orgrest.http.values.sources import set_by
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     Parsed: TypeAlias = VersionCache[
         tuple[str, str, tuple[str, ...], bool, bool | None], "RegionContent"
     ]
-    """Parse results by cache key: everything that they depend on."""
+    """Parse results by cache key, which contains everything that they depend on."""
 
 
-@attrs.frozen
+@classes.frozen
 class Fault:
-    """An error in a block's header arguments; `variable` is the name of the ``:var`` at fault."""
+    """An error in a block's header arguments. `variable` names the ``:var`` that caused it."""
 
     code: str
     message: str
@@ -48,9 +48,10 @@ class Fault:
 class Captured:
     """An index of the names that the parts of a document capture.
 
-    `first` maps each name, and `lengths` each length of names, to the first part with it.
-    `everywhere` are the names that a request file sets, which all its parts may use, and `named`
-    the names of requests in it and in those that it imports.
+    `first` maps each captured name to the index of the first part that captures it. `lengths` maps
+    the length of a captured name to the index of the first part that captures a name of this
+    length. `everywhere` has the names that a request file sets, which all of its parts may use.
+    `named` has the names of the requests in the file and in the files that it imports.
     """
 
     def __init__(self) -> None:
@@ -62,159 +63,166 @@ class Captured:
         self.digest = 0
 
     def share(self, parts: Iterable[ParsedRegion], before: Captured | None) -> None:
-        """Let all parts of a request file use the names of all."""
-        contents = [one.reading for one in parts]
-        self.everywhere = frozenset().union(*[one.set for one in contents])
+        """Let all parts of a request file use the names that any of them sets.
+
+        If the names are the same as in `before`, its set of names is reused.
+        """
+        contents = [part.reading for part in parts]
+        self.everywhere = frozenset().union(*[content.set for content in contents])
         if before is not None and before.everywhere == self.everywhere:
             self.everywhere = before.everywhere  # identical objects compare faster
         self.all_lengths = sorted({len(name) for name in self.everywhere}, reverse=True)
-        self.named = frozenset().union(*[one.named for one in contents])
+        self.named = frozenset().union(*[content.named for content in contents])
 
     def add(self, index: int, names: frozenset[str]) -> None:
-        """Add the captures of the next part."""
-        for name in sorted(names - self.first.keys()):
+        """Add the names that the next part, which has this index, captures."""
+        for name in sorted(names - self.first.keys()) if names else ():
             self.first[name] = index
             self.lengths.setdefault(len(name), index)
             self.digest = hash((self.digest, name))
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class BlockSettings:
-    """The settings of a block for its requests: header arguments, including `:var`s, a folder.
+    """The settings of a block for its requests: header arguments, `:var` values and a folder.
 
-    `values`, `literal` and `directory` are arguments of `values.Context.block`, `wrong` has the
-    errors of the `:var`s without a value. `refers`: whether the value of a `:var` comes from an
-    element elsewhere in the document.
+    `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` has the
+    errors of the `:var` assignments without a value. `refers` is True if the value of a `:var`
+    comes from another element of the document.
     """
 
-    arguments: header.Arguments = attrs.field(factory=header.Arguments)
-    values: dict[str, str] = attrs.field(factory=dict)
-    literal: dict[str, str] = attrs.field(factory=dict)
+    arguments: header.Arguments = classes.field(factory=header.Arguments)
+    values: dict[str, str] = classes.field(factory=dict)
+    literal: dict[str, str] = classes.field(factory=dict)
     directory: Path | None = None
-    faults: list[Fault] = attrs.field(factory=list)
-    wrong: dict[str, str] = attrs.field(factory=dict)
+    faults: list[Fault] = classes.field(factory=list)
+    wrong: dict[str, str] = classes.field(factory=dict)
     refers: bool = False
 
 
 def settings_of(
-    region: regions.Region, document: org.Document, inherited: header.Inherited, folder: Path
+    region: regions.Region, document: org.OrgDocument, inherited: header.Inherited, folder: Path
 ) -> BlockSettings:
-    """Parse the header arguments of a region's block; errors become `faults`.
+    """Return the settings of a region's block. Errors in its header arguments become `faults`.
 
-    Its `:var`s get values from the document. `folder` is the document's.
+    The `:var` assignments get values from the document, whose folder is `folder`.
     """
-    found, block = BlockSettings(), region.block
+    settings, block = BlockSettings(), region.block
     if block is None:
-        return found
+        return settings
     try:
-        found.arguments = header.of_block(block, inherited)
+        settings.arguments = header.of_block(block, inherited)
     except lisp.ArgumentError as error:
-        found.faults.append(Fault("bad-argument", str(error)))
-        return found
-    for name, assignment in found.arguments.variables.items():
+        settings.faults.append(Fault("bad-argument", str(error)))
+        return settings
+    for name, assignment in settings.arguments.variables.items():
         try:
-            _set_variable(found, name, assignment, document)
+            _set_variable(settings, name, assignment, document)
         except lisp.ArgumentError as error:
-            found.faults.append(Fault("bad-argument", str(error), name))
-            found.wrong[name] = str(error)
+            settings.faults.append(Fault("bad-argument", str(error), name))
+            settings.wrong[name] = str(error)
     try:
-        expected_status(found.arguments, None, 0)
+        expected_status(settings.arguments, None, 0)
     except OrgrestError as error:
-        found.faults.append(Fault("bad-argument", error.reason))
-    directory = found.arguments.values.get("dir")
+        settings.faults.append(Fault("bad-argument", error.reason))
+    directory = settings.arguments.values.get("dir")
     if isinstance(directory, str) and directory:
-        found.directory = folder / directory
-    return found
+        settings.directory = folder / directory
+    return settings
 
 
-def _set_variable(found: BlockSettings, name: str, assignment: str, document: org.Document) -> None:
+def _set_variable(
+    found: BlockSettings, name: str, assignment: str, document: org.OrgDocument
+) -> None:
     found.literal[name] = UNKNOWN
     _, value = argument_syntax.value(assignment)
-    found.refers |= isinstance(value, argument_syntax.Reference)
+    found.refers |= isinstance(value, argument_syntax.ValueReference)
     if isinstance(value, str):
         found.values[name] = value
         del found.literal[name]
     elif isinstance(value, argument_syntax.Lisp):
         found.literal[name] = lisp.understand(value.text, {})
-    elif not isinstance(value, argument_syntax.Reference):
+    elif not isinstance(value, argument_syntax.ValueReference):
         found.literal[name] = data.to_text(value)
     elif not document.block_named(value.name) and not element_named(document, value.name):
-        message = f"no block, table, list or result is named {value.name} in this document"
+        message = f"no block, table, list or result named {value.name} in this document"
         found.faults.append(Fault("unknown-name", message, name))
 
 
-# A possible reference to a variable: a name after a colon.
+# A name after a colon may be a reference to a variable.
 _COLON = re.compile(r":([^\s:=][^\s:]*)")
 
 
 class RegionContent:
-    """The content of a region's text, independent of position; `parsed` is its parse result."""
+    """The content of a region, independent of its position. `parsed` is its parse result."""
 
     def __init__(
         self, text: str, parsed: syntax.Document, *, in_org: bool, restclients: bool | None
     ) -> None:
-        """Store the text of a request file, a part of a request file, or a block `in_org`.
+        """Keep the text of a request file, a part of a request file, or a block (`in_org`).
 
-        `restclients` is whether a part's file is in restclient's language.
+        For a part of a file, `restclients` says whether the file is in restclient's language.
         """
         self.text = text
         self.parsed = parsed
         self.last_known: tuple[object, Hashable] = (None, None)
-        """The last value of `ParsedRegion.known`, after the object that it depends on."""
+        """The object that `ParsedRegion.known` depends on, and the value computed from it."""
         self._in_org = in_org
         self._restclients = restclients
         requests = parsed.requests
-        self.starts = [one.span.start for one in requests]
-        """Where the requests begin."""
-        self.captures = frozenset(c.name for one in requests for c in one.captures)
-        """The names that the requests capture."""
+        self.starts = [request.span.start for request in requests]
+        """The offsets at which the requests begin."""
+        self.captures = frozenset(c.name for request in requests for c in request.captures)
+        """The names of the variables that the requests capture."""
         self.is_complete = bool(requests) or any(
-            isinstance(one, syntax.Import) for one in parsed.items
+            isinstance(item, syntax.Import) for item in parsed.items
         )
-        """Whether there is something to send."""
-        self.begins_with_assertion = any(one.code == "bad-assertion" for one in parsed.problems)
+        """Whether the text has a request or an import, so that there is something to send."""
+        self.begins_with_assertion = any(
+            problem.code == "bad-assertion" for problem in parsed.problems
+        )
         """Whether there is an assertion above the first request."""
 
     @cached_property
     def imports(self) -> bool:
-        """Whether another file is imported."""
+        """Whether the text imports another file."""
         items = self.parsed.items
         return any(isinstance(item, syntax.Import) and item.path for item in items)
 
     @cached_property
     def behind_colons(self) -> tuple[str, ...]:
-        """The texts that begin with a variable's name, if there is such a variable."""
+        """The words after colons in the text, each of which may start with a variable's name."""
         return tuple(_COLON.findall(self.text))
 
     @cached_property
     def restclient(self) -> bool:
-        """Whether the text is in restclient's language; else in that of request files."""
+        """Whether the text is in restclient's language, not in the language of request files."""
         if self._restclients is not None:
             return self._restclients
         items = self.parsed.items
-        marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
+        marks = {item.mark for item in items if isinstance(item, syntax.Definition)}
         requests = self.parsed.requests
         return requests[0].restclient if requests else "@" not in marks
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names of a request file's requests, to which others may refer."""
+        """The names of a request file's requests, which other requests may refer to."""
         if self.restclient or self._in_org:
             return frozenset()
         return frozenset(request.name for request in self.parsed.requests if request.name)
 
     @cached_property
     def scripts(self) -> tuple[Span, ...]:
-        """The spans of scripts in the text."""
+        """The spans of the scripts in the text."""
         requests = self.parsed.requests
-        of_requests = (one.span for request in requests for one in request.scripts)
-        return (*(one.span for one in self.parsed.scripts), *of_requests)
+        of_requests = (script.span for request in requests for script in request.scripts)
+        return (*(script.span for script in self.parsed.scripts), *of_requests)
 
     @cached_property
     def reads_files(self) -> bool:
         """Whether a body is read from files, which may appear and disappear."""
-        bodies = (one.body for one in self.parsed.requests)
-        return any(one is not None and (one.file or one.files) for one in bodies)
+        bodies = (request.body for request in self.parsed.requests)
+        return any(body is not None and (body.file or body.files) for body in bodies)
 
     @cached_property
     def defines_below(self) -> bool:
@@ -226,58 +234,63 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """All names that other parts may use: the name, its kind, its value as written."""
+        """All names that other parts may use, as (name, kind, value as written)."""
         found: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
                 found.append((item.name, item.operator, item.value.text))
             elif isinstance(item, syntax.ParsedRequest):
-                found += ((one.name, "capture", one.expression) for one in item.captures)
+                found += (
+                    (capture.name, "capture", capture.expression) for capture in item.captures
+                )
                 if item.name and not self.restclient:
                     found.append((item.name, "request", ""))
         return (*found, *((name, "script", "") for name in sorted(self.set_by_scripts)))
 
     @cached_property
     def links(self) -> tuple[tuple[str | None, frozenset[str]], ...]:
-        """The name of each request, and the names of those to which it may refer."""
+        """The name of each request, with the names of the requests that it may refer to."""
         if self.restclient or self._in_org:
             return ()
-        return tuple((one.name, frozenset(_needs(one))) for one in self.parsed.requests)
+        return tuple((request.name, frozenset(_needs(request))) for request in self.parsed.requests)
 
     @cached_property
     def needed(self) -> tuple[syntax.Template, ...]:
-        """The names of requests that directives and `run` lines need."""
-        found: list[syntax.Template] = []
+        """The names of the requests that directives and `run` lines refer to."""
+        names: list[syntax.Template] = []
         for item in () if self._in_org else self.parsed.items:
             if isinstance(item, syntax.Import) and item.request is not None and item.path is None:
-                found.append(item.request)
+                names.append(item.request)
             elif isinstance(item, syntax.ParsedRequest):
-                found += (x.value for x in item.directives if x.name in ("ref", "force-ref"))
-        return tuple(found)
+                names += (x.value for x in item.directives if x.name in ("ref", "force-ref"))
+        return tuple(names)
 
     @cached_property
     def set_by_scripts(self) -> frozenset[str]:
-        """The names that scripts set."""
+        """The names of the variables that scripts set."""
         requests = self.parsed.requests
-        scripts = (*self.parsed.scripts, *(one for request in requests for one in request.scripts))
-        return frozenset().union(*(set_by(one.text.text) for one in scripts if one.text))
+        scripts = (
+            *self.parsed.scripts,
+            *(script for request in requests for script in request.scripts),
+        )
+        return frozenset().union(*(set_by(script.text.text) for script in scripts if script.text))
 
     @cached_property
     def definitions(self) -> frozenset[str]:
-        """The names that the text defines."""
+        """The names of the variables that the text defines."""
         items = self.parsed.items
         return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
 
     @cached_property
     def set(self) -> frozenset[str]:
-        """The names that the text sets, by definitions and captures."""
+        """The names of the variables that the text sets, by definitions and captures."""
         return self.captures | self.definitions
 
 
 def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
-    for one in request.directives:
-        if one.name in ("ref", "force-ref"):
-            yield one.value.text.strip()
+    for directive in request.directives:
+        if directive.name in ("ref", "force-ref"):
+            yield directive.value.text.strip()
     for text in names_in(request):
         found = responses.read(text) or responses.read_short(text)
         if found is not None:
@@ -285,10 +298,10 @@ def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
 
 
 class ParsedRegion:
-    """A parsed region: its requests, its block's settings, its variables' context.
+    """A parsed region: its requests, the settings of its block, and the context of its variables.
 
-    `captured` is the document's, `index` that of this part. The block's settings are read with
-    `read_settings` on first use.
+    `captured` is shared by all parts of the document, and `index` is the index of this part.
+    `read_settings` reads the block's settings on first use.
     """
 
     def __init__(
@@ -296,17 +309,18 @@ class ParsedRegion:
         region: regions.Region,
         index: int,
         captured: Captured,
-        read_settings: Callable[[], BlockSettings],
+        read_settings: Callable[[regions.Region], BlockSettings],
         parsed: Parsed,
     ) -> None:
         """Parse a region, unless `parsed` has the cached result."""
         self.region = region
         self.index = index
         self._captured = captured
-        self._read_given = read_settings
+        self._read_settings = read_settings
+        self._given: BlockSettings | None = None
         self.reading = self._read(parsed)
         self.earlier = captured.digest
-        """A cache key for the names that earlier blocks capture, in their order."""
+        """A cache key for the names that earlier blocks capture, and for their order."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> RegionContent:
@@ -325,10 +339,12 @@ class ParsedRegion:
             ),
         )
 
-    @cached_property
+    @property
     def given(self) -> BlockSettings:
         """The settings of the block around the region."""
-        return self._read_given()
+        if self._given is None:
+            self._given = self._read_settings(self.region)
+        return self._given
 
     @property
     def parsed(self) -> syntax.Document:
@@ -337,17 +353,17 @@ class ParsedRegion:
 
     @property
     def captures(self) -> frozenset[str]:
-        """The names that the region's requests capture."""
+        """The names of the variables that the region's requests capture."""
         return self.reading.captures
 
     @property
     def restclient(self) -> bool:
-        """Whether the region is in restclient's language; else in that of request files."""
+        """Whether the region is in restclient's language, not in the language of request files."""
         return self.reading.restclient
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of requests to which those of a request file may refer."""
+        """The names of the requests that the region may refer to in a request file."""
         return self._captured.named
 
     @cached_property
@@ -358,7 +374,7 @@ class ParsedRegion:
 
     @property
     def known(self) -> Hashable:
-        """A cache key for the names of variables that the region may use after colons."""
+        """A cache key for the variable names that the region may use after colons."""
         reading = self.reading
         if not reading.behind_colons:
             return None
@@ -371,35 +387,35 @@ class ParsedRegion:
         return reading.last_known[1]
 
     def sets(self, name: str) -> bool:
-        """Return whether the region's own text sets a variable of this name."""
+        """Return whether the region's own text sets a variable called `name`."""
         return name in self.reading.set
 
     def captures_above(self, name: str) -> bool:
-        """Return whether an earlier block captures a variable of this name."""
+        """Return whether an earlier block captures a variable called `name`."""
         return self._captured.first.get(name, self.index) < self.index
 
     def knows(self, name: str) -> bool:
-        """Return whether a variable of this name may be used in the region."""
+        """Return whether the region may use a variable called `name`."""
         return name in self._own or self.captures_above(name)
 
     @property
     def names(self) -> frozenset[str]:
-        """All names of variables that may be used in the region."""
+        """The names of all variables that the region may use."""
         return self._own.union(filter(self.captures_above, self._captured.first))
 
     @property
     def lengths(self) -> list[int]:
-        """The lengths of these names, the greatest first."""
+        """The lengths of the variable names that the region may use, greatest first."""
         if self.region.kept is None:
             return self._captured.all_lengths
         above = {n for n, first in self._captured.lengths.items() if first < self.index}
         return sorted(above.union(map(len, self._own)), reverse=True)
 
     def context(self, document: values.Context) -> values.Context:
-        """Return the region's context within the document's."""
+        """Return the region's context, based on the context of its document."""
         return document.block(self.given.values, self.given.literal, self.given.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
         """Return the request at an offset of the region's text, or None."""
-        found = self.parsed.request_at(offset)
-        return found if found and found.span.start <= offset <= found.span.end else None
+        request = self.parsed.request_at(offset)
+        return request if request and request.span.start <= offset <= request.span.end else None

@@ -1,7 +1,8 @@
-"""Finds text of other tools that was pasted into a document, and converts it to requests.
+"""Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines, or those around the cursor: from one request, heading or block
-to the next, and the paragraph. They are parsed like the input of `orgrest import`.
+`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor and
+the lines around the cursor between two requests, headings or blocks. The lines are parsed like the
+input of `orgrest import`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing import request_file
 from orgrest.model import OrgrestError, Span
 from orgrest.org.text import Edit
@@ -25,23 +25,23 @@ _EDGE: Final = {
     "http": re.compile(r"^[ \t]*###.*\n?", re.MULTILINE),
     "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
 }
-"""The lines that limit a pasted text, above and below."""
+"""Patterns for the lines beyond which pasted text cannot extend."""
 _OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Pasted:
-    """A title for the user, and the change of the document."""
+    """The conversion of pasted text: a title for the user, and the edit of the document."""
 
     title: str
     edit: Edit
 
 
-@attrs.frozen
+@classes.frozen
 class _Found:
-    """The content of lines: its name for the user, and its requests."""
+    """The requests found in some lines. `what` is the name of their format for the user."""
 
     span: Span
     what: str
@@ -49,29 +49,35 @@ class _Found:
 
     @property
     def badness(self) -> tuple[int, int]:
-        """The amount of untranslated content; among equals, more lines are better."""
+        """The number of notes about untranslated content, and the negated length of the span.
+
+        The candidate with the least value is the best one.
+        """
         notes = sum(1 for _ in self.collection.folder.all_notes())
         return notes, self.span.start - self.span.end
 
 
 def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
-    """Return the pasted text at a selection, or at the cursor if that is empty, or None."""
+    """Return the conversion of pasted text at a selection or, if it is empty, at the cursor.
+
+    Returns None if there is no such text.
+    """
     found = [one for span in _spans(text, kind, selection) if (one := _read(text, kind, span))]
     if not found or (
         _is_in_block(text, selection.start) if kind == "org" else request_file.is_restclient(text)
     ):
         return None
-    best = min(found, key=lambda one: one.badness)
-    new = _written(text, kind, best)
+    pasted_text = min(found, key=lambda one: one.badness)
+    new = _written(text, kind, pasted_text)
     if new is None:
         return None
-    several = sum(1 for _ in best.collection.folder.requests()) > 1
-    title = f"Turn the {best.what} into {'requests' if several else 'a request'}"
-    return Pasted(title, Edit(best.span.start, best.span.end, new))
+    several = sum(1 for _ in pasted_text.collection.folder.requests()) > 1
+    title = f"Convert the {pasted_text.what} to {'requests' if several else 'a request'}"
+    return Pasted(title, Edit(pasted_text.span.start, pasted_text.span.end, new))
 
 
 def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
-    """Yield the lines that may be the pasted text."""
+    """Yield the spans of lines that may be the pasted text."""
     if text[selection.start : selection.end].strip():
         yield _lines(text, selection.start, selection.end)
         return
@@ -81,7 +87,7 @@ def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
 
 
 def _between(edge: re.Pattern[str], text: str, offset: int, within: Span) -> Span:
-    """Return the lines around an offset, up to an edge on both sides."""
+    """Return the span of the lines around an offset, up to an `edge` on both sides."""
     start, end = within.start, within.end
     for match in edge.finditer(text, within.start, within.end):
         if match.end() <= offset:
@@ -98,7 +104,7 @@ def _lines(text: str, start: int, end: int) -> Span:
 
 
 def _read(text: str, kind: Kind, span: Span) -> _Found | None:
-    """Return the content of lines; None if it is not in a known format."""
+    """Return the requests in the lines of `span`, or None if their format is not known."""
     given = text[span.start : span.end]
     inner = given.strip()
     if not inner or len(inner) > _LONGEST:
@@ -113,14 +119,14 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
         collection = read(Source("pasted", inner))
     except OrgrestError:
         return None
-    if not any(one.method for one in collection.folder.requests()):
+    if not any(request.method for request in collection.folder.requests()):
         return None
     start = span.start + len(given) - len(given.lstrip())
     return _Found(_lines(text, start, start + len(inner)), what, collection)
 
 
 def _what(text: str, kind: Kind) -> str | None:
-    """Return the format of a text, as its beginning suggests, or None."""
+    """Return the name of the format that the beginning of `text` suggests, or None."""
     from orgrest.convert import curl, messages
 
     if curl.BEGINS.match(text):
@@ -133,7 +139,7 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Return whether an offset of an Org text is between the lines of a block."""
+    """Return whether an offset in an Org text is inside a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":
@@ -144,7 +150,7 @@ def _is_in_block(text: str, offset: int) -> bool:
 
 
 def _written(text: str, kind: Kind, found: _Found) -> str | None:
-    """Return the text of the requests that replaces the lines; None if that is impossible."""
+    """Return the converted requests as text, or None if a body would need a separate file."""
     from orgrest.convert.shared import documents
 
     make = documents.org_of if kind == "org" else documents.request_file_of

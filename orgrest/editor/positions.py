@@ -1,10 +1,11 @@
-r"""An editor's text: lines, positions in the client's units, and the changes that it sends.
+r"""The text in an editor: its lines, positions in the client's units, and the client's changes.
 
-The Language Server Protocol counts lines (which end in LF, CRLF or CR) and, within a line, units of
-UTF-8, UTF-16 or UTF-32. Everything else in orgrest counts characters of a text with ``\n`` line
-ends, to which `orgrest.files` converts a file whose lines all end in CRLF, or all in CR. A `Text`
-converts between the two. It is immutable: a change creates a new `Text`, so that a background
-thread can keep the version that it started with.
+The Language Server Protocol gives a position as a line and a column. Lines end in LF, CRLF or CR.
+Columns are counted in units of UTF-8, UTF-16 or UTF-32. Everything else in orgrest counts the
+characters of a text with ``\n`` line ends. `orgrest.files` converts a file to this form if all of
+its lines end in CRLF, or all in CR. A `Text` converts between the two ways of counting. It is
+immutable: a change creates a new `Text`, so that a background thread can keep the version that it
+started with.
 """
 
 from __future__ import annotations
@@ -15,24 +16,23 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.files import line_end
+from orgrest.model import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
-"""The unit of columns that the client uses."""
+"""The unit in which the client counts columns."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-_HALF = re.compile("[\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines with their ends; the last line, perhaps empty, has no end."""
+    """Return the lines of `text` with their ends. The last line, which may be empty, has no end."""
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -40,30 +40,30 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with pairs of surrogates joined that arrived in two changes."""
+    """Return `text` with each surrogate pair joined if its halves arrived in two changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-@attrs.frozen
+@classes.frozen
 class Place:
-    """A position of the protocol: line and units, both counted from 0."""
+    """A position in the protocol: a line and a column in the client's units, counted from 0."""
 
     line: int
     character: int
 
 
-@attrs.frozen
+@classes.frozen
 class Change:
-    """The effect of a change on the whole text: `start` to `end` became `length` characters."""
+    """A change of a text: the characters from `start` to `end` became `length` characters."""
 
     start: int
     end: int
     length: int
 
     def move(self, offset: int) -> int | None:
-        """Return the new offset of the character that was at `offset`; None if it was deleted."""
+        """Return the new offset of the character at `offset`, or None if it was deleted."""
         if offset >= self.end:
             return offset + self.length - (self.end - self.start)
         return offset if offset < self.start else None
@@ -72,12 +72,12 @@ class Change:
 class Text:
     """The text of an open document at one moment.
 
-    `text` is what orgrest parses, with LF line ends; `newline` is the document's line ending.
-    Offsets are into `text`, except those of a `Change`, which are into `raw`.
+    `text` has LF line ends and is what orgrest parses. `newline` is the line ending of the
+    document. Offsets refer to `text`, except for the offsets of a `Change`, which refer to `raw`.
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
-        """Store the text as the client sent it, or its lines."""
+        """Keep the text that the client sent, given as a string or as lines."""
         self.lines = _split(_joined(raw)) if isinstance(raw, str) else raw
         self.encoding = encoding
 
@@ -88,14 +88,13 @@ class Text:
 
     @cached_property
     def newline(self) -> str:
-        """The line ending; LF if lines end differently."""
+        """The line ending of the document, or LF if its lines have different ends."""
         return line_end(self.raw)
 
     @cached_property
     def text(self) -> str:
-        """The text with LF line ends; an unpaired surrogate becomes U+FFFD."""
-        text = self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n")
-        return text if text.isascii() else _HALF.sub("\ufffd", text)
+        """The text with LF line ends, in which unpaired surrogates are replaced by U+FFFD."""
+        return whole(self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n"))
 
     @cached_property
     def _raw_starts(self) -> list[int]:
@@ -110,7 +109,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return the line and the index of the character in it, clamped to the text."""
+        """Return a position as its line and the index of a character in it, clamped to the text."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):
@@ -134,16 +133,29 @@ class Text:
         return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
 
     def offset(self, place: Place) -> int:
-        """Return the offset of a position, clamped to the end of its line."""
+        """Return the offset of a position, which is clamped to the end of its line."""
         line, index = self._clamped(place)
         return self._starts[line] + index
 
     def line(self, offset: int) -> int:
-        """Return the line of an offset, counted from 0 as the client does."""
+        """Return the line at an offset, counted from 0 as in the protocol."""
         return bisect_right(self._starts, offset, hi=len(self.lines)) - 1
 
+    def lines_of(self, offsets: Iterable[int]) -> list[int]:
+        """Return the line of each offset, counted from 0."""
+        starts, end = self._starts, len(self.lines)
+        return [bisect_right(starts, offset, hi=end) - 1 for offset in offsets]
+
+    def places_of(self, offsets: list[int]) -> list[tuple[int, int]]:
+        """Return the line and character of each offset. This is fast for offsets at line starts."""
+        starts = self._starts
+        return [
+            (line, 0 if starts[line] == offset else self.place(offset).character)
+            for offset, line in zip(offsets, self.lines_of(offsets), strict=True)
+        ]
+
     def place(self, offset: int) -> Place:
-        """Return the position of an offset."""
+        """Return the position of an offset in the client's units."""
         line = self.line(offset)
         text = self.lines[line]
         index = offset - self._starts[line]
@@ -156,12 +168,12 @@ class Text:
         return Place(line, len(before.encode(codec, "surrogatepass")) // size)
 
     def raw_offset(self, offset: int) -> int:
-        """Return the offset in `raw` of an offset in `text`."""
+        """Return the offset in `raw` for an offset in `text`."""
         line = self.line(offset)
         return self._raw_starts[line] + offset - self._starts[line]
 
     def from_raw(self, offset: int) -> int:
-        """Return the offset in `text` of an offset in `raw`."""
+        """Return the offset in `text` for an offset in `raw`."""
         starts = self._raw_starts
         line = min(bisect_right(starts, offset, hi=len(self.lines)) - 1, len(self.lines) - 1)
         within = offset - starts[line]
@@ -170,13 +182,13 @@ class Text:
         return self._starts[line] + within
 
     def line_number(self, offset: int) -> int:
-        """Return the number (from 1) of the line of `text`, whose lines end in LF, at `offset`."""
+        """Return the number of the line at `offset`, counting the LF line ends of `text` from 1."""
         return self.text.count("\n", 0, offset) + 1
 
     # ------------------------------------------------------------------------------ changes
 
     def change(self, start: Place, end: Place, new: str) -> tuple[Text, Change]:
-        """Return the text with `start` to `end` replaced, and the effect on `raw`."""
+        """Return the text with `start` to `end` replaced by `new`, and the change of `raw`."""
         first, left = self._clamped(start)
         last, right = self._clamped(end)
         if (last, right) < (first, left):
@@ -194,17 +206,17 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return the text `new`, which replaces this text, and the effect on `raw`."""
+        """Return `new`, which replaces the whole text, as a `Text`, and the change of `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 
     def with_line_ends(self, new: str) -> str:
-        """Convert text with LF line ends to the document's line ending."""
+        """Return `new` with the document's line ending in place of LF."""
         return new if self.newline == "\n" else new.replace("\n", self.newline)
 
 
 def _changed(start: int, old: str, new: str) -> Change:
-    """Return the change without the common prefix and suffix, as clients send it."""
+    """Return the change from `old` to `new`, without their common prefix and suffix."""
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))
     most -= same
@@ -213,5 +225,5 @@ def _changed(start: int, old: str, new: str) -> Change:
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest size up to `most` that fits, by bisection."""
+    """Return the greatest size up to `most` for which `fits` is true, found by bisection."""
     return bisect_right(range(1, most + 1), 0, key=lambda size: not fits(size))

@@ -1,9 +1,9 @@
-"""The regions of a file that hold requests, and the mapping between their offsets and the file's.
+"""The regions of a file that hold requests, and how their offsets map to the file's offsets.
 
-A request file has a region for each part that can be parsed separately; an Org document has a
-region for each source block in a request language: the block's body as it is evaluated (without
-indentation and Org's commas). Editor features query a region's `parsed` document, and return the
-file's offsets.
+A request file has a region for each part that can be parsed separately. An Org document has a
+region for each source block in a request language: the block's body as it is evaluated, without
+indentation and Org's commas. Editor features use the `parsed` document of a region and return
+offsets in the file.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing import dialects
-from orgrest.model import Source, Span
+from orgrest.model import Source, Span, line_starts
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block, Heading
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from orgrest.org.reader import Section
 
 Kind: TypeAlias = Literal["org", "http"]
-"""The kind of a file: an Org document, or a request file."""
+"""The kind of a file: an Org document or a request file."""
 
 _FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
@@ -39,34 +37,34 @@ V = TypeVar("V")
 
 
 class VersionCache(Generic[K, V]):
-    """Computed values by cache key.
+    """A cache of computed values, which passes from one version of a document to the next.
 
     Entries that a version does not use are dropped, unless it uses none at all.
     """
 
     def __init__(self, before: VersionCache[K, V] | None = None) -> None:
-        """Start with the entries that the version `before` used."""
+        """Create a cache that reuses the entries that the version `before` used."""
         self._now: dict[K, V] = {}
         self._before: dict[K, V] = (before._now or before._before) if before else {}
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the cached value of a key, else the result of `make`."""
-        found = self._now.get(key)
-        if found is None:
-            found = self._before.get(key)
-            if found is None:
-                found = make()
-            self._now[key] = found
-        return found
+        """Return the value of `key`. If it is not cached, compute it with `make` and cache it."""
+        value = self._now.get(key)
+        if value is None:
+            value = self._before.get(key)
+            if value is None:
+                value = make()
+            self._now[key] = value
+        return value
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class LineMap:
-    """The text of a region, and how its lines derive from the file's, independent of position.
+    """The text of a region, and the position of each of its lines relative to the region.
 
-    For each line: `lines` is its start in `text`, `starts` the start of the file's line, relative
-    to the region's start, and `removed` the number of leading characters removed (negative if
-    blanks replace a part of a tab).
+    For each line, `lines` has its start in `text`, and `starts` has its start in the file, relative
+    to the region's start. `removed` has the number of leading characters that were removed. The
+    number is negative if blanks replace part of a tab.
     """
 
     text: str
@@ -75,11 +73,11 @@ class LineMap:
     removed: list[int]
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class _Body:
-    """A body in a section: its line map, the index of its block, and its position.
+    """The body of a block in a section: its line map, the index of the block, and its position.
 
-    `span` is relative to the section's start.
+    `span` is relative to the start of the section.
     """
 
     line_map: LineMap
@@ -88,10 +86,10 @@ class _Body:
 
 
 class LineMaps:
-    """A cache of the line maps of bodies, by section and by lines.
+    """A cache of the line maps of bodies, both by section and by the lines themselves.
 
-    The key includes whether the lines keep their indentation. `before` is the cache of an earlier
-    text.
+    The second key includes whether the lines keep their indentation. `before` is the cache for an
+    earlier version of the text.
     """
 
     def __init__(self, before: LineMaps | None = None) -> None:
@@ -106,9 +104,9 @@ class LineMaps:
 class Region:
     """A part of a file that is in a request language.
 
-    `text` is its text; `kept` the Org block around it (None in a request file), relative to its
-    section. `span` is the region's position in the file, `around` the text of an Org document, and
-    `base` the offset of that text in the file.
+    `text` is its text, and `span` is its position in the file. `kept` is the Org block around the
+    region with offsets relative to its section, or None in a request file. `around` is the text of
+    the Org document, and `base` is the offset of that text in the file.
     """
 
     def __init__(
@@ -122,9 +120,11 @@ class Region:
         around: str = "",
         restclients: bool | None = None,
     ) -> None:
-        """Create a region from a line map and its position; `block` is relative to its section.
+        """Create a region. `line_map` maps its lines, and `span` is its position in the file.
 
-        `restclients` is whether the request file of a part is in restclient's language.
+        `block` is the section with the Org block around the region, and the index of the block in
+        this section. For a part of a request file, `restclients` says whether the file is in
+        restclient's language.
         """
         self.text = line_map.text
         self.span = span
@@ -138,24 +138,27 @@ class Region:
 
     @property
     def block(self) -> Block | None:
-        """The Org block around the region; its offsets and lines are relative to `base`."""
+        """The Org block around the region. Its offsets and lines are relative to `base`."""
         return None if self._block is None else self._block[0].blocks[self._block[1]]
 
     @property
     def block_start(self) -> int | None:
-        """The offset of its Org block, relative to `base`."""
+        """The offset of the Org block around the region, relative to `base`, or None."""
         if self._block is None or self.kept is None:
             return None
         return self._block[0].start + self.kept.start
 
     @property
     def heading(self) -> Heading | None:
-        """The heading above its Org block."""
+        """The heading above the Org block around the region, or None without a block."""
         return None if self._block is None else self._block[0].heading
 
     @cached_property
     def source(self) -> Source:
-        """The text as it is parsed; only the lines of an Org block differ from the file's."""
+        """The text to parse, with the position of each line in the file.
+
+        Only the lines of an Org block can differ from the lines of the file.
+        """
         if self.block is None:
             return Source(self.text, file=self._file)
         first = self.around.count("\n", 0, self.base) + self.block.first + 1
@@ -164,32 +167,32 @@ class Region:
 
     @property
     def language(self) -> str:
-        """The language in which requests are written here."""
+        """The language in which the requests are written."""
         return self.kept.language if self.kept else "http"
 
     @property
     def in_restclient(self) -> bool:
-        """Whether the document's syntax shows that it is in restclient's language."""
+        """Whether the syntax of the whole document shows that it is in restclient's language."""
         return bool(self.around) and dialects.is_restclient_around(self.around)
 
     def parse(self, names: Iterable[str] = ()) -> syntax.Document:
-        """Parse the requests of the region; `names` are the variables that its block defines."""
+        """Return the parsed requests of the region. `names` are the variables of its block."""
         if self.restclients is not None:
             part = Span(0, len(self.text))
             return dialects.read_part(self.source, part, is_restclients=self.restclients)
         return dialects.read(self.source, self.language, names, self.around)
 
     def to_file(self, offset: int) -> int:
-        """Return the offset in the file of the character at `offset` of the region's text."""
+        """Return the file offset of the character at `offset` in the region's text."""
         line_map = self._line_map
         line = min(bisect_right(line_map.lines, offset), len(line_map.starts)) - 1
         within = max(offset - line_map.lines[line] + line_map.removed[line], 0)
         return self.span.start + line_map.starts[line] + within
 
     def from_file(self, offset: int) -> int:
-        """Return the offset in the region's text of a character of the file.
+        """Return the offset in the region's text of the character at `offset` in the file.
 
-        Removed leading characters map to the line's start.
+        For leading characters that were removed, this is the start of their line.
         """
         line_map, offset = self._line_map, offset - self.span.start
         line = max(bisect_right(line_map.starts, offset) - 1, 0)
@@ -199,45 +202,45 @@ class Region:
         )
 
     def to_file_span(self, span: Span) -> Span:
-        """Return the span in the file of a span of the region's text."""
+        """Return the span in the file for a span of the region's text."""
         return Span(self.to_file(span.start), self.to_file(span.end))
 
 
 def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
     """Return the regions of a file, in order.
 
-    The text of an Org document has LF line ends, as everywhere in `orgrest.org`.
+    The text of an Org document must have LF line ends, as everywhere in `orgrest.org`.
     """
     if kind == "http":
         return [_whole(text, file)]
-    return of_document(org.Document(text), file)
+    return of_document(org.OrgDocument(text), file)
 
 
 def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
-    """Return the regions of a request file, in order; `line_maps` is a cache that is updated."""
+    """Return the regions of a request file, in order, and update the cache `line_maps`."""
     restclients, starts = dialects.parts(text)
     if len(starts) == 1:
         return [_whole(text, None)]
-    found: list[Region] = []
+    parts: list[Region] = []
     for start, following in zip(starts, [*starts[1:], len(text) + 1], strict=True):
         part = text[start : following - 1]
         line_map = line_maps.of_lines.get((part, False), partial(_of_lines, part))
-        found.append(Region(line_map, Span(start, following - 1), restclients=restclients))
-    return found
+        parts.append(Region(line_map, Span(start, following - 1), restclients=restclients))
+    return parts
 
 
 def of_document(
-    document: org.Document, file: str | None = None, line_maps: LineMaps | None = None
+    document: org.OrgDocument, file: str | None = None, line_maps: LineMaps | None = None
 ) -> list[Region]:
-    """Return the regions of an Org document, in order; `line_maps` is a cache that is updated."""
+    """Return the regions of an Org document, in order, and update the cache `line_maps`."""
     return list(_of_sections(document, document.text, file, line_maps or LineMaps()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
     """Return the region around `offset`, or None, without parsing the rest of a long document.
 
-    A block that is unclosed at the next heading or the end of the text is a region, too, since it
-    is being typed.
+    A block that is still unclosed at the next heading or the end of the text is a region, too,
+    because it is being typed.
     """
     if kind == "http":
         return _whole(text, file)
@@ -258,7 +261,7 @@ def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Re
 
 
 def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
-    """Return the region of the source block that `opened` begins, if it contains `offset`."""
+    """Return the region of the source block that starts at `opened`, if it contains `offset`."""
     section_end = _section_end(text, opened.start())
     end = section_end
     closed = False
@@ -272,7 +275,7 @@ def _between(text: str, opened: re.Match[str], offset: int, file: str | None) ->
     if not closed:
         part = part.rstrip("\n") if offset < opened.start() + len(part.rstrip("\n")) else part
         part += "\n#+end_src"
-    document = org.Document(part)
+    document = org.OrgDocument(part)
     block = document.blocks[0] if document.blocks else None
     if block is None or block.kind != "block" or block.language not in REQUEST_LANGUAGES:
         return None
@@ -288,7 +291,7 @@ def _verbatim(opened: re.Match[str]) -> bool:
 
 
 def _section_start(text: str, offset: int) -> int:
-    """Return the start of the section around `offset`: a heading ends all blocks."""
+    """Return the start of the section around `offset`, whose heading ends all blocks above."""
     at = _line_end(text, offset)
     while (found := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, found + 1):
@@ -312,29 +315,24 @@ def _whole(text: str, file: str | None) -> Region:
 
 
 def _of_lines(text: str) -> LineMap:
-    """Return the line map of a text whose lines are the file's."""
-    lines = _line_starts(text)
+    """Return the line map of `text`, whose lines are the same as in the file."""
+    lines = line_starts(text)
     starts = lines[:-1]
     return LineMap(text, lines, starts, [0] * len(starts))
 
 
-def _line_starts(text: str) -> list[int]:
-    """Return the start offsets of a text's lines, and of a line appended to them."""
-    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-
-
-def _line_map(document: org.Document, block: Block) -> LineMap:
+def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
     body = document.body(block)
     removed = [removed for _, removed in body.places]
     begin = document.offset(block.first)
     starts = [document.offset(block.first + at) - begin for at in range(len(removed))]
-    return LineMap(body.text, _line_starts(body.text), starts, removed)
+    return LineMap(body.text, line_starts(body.text), starts, removed)
 
 
 def _of_sections(
-    document: org.Document, around: str, file: str | None, line_maps: LineMaps, base: int = 0
+    document: org.OrgDocument, around: str, file: str | None, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
-    """Yield the regions of a document, which begins at `base` of the text `around`."""
+    """Yield the regions of a document that starts at the offset `base` of the text `around`."""
     for placed in document.sections:
         make = partial(_bodies, document, placed, line_maps)
         for body in line_maps.of_sections.get(placed.section, make):
@@ -344,14 +342,14 @@ def _of_sections(
             yield Region(body.line_map, span, file=file, block=block, base=base, around=around)
 
 
-def _bodies(document: org.Document, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:
-    """Return the bodies of a section's request blocks."""
-    found: list[_Body] = []
+def _bodies(document: org.OrgDocument, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:
+    """Return the bodies of the request blocks in a section."""
+    bodies: list[_Body] = []
     for index, block in enumerate(placed.blocks):
         if block.kind != "block" or block.language not in REQUEST_LANGUAGES:
             continue
         begin, end = document.offset(block.first), document.offset(block.last)
         key = document.text[begin:end], "-i" in block.switches.split()
         line_map = line_maps.of_lines.get(key, partial(_line_map, document, block))
-        found.append(_Body(line_map, index, Span(begin - placed.start, end - placed.start)))
-    return found
+        bodies.append(_Body(line_map, index, Span(begin - placed.start, end - placed.start)))
+    return bodies

@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
-It covers directives, dynamic values and the API of scripts; the tables of `orgrest.http` describe
-them. The names of scripts are those of `jetbrains.js`.
+It covers directives, dynamic values and the API of scripts. The tables of `orgrest.http` describe
+the first two. The names in the API are the names in `jetbrains.js`.
 """
 
 from __future__ import annotations
@@ -21,37 +21,41 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
 
 DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
-# References like those that `references` finds, within one line.
+# Matches the references that `references` finds, but only within one line.
 _BRACES = re.compile(r"\{\{(?!\{)[ \t]*((?:(?!\{\{)[^\n])+?)[ \t]*\}\}")
 _DOTTED = re.compile(r"\$?[A-Za-z_][\w]*(?:\.\w+)*")
 
 API: Final[Mapping[str, str]] = {
-    "client.assert": "client.assert(condition, message): the handler fails unless this is true.",
-    "client.exit": "client.exit(): ends the script here.",
-    "client.global.clear": "client.global.clear(name): forgets a variable of the run.",
-    "client.global.clearAll": "client.global.clearAll(): forgets all variables of the run.",
+    "client.assert": (
+        "client.assert(condition, message): fails the handler unless the condition is true."
+    ),
+    "client.exit": "client.exit(): ends the script.",
+    "client.global.clear": "client.global.clear(name): removes a variable of the run.",
+    "client.global.clearAll": "client.global.clearAll(): removes all variables of the run.",
     "client.global.get": "client.global.get(name): a variable of the run, or null.",
     "client.global.isEmpty": "client.global.isEmpty(): whether the run has no variables.",
     "client.global.set": "client.global.set(name, value): sets a variable for the rest of the run.",
-    "client.isEnvironmentSelected": "client.isEnvironmentSelected(): whether one was chosen.",
-    "client.log": "client.log(text): shows a text with the result.",
+    "client.isEnvironmentSelected": "client.isEnvironmentSelected(): whether one is selected.",
+    "client.log": "client.log(text): prints a text with the result.",
     "client.test": "client.test(name, function): a test, shown with the result.",
-    "client.variables.environment.get": "A variable of the chosen environment.",
+    "client.variables.environment.get": "A variable of the selected environment.",
     "client.variables.file.get": "A variable that the file defines with @name.",
     "client.variables.global.set": "As client.global.set.",
     "client.variables.request.set": "As request.variables.set.",
     "crypto.hmac.sha256": "crypto.hmac.sha256(): also md5, sha1, sha384, sha512.",
     "crypto.sha256": "crypto.sha256().updateWithText(text).digest().toHex(): a digest.",
-    "jsonPath": "jsonPath(value, path): what a JSONPath finds.",
+    "jsonPath": "jsonPath(value, path): the values that a JSONPath matches.",
     "request.body.getRaw": "request.body.getRaw(): the body.",
     "request.environment.get": "request.environment.get(name): a variable of the environment.",
     "request.headers.findByName": "request.headers.findByName(name): a header, or null.",
-    "request.iteration": "request.iteration(): which pass of a loop this is.",
+    "request.iteration": "request.iteration(): the number of the current loop iteration.",
     "request.method": "The method.",
     "request.url.getRaw": "request.url.getRaw(): the URL.",
     "request.variables.get": "request.variables.get(name): a variable of this request.",
-    "request.variables.set": "request.variables.set(name, value): sets it for this request.",
-    "response.body": "The body: of JSON the value, else the text.",
+    "request.variables.set": (
+        "request.variables.set(name, value): sets a variable for this request."
+    ),
+    "response.body": "The body: a value if it is JSON, otherwise text.",
     "response.contentType.charset": "The character set of the Content-Type.",
     "response.contentType.mimeType": "The media type of the body.",
     "response.headers.valueOf": "response.headers.valueOf(name): a header's first value, or null.",
@@ -62,18 +66,18 @@ API: Final[Mapping[str, str]] = {
 
 
 def referred(text: str, named: Collection[str]) -> str | None:
-    """Return the request that `{{text}}` refers to, if it is one of the `named`."""
+    """Return the request name that `{{text}}` refers to if it is in `named`, else None."""
     for read in (responses.read, responses.read_short):
-        found = read(text)
-        if found is not None and found.name in named:
-            return found.name
+        reference = read(text)
+        if reference is not None and reference.name in named:
+            return reference.name
     return None
 
 
 def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
-    """Return the hover information for an offset in a request file, spans within the region.
+    """Return the hover text for an offset in a request file, and its span within the region.
 
-    None for a variable, and for syntax shared with restclient's language.
+    Returns None for variables, and for syntax that also exists in restclient's language.
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1
@@ -93,12 +97,14 @@ def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Spa
         return None
     for match in _DOTTED.finditer(text, start, end):
         if match.start() <= offset <= match.end():
-            said = "\n\n".join(
+            descriptions = "\n\n".join(
                 description
                 for name, description in API.items()
                 if name == match[0] or name.startswith(f"{match[0]}.")
             )
-            return (f"**{match[0]}**\n\n{said}", Span(*match.span())) if said else None
+            return (
+                (f"**{match[0]}**\n\n{descriptions}", Span(*match.span())) if descriptions else None
+            )
     return None
 
 
@@ -115,6 +121,6 @@ def _in_braces(
     found_at = analysis.request_named(request, part.region.to_file(span.start)) if request else None
     if found_at is None:
         return None
-    one, place = found_at
-    said = f"of `{one.method} {one.target.text}`, {place}, which is sent first"
-    return f"**{name}**\n\n{said}", span
+    other, place = found_at
+    description = f"of `{other.method} {other.target.text}`, {place}, which is sent first"
+    return f"**{name}**\n\n{description}", span

@@ -1,7 +1,7 @@
-"""The files that open documents use, for editors: each read again only if it changed.
+"""Caches the files that open documents use. A file is read again only if it has changed.
 
-Request files that others import, whose definitions are `Location`s (if one is open in the editor,
-the text there is used), and OpenAPI descriptions.
+The files are OpenAPI descriptions and the request files that others import. Names defined in
+request files have a `Location`. If an imported file is open in the editor, its text there is used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Comment, Definition
 from orgrest.model import OrgrestError, Source, Span
@@ -30,16 +29,19 @@ if TYPE_CHECKING:
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
 
 LARGEST = 4 * 2**20
-"""The maximum size in bytes of a file that is read for an editor: typing waits for it."""
+"""The maximum size in bytes of a file that is read for an editor, because typing waits for it."""
 LARGEST_BESIDE = 2**19
 """The maximum size in bytes of a description that the document does not name."""
 _MOST_KNOWN = 16
-_TOO_LARGE = f"this description is larger than {LARGEST // 2**20} MiB: only runs read it"
+_TOO_LARGE = (
+    f"the description is larger than {LARGEST // 2**20} MiB: it is only used in "
+    "runs, not in editors"
+)
 
 
-@attrs.frozen
+@classes.frozen
 class Location:
-    """A span in a request file: the document's `own`, or another."""
+    """A span in a request file. If `own` is True, the file is the document itself."""
 
     file: File
     span: Span
@@ -47,7 +49,7 @@ class Location:
 
     @property
     def line(self) -> int:
-        """The line number, from 1."""
+        """The number of the line, counted from 1."""
         return self.file.document.source.position(self.span.start).line
 
     def __str__(self) -> str:
@@ -56,15 +58,15 @@ class Location:
 
 
 class RequestFiles:
-    """Imported request files, each read once as long as it is unchanged."""
+    """A cache of the imported request files. A file is read again only if it has changed."""
 
     def __init__(self, opened: Callable[[Path], str | None] = lambda _: None) -> None:
-        """Prepare the cache; `opened` returns the text of a file that is open in an editor."""
+        """Create a cache. `opened` returns the text of a file if it is open in an editor."""
         self._opened = opened
         self._known: dict[tuple[Path, str], tuple[Hashable, Document]] = {}
 
     def read(self, path: Path, name: str) -> Document:
-        """Read the file at `path`, which is called `name`. Raises OrgrestError."""
+        """Return the parsed file at `path`, called `name` in messages. Raises OrgrestError."""
         stamp = self.stamp(path)
         known = self._known.get((path, name))
         if known is not None and known[0] == stamp:
@@ -75,25 +77,25 @@ class RequestFiles:
         return document
 
     def stamp(self, path: Path) -> Hashable:
-        """Return a value that changes when the file at `path` does."""
+        """Return a value that changes when the file at `path` changes."""
         text = self._opened(path)
         if text is not None:
             return text
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
 
 def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:
-    """Return the imports of a text, which may be incomplete; None if it has none."""
+    """Return the imports in `text`, which may be incomplete, or None if there are no imports."""
     lines = "\n".join(match[0] for match in _LINES.finditer(text))
     return Imports(read(Source(lines)), name, context, files.read) if lines else None
 
 
 def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
-    """Return the position of a request's name in a file, else of its beginning."""
+    """Return the location of a request's name, or of its start if it has no name."""
     directive = request.directive("name")
     if directive is not None and request.name and request.name in directive.value.text:
         at = directive.value.offset(directive.value.text.index(request.name))
@@ -107,14 +109,14 @@ def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
 
 
 def of_definition(file: File, one: Definition) -> Location:
-    """Return the position of a variable's definition in a file."""
+    """Return the location of a variable's definition in a file."""
     return Location(file, Span(one.name_span.end - len(one.name), one.name_span.end))
 
 
 class Described:
-    """A cache of descriptions; an unreadable description is None, and a run reports the reason.
+    """A cache of OpenAPI descriptions, and of the errors raised while reading them.
 
-    With `found_beside`, descriptions beside a document are used, too, if it names none.
+    If `found_beside` is True, a document that does not name a description uses those in its folder.
     """
 
     def __init__(self) -> None:
@@ -129,7 +131,10 @@ class Described:
     def read(
         self, name: str, context: Context, largest: int | None = None
     ) -> Description | OrgrestError:
-        """Return the description in the file `name`, or the error if it cannot be read."""
+        """Return the description in the file `name`, or the error if it cannot be read.
+
+        A file of more than `largest` bytes is not read.
+        """
         from orgrest.description.nodes import stamp
 
         largest = LARGEST if largest is None else largest
@@ -142,26 +147,28 @@ class Described:
         if known is not None and known[0] == now and _is_current(known[1]):
             return known[1]
         is_small = now is not None and now[1] <= largest
-        found = _read(path, name, context, largest) if is_small else OrgrestError(_TOO_LARGE)
+        description = _read(path, name, context, largest) if is_small else OrgrestError(_TOO_LARGE)
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[path] = now, found
-        return found
+        self._known[path] = now, description
+        return description
 
     def beside(self, context: Context) -> Iterator[Description]:
-        """Yield the readable descriptions beside a document."""
+        """Yield the readable descriptions in the folder of a document."""
         if not self.found_beside:
             return
         from orgrest.description.beside import beside
 
         for path in beside(context.directory):
-            found = self.read(os.path.relpath(path, context.directory), context, LARGEST_BESIDE)
-            if not isinstance(found, OrgrestError):
-                yield found
+            description = self.read(
+                os.path.relpath(path, context.directory), context, LARGEST_BESIDE
+            )
+            if not isinstance(description, OrgrestError):
+                yield description
 
 
 def _is_current(given: Description | OrgrestError) -> bool:
-    """Return whether all files to which a description refers are unchanged."""
+    """Return whether all files that a description consists of are unchanged."""
     from orgrest.description.nodes import stamp
 
     if isinstance(given, OrgrestError):

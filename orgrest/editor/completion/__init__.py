@@ -1,16 +1,16 @@
 """Completion: the candidates at an offset of a document, and the context there.
 
-`complete` returns the candidates at an offset in an Org document or a request file, `context` the
-kind of text being written there. Both work on incomplete lines: the same parsers as in a run
-determine from the lines above what a line belongs to. In Org, the block around the offset is
-extracted, and the rest of the document is only searched for what the context needs: URLs, names,
-header arguments.
+`complete` returns the candidates at an offset in an Org document or a request file, and `context`
+returns what kind of text is being written there. Both work on incomplete lines: the parsers of a
+run determine from the lines above what a line belongs to. In Org, only the block around the offset
+is extracted. The rest of the document is just searched for what the context needs, such as URLs,
+names and header arguments.
 
-A kind of context is a member of `model.Kind`, code in `contexts` or `org_lines` that recognizes it,
-and a row of `offers.OFFERS` with its candidates.
+Each kind of context is a member of `model.Kind`, with code in `contexts` or `org_lines` that
+recognizes it and a row of `offers.OFFERS` that yields its candidates.
 
-Offsets refer to the given text, with its own line ends. Values from the environment or netrc, or
-computed from them, are shown as `***`.
+Offsets refer to the given text, with its own line ends. Values from the environment or netrc, and
+values computed from them, are shown as `***`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ def complete(
 ) -> list[Candidate]:
     """Return the candidates at `offset` of `text`, the likeliest first.
 
-    `files` lists the names in a folder, given as written in the document; names of folders end in a
-    slash. `environ` are the names of environment variables. `settings` returns the variables of the
-    chosen environments: value and source; `imported` the names that other files define; `described`
-    the OpenAPI description in a file that the document names, `beside` those beside the document.
-    Raises ValueError for an offset outside of the text.
+    `files` returns the names in a folder, whose path is given as written in the document. Folder
+    names end in a slash. `environ` has the names of environment variables. `settings` returns the
+    variables of the chosen environments, each with its value and source. `imported` returns the
+    names that other files define. `described` returns the OpenAPI description in a file that the
+    document names, and `beside` returns the descriptions in the document's folder.
+
+    Raises ValueError if the offset is outside of the text.
     """
     cursor = Cursor(
         text,
@@ -62,11 +64,11 @@ def complete(
         described,
         beside,
     )
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for here in contexts(cursor):
         if (
-            found
-            and found[0].kind == "variable"
+            candidates
+            and candidates[0].kind == "variable"
             and here.kind not in ("url", "query", "query value")
         ):
             break
@@ -80,15 +82,15 @@ def complete(
                 offer.text,
             )
         )
-        different = {offer.text: offer for offer in reversed(chosen)}  # the first of its text
-        found += [cursor.candidate(here, offer) for offer in reversed(different.values())]
-    return found
+        different = {offer.text: offer for offer in reversed(chosen)}  # the first per text
+        candidates += [cursor.candidate(here, offer) for offer in reversed(different.values())]
+    return candidates
 
 
 def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return the context at `offset` of `text`; None in comments, prose and the like.
+    """Return the context at `offset` of `text`, or None in comments, prose and the like.
 
-    After a colon the context is a ``variable``, whether or not it is defined. Raises ValueError for
-    an offset outside of the text.
+    After a colon the context is a ``variable``, even if no such variable is defined. Raises
+    ValueError if the offset is outside of the text.
     """
     return next(contexts(Cursor(text, offset, document)), None)

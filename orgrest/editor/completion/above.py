@@ -1,7 +1,7 @@
-"""The context that the lines above a line provide: what it belongs to, and the variables set.
+"""The context from the lines above a line: what the line belongs to, and the variables set.
 
-The languages' parsers determine it; they read the region of the line only, and for variables those
-regions that may set some.
+The parsers of the request languages determine this context. They read only the region of the line.
+To find variables, they also read the regions that may set some.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.http import syntax
 from orgrest.http.parsing import request_file, restclient
 from orgrest.http.parsing.request_file.grammar import COLON_DEFINITION
@@ -26,12 +25,12 @@ _SETS = re.compile(r"^[ \t]*(?::|->)", re.MULTILINE)
 _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Definition:
-    """A variable with its `value`, or a `note` that describes the value.
+    """A variable with its `value`, or with a `note` that describes the value.
 
-    `offset` is its position in the request text; otherwise `where` describes it. `computed`:
-    whether the value is an expression.
+    `offset` is the position of the definition in the request text. For a definition elsewhere,
+    `where` describes the place. `computed` is True if the value is an expression.
     """
 
     name: str
@@ -43,32 +42,35 @@ class Definition:
 
 
 def picked(expression: str) -> str:
-    """Describe the value of a captured variable."""
-    return f"what jq {expression.rstrip(BLANKS)} picks from the response"
+    """Return a description of the value of a variable that is captured with `expression`."""
+    return f"the values that jq {expression.rstrip(BLANKS)} selects from the response"
 
 
 class ContextAbove:
-    """The context that the lines above a line provide, each with its end."""
+    """The context that the lines above a line provide."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
-        """Read `text`, in restclient's or the common language."""
+        """Keep the lines above, which are in the common language or else in restclient's."""
         self._text = text.removesuffix("\n")
         self._is_common = is_common
 
     @cached_property
     def state(self) -> syntax.LineState:
-        """The parser's state: what the next line would belong to."""
+        """The parser's state after the lines above: what the next line would belong to."""
         if self._is_common:
             return request_file.read_above(self._text)
         return restclient.read_above(self._text)
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """The variables set so far."""
+        """The variables that the lines above set."""
         return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:
-        """Whether `line` would be a comment; with more indentation, a `#` belongs to the body."""
+        """Return whether `line` would be a comment.
+
+        In restclient's language, a `#` with more indentation than the body belongs to the body.
+        """
         text = line.lstrip(" \t")
         if self._is_common:
             return text.startswith(("#", "//"))
@@ -85,7 +87,7 @@ def _restclient(text: str) -> Iterator[Definition]:
     for start, end in pairwise([*restclient.parts(text), len(text)]):
         if _SETS.search(text, start, end):
             document = restclient.parse(text[start:end])
-            yield from (attrs.evolve(one, offset=start + one.offset) for one in _of(document))
+            yield from (classes.evolve(one, offset=start + one.offset) for one in _of(document))
 
 
 def _of(document: syntax.Document) -> Iterator[Definition]:
@@ -96,5 +98,5 @@ def _of(document: syntax.Document) -> Iterator[Definition]:
             value, note = ("", "several lines") if several else (item.value.text, "")
             yield Definition(item.name, start, value, note, computed=item.operator == ":=")
         elif isinstance(item, syntax.ParsedRequest):
-            for one in item.captures:
-                yield Definition(one.name, one.span.start, note=picked(one.expression))
+            for capture in item.captures:
+                yield Definition(capture.name, capture.span.start, note=picked(capture.expression))

@@ -1,4 +1,4 @@
-"""Assertions that are being typed: subjects after `??`, parts of a certificate, operators."""
+"""Completion in assertions: subjects after `??`, fields of a certificate, operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Return whether the line is an assertion; in restclient's language that is a comment."""
+    """Return whether the line is an assertion, which is a comment in restclient's language."""
     match = _LINE.fullmatch(cursor.before)
     return match is not None and bool(match["comment"]) != cursor.is_common
 
@@ -60,22 +60,24 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer subjects, or the parts of a subject."""
+    """Yield the subjects, or the fields of the subject before the offset."""
     if here.subject:
         for name, about in SUBJECTS[here.subject].parts.items():
             yield Offer(name, about, f"{name} ")
         return
-    for one in SUBJECTS.values():
+    for subject in SUBJECTS.values():
         yield Offer(
-            one.name, f"{one.name} {one.path}".rstrip() + f"\n\n{one.description}", f"{one.name} "
+            subject.name,
+            f"{subject.name} {subject.path}".rstrip() + f"\n\n{subject.description}",
+            f"{subject.name} ",
         )
 
 
 def operators(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Offer operators."""
+    """Yield the operators."""
     for rank, one in enumerate(OPERATORS.values()):
         insert = f"{one.name} " if one.expected else one.name
         yield Offer(
             one.name, f"{one.name} {one.expected}".rstrip() + f"\n\n{one.description}", insert, rank
         )
-    yield Offer("not", "not OPERATOR\n\nIt does not hold.", "not ", len(OPERATORS))
+    yield Offer("not", "not OPERATOR\n\nNegates the assertion.", "not ", len(OPERATORS))

@@ -1,8 +1,8 @@
 """The possible contexts at an offset, the likeliest first.
 
-In a request text they depend on what the line belongs to: `STATES` has a function for each part
-that the language's parser distinguishes; it gets the line up to the offset, which may be
-incomplete. The lines of the Org document around it are those of `org_lines`.
+In a request text, the contexts depend on what the line belongs to. `STATES` has a function for each
+state that the language's parser distinguishes. The function gets the line up to the offset, which
+may be incomplete. Contexts in the other lines of an Org document are in `org_lines`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the possible contexts at an offset; nothing in comments, prose and the like."""
+    """Yield the possible contexts at an offset. There are none in comments, prose and the like."""
     if cursor.within_crlf or (cursor.indented and cursor.after):
         return
     if cursor.document == "org" and cursor.region is None:
@@ -61,7 +61,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Where a request or a definition may begin."""
+    """Yield the contexts in a line where a request or a definition may start."""
     if cursor.is_common and request_files.DEFINITION.match(text):
         yield from _variable(cursor, text)
     elif definition := grammar.DEFINITION.fullmatch(text):
@@ -159,7 +159,7 @@ def _quoted(cursor: Cursor, text: str) -> Iterator[Context]:
 def _expression(cursor: Cursor, text: str) -> Iterator[Context]:
     if text.startswith(("(", "'", "`")):
         return  # Lisp
-    if any(not one[1] for one in _STRING.finditer(text)):  # a string that is being typed
+    if any(not string[1] for string in _STRING.finditer(text)):  # a string that is being typed
         if name := _ENV.search(text):
             yield cursor.here("environment", name[1], rest=r"\w*")
         else:
@@ -171,7 +171,7 @@ def _expression(cursor: Cursor, text: str) -> Iterator[Context]:
 
 
 def _variable(cursor: Cursor, text: str) -> Iterator[Context]:
-    """A reference to a variable that is being typed at the end of `text`."""
+    """Yield the reference to a variable that is being typed at the end of `text`, if any."""
     match = _VARIABLE.search(text)
     if match is None:
         return

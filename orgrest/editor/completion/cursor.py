@@ -1,6 +1,6 @@
-"""An offset in a text, and its surroundings: its line, its region, the lines above.
+"""An offset in a text and its surroundings: its line, its region, and the lines above.
 
-In Org, the block around the offset is extracted; the rest of the document is searched only on
+In Org, the block around the offset is extracted. The rest of the document is searched only on
 demand.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.description.model import Description
 
-# The endings of candidates, and patterns for text after the offset that has these endings already.
+# The endings of candidates, and patterns that match such an ending in the text after the offset.
 _ENDS = [
     (": ", re.compile(r":[ \t]?")),
     ("}}", re.compile(r"[ \t]*\}\}")),
@@ -35,9 +35,9 @@ _ENDS = [
 class Cursor:
     """An offset in a text, and its surroundings.
 
-    `files`, `environ`, `settings`, `imported`, `described`, `beside` are those of `complete`.
-    `code` is the text in the request language around the offset, or else all text, with LF line
-    ends; the offset is in its line between `before` and `after`.
+    `files`, `environ`, `settings`, `imported`, `described` and `beside` are the arguments of
+    `complete`. `code` is the text of the region around the offset or, without a region, the whole
+    text, with LF line ends. The line at the offset consists of `before` and `after`.
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class Cursor:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether the offset is in the common language of request files, and not restclient's.
+        """Whether the offset is in the common language of request files instead of restclient's.
 
-        Its own line does not decide: `{{` occurs in both.
+        The line at the offset does not count, because `{{` occurs in both languages.
         """
         block = self.region.block if self.region is not None else None
         if block is not None and block.language == "restclient":
@@ -99,7 +99,7 @@ class Cursor:
         return ContextAbove(self.code[: self.start], is_common=self.is_common)
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
-        """Fit an offer in: its ending replaces an existing one instead of doubling it."""
+        """Return the candidate for an offer. An ending that is already in the text is replaced."""
         end = here.span.end
         rest = self.after[end - self.given :]
         for ending, pattern in _ENDS:
@@ -111,23 +111,23 @@ class Cursor:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Create a context from the `prefix` before the offset and the match of `rest` after it."""
+        """Return a context of the `prefix` before the offset and the match of `rest` after it."""
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)
 
     @cached_property
     def lined(self) -> str:
-        """The whole text with a line end put before it."""
+        """The whole text with a line end in front of it."""
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield the matching lines of the document, except for the one at the offset."""
+        """Yield the matches of `pattern` in the document, except in the line at the offset."""
         own = self.text.rfind("\n", 0, self.offset) + 1
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 
     def lines(self, offsets: Iterable[int]) -> Iterator[int]:
-        """Yield the numbers of the lines at ascending offsets of `code`."""
+        """Yield the line numbers of `offsets`, which refer to `code` and ascend."""
         line, at = 1, 0
         for offset in offsets:
             if self.region is not None:

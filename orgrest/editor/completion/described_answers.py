@@ -29,14 +29,14 @@ _IN_BODY = ("body", "jsonpath")
 
 
 def _responses(cursor: Cursor) -> list[tuple[str, Node]]:
-    """Return the responses of the request above, those of success first."""
+    """Return the described responses to the request above, with status 2xx first."""
     found = operation(cursor)
     every = list(found.node.child("responses").children()) if found is not None else []
     return sorted(every, key=lambda one: not one[0].startswith("2"))
 
 
 def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the headers of a response, or the fields of its body."""
+    """Yield the headers of a response, or the fields of its body."""
     for status, response in _responses(cursor):
         if here.subject == "header":
             for name, one in response.child("headers").children():
@@ -48,7 +48,7 @@ def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fields(response: Node, typed: str) -> Iterator[Offer]:
-    """Offer the fields that can follow the typed part of a JSONPath."""
+    """Yield the fields that can follow the typed part of a JSONPath."""
     before, dot, _ = typed.rpartition(".")
     steps = _steps(before) if dot else ()
     if steps is None:
@@ -66,7 +66,10 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 
 
 def _steps(path: str) -> tuple[str | None, ...] | None:
-    """Return the steps of a JSONPath (None: into a list); None for other kinds of paths."""
+    """Return the steps of a JSONPath, or None if it has steps other than fields and list items.
+
+    The step None leads into a list.
+    """
     rest = path.removeprefix("$")
     found: list[str | None] = []
     while rest:
@@ -79,7 +82,7 @@ def _steps(path: str) -> tuple[str | None, ...] | None:
 
 
 def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer expected values for the assertion's subject: statuses, types, a schema's values."""
+    """Yield the expected values for an assertion's subject: statuses, types, a schema's values."""
     subject, _, path = here.subject.partition(" ")
     for status, response in _responses(cursor):
         if subject == "status":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.model import Span
 
 if TYPE_CHECKING:
@@ -42,14 +41,14 @@ Kind: TypeAlias = Literal[
 ]
 
 
-@attrs.frozen
+@classes.frozen
 class Context:
-    """The context at an offset: `prefix` is its text up to the offset.
+    """The context at an offset of a document. `prefix` is the part of its text before the offset.
 
-    `span` is its extent, including text after the offset (except for a URL). `subject` is its
-    owner: the header of a value or parameter, the header argument of a value, the folder of a
-    file, the opening (``:`` or ``{{``) of a variable, the subject of an operator or a path, the
-    subject and path of an expected value.
+    `span` is the extent of the context, including text after the offset (except for a URL).
+    `subject` is what the text belongs to: the header of a value or parameter, the header argument
+    of a value, the folder of a file, the opening (``:`` or ``{{``) of a variable, the subject of an
+    operator or path, the subject and path of an expected value.
     """
 
     kind: Kind
@@ -58,12 +57,12 @@ class Context:
     subject: str = ""
 
 
-@attrs.frozen
+@classes.frozen
 class Candidate:
-    """A candidate: `insert` replaces the text in `span`; `label` is its name.
+    """A candidate for completion, shown as `label`. `insert` replaces the text in `span`.
 
-    `documentation` is a short plain text: a description, and the specification or line that defines
-    it.
+    `documentation` is short plain text: a description, followed by the specification or the line
+    that defines the candidate.
     """
 
     label: str
@@ -73,9 +72,9 @@ class Candidate:
     documentation: str
 
 
-@attrs.frozen
+@classes.frozen
 class Offer:
-    """A candidate before it is fitted to the context; lower ranks come first."""
+    """A candidate before it is fitted to the context. Lower ranks are listed first."""
 
     text: str
     documentation: str
@@ -88,19 +87,20 @@ class Offer:
         return self.text if self.insert is None else self.insert
 
 
-@attrs.frozen
+@classes.frozen
 class Imported:
-    """Imported names of a request file: variables with value and definition.
+    """The names that a request file imports.
 
-    Requests have their position. `answered` are the paths into the last responses by the names of
-    their requests, each with a description of its target.
+    `variables` maps each name to (value, where defined), and `requests` maps each name to a
+    position. `answered` maps request names to the paths into their last responses, each with a
+    description.
     """
 
-    variables: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
-    requests: Mapping[str, str] = attrs.field(factory=dict)
-    answered: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)
+    requests: Mapping[str, str] = classes.field(factory=dict)
+    answered: Mapping[str, Mapping[str, str]] = classes.field(factory=dict)
 
 
 def fits(text: str, prefix: str) -> bool:
-    """Return whether a text starts with the typed `prefix`, ignoring case."""
+    """Return whether `text` starts with the typed `prefix`, ignoring case."""
     return text[: len(prefix)].lower() == prefix.lower()

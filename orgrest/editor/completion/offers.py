@@ -1,4 +1,4 @@
-"""The candidates for each kind of context: `OFFERS`, with a generator for each kind."""
+"""The candidates for each kind of context. `OFFERS` has a generator for each kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FREQUENT = (
     "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Match", "Origin", "Referer",
     "Connection", "Content-Length", "Host", "Idempotency-Key", "Prefer", "Range",
 )  # fmt: skip
-"""The most frequent headers of requests in documents, in this order."""
+"""The headers that occur most often in requests, most frequent first."""
 _FREQUENCY = {name: number / 100 for number, name in enumerate(_FREQUENT, 1)}
 
 
@@ -84,7 +84,7 @@ def _urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
     for url, count in (hosts | urls).items():
         if url != here.prefix:
             often = "once" if count == 1 else f"{count} times"
-            yield Offer(url, f"In this document {often}.")
+            yield Offer(url, f"Used {often} in this document.")
     for scheme in ("https", "http"):
         yield Offer(f"{scheme}://", f"An {scheme} URL.", rank=2)
 
@@ -100,7 +100,7 @@ def _query_names(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _versions(_: Cursor, __: Context) -> Iterator[Offer]:
-    yield Offer("HTTP/1.1", "The version of HTTP; need not be written.\n\nRFC 9112, section 2.3")
+    yield Offer("HTTP/1.1", "The HTTP version; optional.\n\nRFC 9112, section 2.3")
 
 
 def _functions(_: Cursor, __: Context) -> Iterator[Offer]:
@@ -121,7 +121,7 @@ def _environment(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def _hooks(_: Cursor, here: Context) -> Iterator[Offer]:
-    about = "-> jq-set-var :NAME EXPRESSION: after the response, set a variable by jq."
+    about = "-> jq-set-var :NAME EXPRESSION: after the response, set a variable with jq."
     arrow = "-> " if here.prefix.startswith("-") else ""
     yield Offer(f"{arrow}jq-set-var", about, f"{arrow}jq-set-var :")
 
@@ -142,7 +142,7 @@ def _properties(_: Cursor, __: Context) -> Iterator[Offer]:
 
 def _argument_names(_: Cursor, __: Context) -> Iterator[Offer]:
     for name, known in KNOWN.items():
-        note = " Of Org; nothing changes here." if known.inert else ""
+        note = " An Org setting; orgrest ignores it." if known.inert else ""
         rank = 2 if known.inert else 1
         yield Offer(f":{name}", known.description + note, f":{name} ", rank)
 

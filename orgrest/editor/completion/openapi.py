@@ -6,8 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
+from orgrest import classes
 from orgrest.description.beside import AUTO, NONE
 from orgrest.description.shapes import composed, items, kinds, values
 from orgrest.editor.completion.model import Context, Offer
@@ -34,9 +33,10 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the description that the document names for the offset, else those beside it.
+    """Return the OpenAPI descriptions to use at the offset.
 
-    The second value is True for descriptions beside the document.
+    These are the description that the document names, else the descriptions in its folder. The
+    second value is True for descriptions in the folder.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -62,7 +62,7 @@ def _named(cursor: Cursor) -> str:
 
 
 def operation(cursor: Cursor) -> Operation | None:
-    """Return the operation of the request around the offset, or None."""
+    """Return the operation that describes the request around the offset, or None."""
     every, is_beside = descriptions(cursor)
     for found in every:
         end = cursor.start + len(cursor.before + cursor.after)
@@ -77,8 +77,8 @@ def operation(cursor: Cursor) -> Operation | None:
 
 
 def _is_meant(found: Description, url: str) -> bool:
-    """Return whether a description beside the document may apply to a URL, as far as known."""
-    return url.startswith(f"{_UNKNOWN}/") or found.may_be_meant(url)
+    """Return whether a description beside the document may apply to a URL with unknown parts."""
+    return url.startswith(f"{_UNKNOWN}/") or found.matches_server_or_localhost(url)
 
 
 def _plain(url: str) -> str:
@@ -93,7 +93,7 @@ def _plain(url: str) -> str:
 
 
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the paths for the method on this line, after the typed part of the server's URL."""
+    """Yield the URLs of the operations with this line's method, as completions of the typed URL."""
     every, is_beside = descriptions(cursor)
     for found in every:
         if not is_beside or _fits(found, here.prefix):
@@ -105,23 +105,27 @@ def _fits(found: Description, typed: str) -> bool:
     """Return whether a description beside the document may apply to a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
-        return bool(base and base[0]) or any(one.startswith(typed) for one in found.servers)
-    return any(one.startswith(base[0]) for one in found.servers) or found.may_be_meant(base[0])
+        return bool(base and base[0]) or any(server.startswith(typed) for server in found.servers)
+    return any(
+        server.startswith(base[0]) for server in found.servers
+    ) or found.matches_server_or_localhost(base[0])
 
 
 def _urls(found: Description, cursor: Cursor, here: Context) -> Iterator[Offer]:
     method = cursor.before.split()[0].upper() if cursor.before.split() else ""
-    servers = [one.rstrip("/") for one in found.servers if here.prefix.startswith(one.rstrip("/"))]
+    servers = [
+        server.rstrip("/") for server in found.servers if here.prefix.startswith(server.rstrip("/"))
+    ]
     typed = _BASE.match(here.prefix)
-    known = [one for one in found.servers if is_harmless(one, blanks=False)]
+    known = [server for server in found.servers if is_harmless(server, blanks=False)]
     begun = [one for one in known if one.startswith(here.prefix)]
     bases = servers[:1] or begun[:1] or [typed[0]] if typed and typed[0] else known[:1]
     opened, closed = ("{{", "}}") if cursor.is_common else (":", "")
-    for one in found.operations:
-        if method in ("", one.method) and is_harmless(one.path, blanks=False):
-            path = one.path.replace("{", opened).replace("}", closed)
+    for described in found.operations:
+        if method in ("", described.method) and is_harmless(described.path, blanks=False):
+            path = described.path.replace("{", opened).replace("}", closed)
             for base in bases or [""]:
-                yield Offer(base.rstrip("/") + path, _about(one), rank=0)
+                yield Offer(base.rstrip("/") + path, _about(described), rank=0)
 
 
 def _about(one: Operation) -> str:
@@ -130,40 +134,42 @@ def _about(one: Operation) -> str:
 
 def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
     found = operation(cursor)
-    for one in found.parameters() if found is not None else ():
-        if one.where == where and is_harmless(one.name, blanks=False):
-            yield one
+    for parameter in found.parameters() if found is not None else ():
+        if parameter.where == where and is_harmless(parameter.name, blanks=False):
+            yield parameter
 
 
 def is_harmless(text: str, *, blanks: bool = True) -> bool:
-    """Return whether text from a description is safe in a document: one line, no variables."""
+    """Return whether text from a description is safe in a document: one line without variables."""
     return text.isprintable() and "{{" not in text and (blanks or not re.search(r"\s", text))
 
 
 def query_names(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the parameters of the query, required parameters first."""
-    for one in _parameters(cursor, "query"):
-        yield Offer(one.name, _told(one), f"{one.name}=", 0 if one.required else 1)
+    """Yield the query parameters of the operation, required parameters first."""
+    for parameter in _parameters(cursor, "query"):
+        yield Offer(
+            parameter.name, _told(parameter), f"{parameter.name}=", 0 if parameter.required else 1
+        )
 
 
 def query_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the values of a parameter of the query."""
-    for one in _parameters(cursor, "query"):
-        if one.name == here.subject:
-            yield from _plain_values(one)
+    """Yield the described values of a query parameter."""
+    for parameter in _parameters(cursor, "query"):
+        if parameter.name == here.subject:
+            yield from _plain_values(parameter)
 
 
 def headers(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the headers of the operation."""
-    for one in _parameters(cursor, "header"):
-        yield Offer(one.name, _told(one), f"{one.name}: ", -1)
+    """Yield the header parameters of the operation."""
+    for parameter in _parameters(cursor, "header"):
+        yield Offer(parameter.name, _told(parameter), f"{parameter.name}: ", -1)
 
 
 def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Offer the values of a header, and the types of the body."""
-    for one in _parameters(cursor, "header"):
-        if one.name.lower() == here.subject.lower():
-            yield from _plain_values(one)
+    """Yield the described values of a header, which are media types for Content-Type."""
+    for parameter in _parameters(cursor, "header"):
+        if parameter.name.lower() == here.subject.lower():
+            yield from _plain_values(parameter)
     found = operation(cursor)
     if found is not None and here.subject.lower() == "content-type":
         for kind, _ in found.body.child("content").children():
@@ -183,7 +189,7 @@ def _told(one: Parameter) -> str:
 
 
 def documentation(schema: Node, text: str, *, required: bool) -> str:
-    """Return the documentation of a value: a text, its types, whether it is required."""
+    """Return the documentation of a value: `text`, its types, and whether it is required."""
     kind = schema.object.get("type")
     words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind or "")
     words += ", required" if required else ""
@@ -191,19 +197,20 @@ def documentation(schema: Node, text: str, *, required: bool) -> str:
 
 
 def values_of(schema: Node) -> list[Any]:
-    """Return the values that a schema lists and that are safe in a document."""
-    listed = (one for part in composed([schema]) for one in values(part))
+    """Return the values listed in a schema, except for values that are unsafe in a document."""
+    listed = (value for part in composed([schema]) for value in values(part))
     return [one for one in listed if is_harmless(str(one))]
 
 
 # ----------------------------------------------------------------------------------- bodies
 
 
-@attrs.frozen
+@classes.frozen
 class _Place:
-    """A place in JSON: the steps to it (None: into a list), and the text typed there.
+    """A place in JSON: the steps that lead to it, and the text typed there.
 
-    `key`: whether a field's name is being typed; `quoted`: whether its quote is open.
+    The step None leads into a list. `key` is True if the name of a field is being typed, and
+    `quoted` is True if its quote is open.
     """
 
     steps: tuple[str | None, ...]
@@ -213,8 +220,8 @@ class _Place:
 
 
 def _place(text: str) -> _Place | None:
-    """Return the place at the end of an incomplete JSON text; None after a value."""
-    frames: list[list[Any]] = []  # of each object or list: its current key, what comes next
+    """Return the place at the end of an incomplete JSON text, or None right after a value."""
+    frames: list[list[Any]] = []  # for each open bracket: key, what comes next, bracket
     at = 0
     for token in _TOKEN.finditer(text):
         at = token.end()
@@ -250,7 +257,7 @@ def _place(text: str) -> _Place | None:
 
 def _at(frames: list[list[Any]], prefix: str, *, quoted: bool) -> _Place:
     key = frames[-1][1] == "key"
-    steps = tuple(one[0] if one[2] == "{" else None for one in frames)
+    steps = tuple(frame[0] if frame[2] == "{" else None for frame in frames)
     return _Place(steps[:-1] if key else steps, key, prefix, quoted)
 
 
@@ -271,7 +278,7 @@ def _typed(cursor: Cursor) -> _Place | None:
 
 
 def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the fields of an object in a body."""
+    """Yield the fields of the object at the offset of a body."""
     found, place = operation(cursor), _typed(cursor)
     if found is None or place is None:
         return
@@ -289,7 +296,7 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the values of a field in a body."""
+    """Yield the described values of the field at the offset of a body."""
     found, place = operation(cursor), _typed(cursor)
     if found is None or place is None:
         return
@@ -304,13 +311,16 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def json_of(node: Node) -> list[Node]:
-    """Return the schema of the JSON body of a request or a response, if it has one."""
+    """Return a list with the schema of the JSON body of a request or response, if it has one."""
     content = node.child("content").children()
     return [one.child("schema") for name, one in content if "json" in name][:1]
 
 
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
-    """Return the possible schemas of the value at the steps; the step None leads into a list."""
+    """Return the possible schemas of the value that `steps` lead to.
+
+    The step None leads into a list.
+    """
     level = composed(schemas)
     for step in steps:
         inner: list[Node] = []

@@ -1,4 +1,4 @@
-"""The contexts in lines of an Org document that concern requests: `LINES`."""
+"""The contexts in lines of an Org document that concern requests. `LINES` has the patterns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the contexts in the line at the offset, by the first kind of line that matches."""
+    """Yield the contexts in the line at the offset, from the first kind of line that matches it."""
     for pattern, read in LINES:
         if line := pattern.fullmatch(cursor.before):
             yield from read(cursor, line)
@@ -63,7 +63,7 @@ def _property_name(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
 
 
 def _arguments(cursor: Cursor, text: str) -> Iterator[Context]:
-    """The header argument that is being typed at the end of `text`."""
+    """Yield the contexts in the header argument that is being typed at the end of `text`."""
     if len(re.findall(r'(?<!\\)"', text)) % 2:
         return
     name = _ARGUMENT.search(text)

@@ -1,4 +1,4 @@
-"""Completion specific to request files: directives, names in braces, scripts."""
+"""Completion that only request files have: directives, names in braces, scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPENED = re.compile(r"^[ \t]*[<>][ \t]*\{%", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.$])[A-Za-z][\w.]*$")
 _MAX_SHOWN = 60
 _PARTS = {
-    "response.body": "the response's body; `.$.field` or `.//tag` leads into it",
+    "response.body": "the response's body; `.$.field` or `.//tag` selects a part",
     "response.headers": "a header of the response: `.headers.NAME`",
     "response.status": "the status code",
     "request.body": "the body that was sent",
@@ -38,7 +38,7 @@ _PARTS = {
 
 
 def context(cursor: Cursor) -> Context | None:
-    """Return the context in a directive, an import or a script; None elsewhere."""
+    """Return the context in a directive, an import or a script, or None elsewhere."""
     match = _IMPORT.fullmatch(cursor.before)
     if match is not None and (match["word"] is None or cursor.above.state.part == "start"):
         return _of_import(cursor, match)
@@ -54,6 +54,8 @@ def context(cursor: Cursor) -> Context | None:
     if name is None:
         return None
     at = cursor.start + len(cursor.before)
+    if "{%" not in cursor.code[:at]:
+        return None
     opened = max((one.end() for one in _OPENED.finditer(cursor.code, 0, at)), default=-1)
     if opened < 0 or "%}" in cursor.code[opened:at]:
         return None
@@ -61,7 +63,7 @@ def context(cursor: Cursor) -> Context | None:
 
 
 def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
-    """Return the context after `import`, `run` or `# @import`: a path, or a request."""
+    """Return the context after `import`, `run` or `# @import`: a path, or the name of a request."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
         return cursor.here("request", name, rest=r"[^(]*")
@@ -70,7 +72,7 @@ def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
 
 
 def directives(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Offer the directives; those that prevent sending a request come last."""
+    """Yield the directives. Directives that prevent a request from being sent come last."""
     for rule in DIRECTIVES.values():
         about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
         insert = f"{rule.name} " if rule.value else rule.name
@@ -78,7 +80,7 @@ def directives(_: Cursor, __: Context) -> Iterator[Offer]:
 
 
 def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Offer the names of requests, of the file and of those that it imports."""
+    """Yield the names of the requests in this file and in the files that it imports."""
     own = _named(cursor)
     for name, line in own.items():
         yield Offer(name, f"The request named in line {line}.")
@@ -88,13 +90,13 @@ def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Offer the API of scripts."""
+    """Yield the names in the API of scripts."""
     for name, about in API.items():
         yield Offer(name, about, f"{name}(" if about.startswith(f"{name}(") else None)
 
 
 def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
-    """Offer the values that are allowed in double braces, except for the `known` names."""
+    """Yield what is allowed in double braces, except for the names in `known`."""
     seen = set(known)
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
     lines = cursor.lines(match.start("name") for match in matches.values())
@@ -104,7 +106,7 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     for script in _SCRIPTS.finditer(cursor.code):
         for name in sorted(set_by(script["code"]) - seen):
             seen.add(name)
-            yield _variable(name, "gets its value when requests are sent", "set by a script")
+            yield _variable(name, "set when requests are sent", "set by a script")
     imported = cursor.imported()
     for given in (imported.variables, cursor.settings()):
         for name, (value, where) in given.items():
@@ -118,9 +120,9 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     for name, paths in imported.answered.items():
         for path, about in paths.items():
             yield Offer(f"{name}.response.{path}", about, f"{name}.response.{path}}}}}", rank=2.5)
-    for one in DYNAMICS:
-        insert = f"{one.name}}}}}" if one.usage == one.name else one.name
-        yield Offer(one.name, f"{one.usage}\n\n{one.description}", insert, rank=3)
+    for entry in DYNAMICS:
+        insert = f"{entry.name}}}}}" if entry.usage == entry.name else entry.name
+        yield Offer(entry.name, f"{entry.usage}\n\n{entry.description}", insert, rank=3)
 
 
 def _variable(name: str, value: str, where: str) -> Offer:
@@ -129,6 +131,6 @@ def _variable(name: str, value: str, where: str) -> Offer:
 
 
 def _named(cursor: Cursor) -> dict[str, int]:
-    """Return the names of the file's requests, with the lines of these names."""
+    """Return the names of the file's requests, with the lines in which the names are given."""
     matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(cursor.code)}
     return dict(zip(matches, cursor.lines(matches.values()), strict=True))

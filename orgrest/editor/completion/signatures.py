@@ -1,4 +1,4 @@
-"""Signature help: the function of an expression being written, and its active argument."""
+"""Signature help: the function of an expression being typed, and its active argument."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.completion.cursor import Cursor
 from orgrest.http.parsing import grammar
 from orgrest.http.values.expressions import FUNCTIONS
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P<mark>[(),])')
 
 
-@attrs.frozen
+@classes.frozen
 class Signature:
     """A function's usage (`label`), its description, and the spans of its parameters in the label.
 
-    `active` is the index of the argument being written.
+    `active` is the index of the argument that is being typed.
     """
 
     label: str
@@ -32,9 +31,9 @@ class Signature:
 
 
 def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Signature | None:
-    """Return the function at `offset` of `text`, in the value of a variable; or None.
+    """Return the function that is called at `offset` in the value of a variable, or None.
 
-    Raises ValueError for an offset outside of the text.
+    Raises ValueError if the offset is outside of `text`.
     """
     cursor = Cursor(text, offset, document)
     if cursor.region is None and document == "org":
@@ -58,6 +57,8 @@ def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Sign
     parameters = [written] if written else []
     parameters += ["..."] * (function.most - len(parameters))
     label = f"{name}({', '.join(parameters)})"
-    starts = itertools.accumulate((len(one) + 2 for one in parameters), initial=len(name) + 1)
+    starts = itertools.accumulate(
+        (len(parameter) + 2 for parameter in parameters), initial=len(name) + 1
+    )
     spans = tuple((at, at + len(one)) for at, one in zip(starts, parameters, strict=False))
     return Signature(label, function.description, spans, active)

@@ -1,6 +1,6 @@
-"""The variables in scope at an offset, with their values: of the lines above, and of Org.
+"""The variables in scope at an offset and their values, from the lines above and from Org.
 
-Values from the environment or netrc, or computed from them, are shown as `***`.
+Values from the environment or netrc, and values computed from them, are shown as `***`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
     """Return the names of variables whose values derive from the environment or netrc."""
     lengths = sorted({len(name) for name in known})
-    users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
+    users: dict[str, list[str]] = {}  # for each variable: the variables whose values refer to it
     for one in known.values():
         for match in REFERENCE.finditer(one.value):
             text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
@@ -89,7 +89,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
-    """Yield the variables from blocks above and header arguments, lowest precedence first."""
+    """Yield the variables from blocks above and from header arguments, lowest precedence first."""
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
@@ -104,16 +104,16 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var``, and a note if it has no value yet."""
+    """Return the text of a ``:var`` value, and a note if it has no text yet."""
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
-    if isinstance(value, argument_syntax.Reference):
+    if isinstance(value, argument_syntax.ValueReference):
         return "", f"the result of {value.name}"
-    return "", "a list" if isinstance(value, list) else "Emacs Lisp, which is not run"
+    return "", "a list" if isinstance(value, list) else "Emacs Lisp (not evaluated)"
 
 
 def _header_arguments(cursor: Cursor, region: regions.Region) -> arguments.Arguments:
-    """Return the header arguments of a block, including inherited ones."""
+    """Return the header arguments of the block around the offset, including inherited ones."""
     if region.block is None or ":var" not in cursor.text:
         return arguments.Arguments()
     start = region.base + region.block.start
@@ -134,5 +134,5 @@ def _header_arguments(cursor: Cursor, region: regions.Region) -> arguments.Argum
         lined[above : lined.find("\n", start + 1)],
         "\n#+end_src",
     ]
-    document = org.Document("".join(parts).removeprefix("\n"))
+    document = org.OrgDocument("".join(parts).removeprefix("\n"))
     return arguments.of_block(document.blocks[-1], arguments.Inherited(document))

@@ -1,6 +1,7 @@
-"""Checks of an Org document around its requests: `CHECKS`, each a generator of findings.
+"""Checks of an Org document outside of its requests: header arguments, names and calls.
 
-Header arguments, names and calls. A new check is a function and its row in the table.
+Each check in the table `CHECKS` is a generator of findings. A new check is a new function with a
+row in the table.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from orgrest.model import Span
 from orgrest.org import document as org
 from orgrest.org.known import KNOWN
 from orgrest.org.text import Edit
+from orgrest.run.documents import misspelt
+from orgrest.run.documents.selection import left_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -27,14 +30,14 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = [f":{name}" for name in KNOWN]
 _RESULT_BELOW = re.compile(r"(?:[ \t]*\n)+[ \t]*#\+results(?:\[.*\])?:[ \t]*(\S+)", re.IGNORECASE)
-_ALIKE = 0.6  # `difflib`'s ratio at which a known name is suggested for an unknown one
+_ALIKE = 0.6  # the least `difflib` ratio at which a known name is suggested for an unknown one
 _ALIKE_ARGUMENT = 0.8
 
 
-def _faults(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Report header arguments that cannot be parsed, or refer to something missing."""
+def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the header arguments that cannot be parsed or refer to something missing."""
     for part in analysis.judged:
-        block = part.region.block
+        block = part.region.block if part.given.faults else None
         for fault in part.given.faults if block is not None else ():
             span = None
             if fault.variable is not None and block is not None:
@@ -46,20 +49,22 @@ def _faults(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
                 yield Finding(Diagnostic(span, severity, fault.code, fault.message))
 
 
-def _calls(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Report calls that name no block."""
+def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the calls of blocks that do not exist."""
     names = [one.name for one in document.blocks if one.name and one.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
             continue
         at = arguments.called_at(analysis.text, block)
         span = Span(at, at + len(block.call.name))
-        message = f"no source block is named {block.call.name}"
+        message = f"no source block named {block.call.name}"
         yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
 
 
-def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Report suspicious properties with arguments for request blocks only."""
+def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the unknown header arguments in properties that apply only to request blocks."""
+    if not analysis.property_texts:
+        return
     blocks = [block for block in document.blocks if block.kind == "block"]
     ours = all(block.language in analysis.languages for block in blocks)
     read = {text.partition(" ")[2].strip() for _, text in document.keywords}
@@ -72,17 +77,36 @@ def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]
             yield from _unknown_arguments(analysis.text, text, start)
 
 
-def _arguments(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Report suspicious header arguments at blocks."""
+def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the unknown header arguments at blocks."""
     for part in analysis.judged:
+        kept = part.region.kept
+        if kept is None or not any(map(_unknown, (kept.arguments, *kept.headers))):
+            continue
         if part.region.block is not None:
             for text, start in arguments.texts_of(document, part.region.block):
                 yield from _unknown_arguments(analysis.text, text, start)
 
 
-def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Report blocks with the name of another block."""
-    taken = {block.name.lower() for block in document.blocks if block.name}
+def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the lines that look like part of a request but are ignored by a run."""
+    requests = [part.region.block for part in analysis.parts if part.region.block is not None]
+    lines = [(block.line, why) for block, why in misspelt.languages(document)]
+    lines += ((document.line_of(at), why) for at, why in misspelt.lines(document, requests))
+    lines += ((block.line, why) for block in requests for why in misspelt.unmarked(block))
+    lines += ((line - 1, why) for line, why in left_alone(document, analysis.languages))
+    for line, why in lines:
+        span = arguments.line_span(document, line)
+        if span is not None:
+            yield Finding(Diagnostic(span, "warning", "misspelt", why))
+
+
+def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield the blocks that have the name of an earlier block."""
+    names = [block.name.lower() for block in document.blocks if block.name]
+    taken = set(names)
+    if len(taken) == len(names):
+        return
     for block in document.blocks:
         first = document.block_named(block.name) if block.name else None
         if first is None or first is block or block.kind != "block" or block.name is None:
@@ -92,17 +116,17 @@ def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Find
         span = arguments.name_span(document, block)
         if span is not None:
             message = (
-                f"the block in line {first.line + 1} is named {block.name}, too: "
-                "who asks for that name gets that one's result"
+                f"the block in line {first.line + 1} is also named {block.name}: references "
+                "to this name use that block's result"
             )
-            found = Diagnostic(span, "warning", "repeated-name", message)
-            yield Finding(found, partial(_renaming, document, block, span, taken))
+            diagnostic = Diagnostic(span, "warning", "repeated-name", message)
+            yield Finding(diagnostic, partial(_renaming, document, block, span, taken))
 
 
 def _renaming(
-    document: org.Document, block: Block, span: Span, taken: Collection[str]
+    document: org.OrgDocument, block: Block, span: Span, taken: Collection[str]
 ) -> tuple[Fix, ...]:
-    """Return the fix that renames a block, and the result right below it, to a unique name."""
+    """Return the fix that gives a block, and the result right below it, a unique name."""
     name = document.text[span.start : span.end]
     new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in taken)
     edits = [Edit(span.start, span.end, new)]
@@ -115,20 +139,20 @@ def _renaming(
 def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
     for name, at in _unknown(text):
         span = Span(start + at, start + at + len(name))
-        message = f"no header argument {name} is known: it has no effect"
+        message = f"unknown header argument {name}: it has no effect"
         yield _misspelt(whole, "unknown-argument", message, _ARGUMENTS, span, _ALIKE_ARGUMENT)
 
 
 @lru_cache(4096)
 def _unknown(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the unknown names in header arguments, and their positions."""
-    return tuple(one for one in arguments.names_in(text) if one[0][1:].lower() not in KNOWN)
+    """Return the unknown argument names in `text`, each with its index."""
+    return tuple(one for one in arguments.names_in(text) if one[0][1:] not in KNOWN)
 
 
 def _misspelt(
     text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
 ) -> Finding:
-    """Return the problem of an unknown name; its fix is the most similar known name."""
+    """Return the finding for an unknown name. Its fix suggests the most similar known name."""
 
     def fixes() -> tuple[Fix, ...]:
         return tuple(
@@ -139,7 +163,7 @@ def _misspelt(
     return Finding(Diagnostic(span, "warning", code, message), fixes)
 
 
-Check: TypeAlias = "Callable[[Analysis, org.Document], Iterator[Finding]]"
+Check: TypeAlias = "Callable[[Analysis, org.OrgDocument], Iterator[Finding]]"
 
 CHECKS: tuple[Check, ...] = (
     _faults,
@@ -147,4 +171,5 @@ CHECKS: tuple[Check, ...] = (
     _repeated_names,
     _properties,
     _arguments,
+    _look_alikes,
 )

@@ -1,7 +1,7 @@
-"""Quick fixes for a region's problems: `FIXES`, by the problem's code.
+"""Quick fixes for the problems of a region. `FIXES` maps the codes of problems to the fixes.
 
 A fix is computed on demand: a function gets a `Place` and returns a title and a change of the
-region's text, or None; `as_edit` converts that to an edit of the file.
+region's text, or None. `as_edit` converts the change to an edit of the file.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.diagnostics.model import Fix
 from orgrest.editor.diagnostics.requests import LISP_CALL
 from orgrest.http import registry
@@ -31,9 +30,9 @@ _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 
-@attrs.frozen
+@classes.frozen
 class Change:
-    """A change within a region: characters replaced, or (`lines`) whole lines added or removed."""
+    """A change of a region's text. If `lines` is True, it changes whole lines."""
 
     start: int
     end: int
@@ -41,9 +40,9 @@ class Change:
     lines: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Place:
-    """The position of a problem: `start` to `end` in a part's `text`; `line` starts its line."""
+    """The position of a problem, from `start` to `end` in the `text` of a part."""
 
     part: ParsedRegion
     text: str
@@ -52,12 +51,12 @@ class Place:
 
     @property
     def line(self) -> int:
-        """The start of the line in which the problem begins."""
+        """The start of the line in which the problem starts."""
         return self.text.rfind("\n", 0, self.start) + 1
 
     @property
     def found(self) -> str:
-        """The text that is wrong."""
+        """The text that has the problem."""
         return self.text[self.start : self.end]
 
 
@@ -71,7 +70,7 @@ def _bad_header(at: Place) -> Made:
     first = _FIRST_WORD.match(at.found)
     if first is not None and registry.header(first[1]) is not None:
         change = Change(at.start + first.end(1), at.start + first.end(), ": ")
-        return f"Put a colon behind {first[1]}", change
+        return f"Add a colon after {first[1]}", change
     if _EMPTY_LINE.search(at.text, at.start, request.span.end):
         return None
     return _no_empty_line(at)
@@ -80,11 +79,11 @@ def _bad_header(at: Place) -> Made:
 def _no_empty_line(at: Place) -> Made:
     if not at.line:
         return None
-    return "Put an empty line before the body", Change(at.line, at.line, "\n", lines=True)
+    return "Insert an empty line before the body", Change(at.line, at.line, "\n", lines=True)
 
 
 def _no_separator(at: Place) -> Made:
-    return "Put ### between the requests", Change(at.line, at.line, "###\n", lines=True)
+    return "Insert ### between the requests", Change(at.line, at.line, "###\n", lines=True)
 
 
 def _unknown_method(at: Place) -> Made:
@@ -121,7 +120,7 @@ def _unclosed_here(at: Place) -> Made:
     where = following.start() if following and match[1] else len(at.text)
     rest = at.text[at.line :]
     blanks = rest[: len(rest) - len(rest.lstrip())]
-    return f"End it with a line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
+    return f"End with a line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
 
 
 FIXES: Mapping[str, Callable[[Place], Made]] = {
@@ -135,11 +134,14 @@ FIXES: Mapping[str, Callable[[Place], Made]] = {
     "unclosed-here": _unclosed_here,
 }
 GUESSES = frozenset({"undefined-variable"})
-"""The codes of problems whose fix may not be what the user intended."""
+"""The codes of problems whose fix may differ from what the user intended."""
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return the fix for a problem of a part, as edits of the text of the `file`."""
+    """Return the fix for a problem of a part, as edits of `file`, which is the whole file's text.
+
+    Returns an empty tuple if there is no fix.
+    """
     make = FIXES.get(problem.code)
     text = part.region.text
     made = make(Place(part, text, problem.start, problem.end)) if make else None
@@ -150,7 +152,7 @@ def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
 
 
 def as_edit(change: Change, region: regions.Region, text: str) -> Edit:
-    """Return a change of a region as an edit of the `text` of the file."""
+    """Return a change of a region as an edit of `text`, which is the whole file's text."""
     start = region.to_file(change.start)
     if not change.lines:
         return Edit(start, region.to_file(change.end), change.text)

@@ -1,12 +1,11 @@
-"""Diagnostics for editors, and the problems of a region that become diagnostics."""
+"""Diagnostics for editors, and the problems of regions from which they are made."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
@@ -19,18 +18,18 @@ Severity: TypeAlias = Literal["error", "warning", "hint"]
 _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 
 
-@attrs.frozen
+@classes.frozen
 class Fix:
-    """An edit that fixes a problem; a `guess` may not be what the user intended."""
+    """A fix for a problem, as edits. A `guess` may differ from what the user intended."""
 
     title: str
     edits: tuple[Edit, ...]
     guess: bool = False
 
 
-@attrs.frozen
+@classes.frozen
 class Diagnostic:
-    """A problem: its span, severity, code, and message."""
+    """A problem in a document: its span, severity, code and message."""
 
     span: Span
     severity: Severity
@@ -38,17 +37,17 @@ class Diagnostic:
     message: str
 
 
-@attrs.frozen
+@classes.frozen
 class Finding:
-    """A diagnostic, and a function that computes its fix."""
+    """A diagnostic, and a function that computes its fixes."""
 
     diagnostic: Diagnostic
     fixes: Callable[[], tuple[Fix, ...]] = tuple
 
 
-@attrs.frozen
+@classes.frozen
 class Problem:
-    """A diagnostic with offsets relative to its region's text."""
+    """A problem whose offsets are relative to the text of its region."""
 
     start: int
     end: int
@@ -57,8 +56,8 @@ class Problem:
     message: str
 
     def moved(self, by: int) -> Problem:
-        """Return the problem shifted by an offset, which may be negative."""
-        return attrs.evolve(self, start=self.start + by, end=self.end + by)
+        """Return the problem with its offsets increased by `by`, which may be negative."""
+        return classes.evolve(self, start=self.start + by, end=self.end + by)
 
 
 def extent(text: str, offset: int) -> tuple[int, int]:

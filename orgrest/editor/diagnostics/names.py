@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.diagnostics.model import Problem, extent
 from orgrest.editor.request_files import referred
 from orgrest.http import syntax
@@ -21,17 +20,25 @@ if TYPE_CHECKING:
 
 
 def of_names(analysis: Analysis) -> Iterator[Problem]:
-    """Yield the problems with imports and the names of requests, with offsets in the file."""
+    """Yield the problems with imports and with the names of requests, with offsets in the file."""
     imports, text = analysis.imports, analysis.text
     if analysis.kind != "http":
         return
-    for one in imports.broken if imports else ():
-        at = one.item.path.offset(0) if one.item.path else one.item.span.start
-        message = one.error.reason if one.item is one.own else str(one.error)
-        yield Problem(*extent(text, at), "error", one.error.code, message)
+    for broken_import in imports.broken if imports else ():
+        at = (
+            broken_import.item.path.offset(0)
+            if broken_import.item.path
+            else broken_import.item.span.start
+        )
+        message = (
+            broken_import.error.reason
+            if broken_import.item is broken_import.own
+            else str(broken_import.error)
+        )
+        yield Problem(*extent(text, at), "error", broken_import.error.code, message)
     for item, chain in imports.circles if imports else ():
         at = item.path.offset(0) if item.path else item.span.start
-        message = f"these files import each other in a circle, each is read once: {chain}"
+        message = f"these files import each other; each is read once: {chain}"
         yield Problem(*extent(text, at), "warning", "circle", message)
     if imports is not None and imports.broken:
         return
@@ -42,7 +49,7 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
         for name in part.reading.needed:
             if name.text.strip() not in named and "{{" not in name.text:
                 known = ", ".join(sorted(named)) or "none"
-                message = f"no request is named {name.text.strip()}; there are {known}"
+                message = f"no request named {name.text.strip()}; available: {known}"
                 at = part.region.to_file(name.offset(0))
                 yield Problem(*extent(text, at), "error", "unknown-name", message)
 
@@ -50,8 +57,8 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 def _may_be_wrong(analysis: Analysis) -> bool:
     """Return whether two requests may share a name, or a request may depend on itself.
 
-    None depends on itself if each needs only requests above it, since a name refers to the last
-    request above.
+    A name refers to the last request above with this name. Therefore no request can depend on
+    itself if each one needs only requests above it.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -59,7 +66,7 @@ def _may_be_wrong(analysis: Analysis) -> bool:
     above: set[str] = set()
     for part in analysis.parts:
         for name, needs in part.reading.links:
-            if any(one in named and one not in above for one in needs):
+            if any(needed_name in named and needed_name not in above for needed_name in needs):
                 return True
             if name in above:
                 return True
@@ -69,7 +76,7 @@ def _may_be_wrong(analysis: Analysis) -> bool:
 
 
 def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
-    """Yield the problems with the names of the requests of a document, which is `imports.main`."""
+    """Yield the problems with the names of requests in the main document of `imports`."""
     document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")
@@ -79,9 +86,13 @@ def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
         yield from _circles(imports, text)
 
 
-@attrs.define(eq=False)
+@classes.define(eq=False)
 class _Visit:
-    """A request on the path, the requests that it needs, and its reference to the next request."""
+    """A request on the path that is searched for circles.
+
+    `needs` yields the requests that it needs, and `at` is its reference to the next request on the
+    path.
+    """
 
     request: ParsedRequest
     needs: Iterator[tuple[str, int]]
@@ -91,7 +102,8 @@ class _Visit:
 def _circles(imports: Imports, text: str) -> Iterator[Problem]:
     """Yield the requests that depend, directly or indirectly, on their own responses.
 
-    A circle through imported files is reported at the document's own reference that leads there.
+    A circle through imported files is reported at the reference that leads to the circle from the
+    document itself.
     """
     own = imports.main.document
     done: set[int] = set()
@@ -119,20 +131,24 @@ def _circles(imports: Imports, text: str) -> Iterator[Problem]:
                 first = next(i for i, one in enumerate(under_way) if one is other)
                 chain = [one.name or "this request" for one in (*under_way[first:], other)]
                 message = f"{name} refers to itself: {' -> '.join(chain)}"
-                at = next(one.at for one in reversed(path) if one.request.source is own.source)
+                at = next(
+                    visit.at for visit in reversed(path) if visit.request.source is own.source
+                )
                 yield Problem(*extent(text, at), "error", "self-reference", message)
             else:
                 waiting.append(other)
 
 
 def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Yield the requests whose responses a request needs, and the spans of the references."""
-    for one in request.directives:
-        name = one.value.text.strip()
-        if one.name in ("ref", "force-ref") and name in named:
-            yield name, one.value.offset(0)
+    """Yield the names of the requests that a request needs, with the offsets of the references."""
+    for directive in request.directives:
+        name = directive.value.text.strip()
+        if directive.name in ("ref", "force-ref") and name in named:
+            yield name, directive.value.offset(0)
     templates = [request.target]
-    templates += (one.value for one in request.headers if isinstance(one, syntax.HeaderLine))
+    templates += (
+        header.value for header in request.headers if isinstance(header, syntax.HeaderLine)
+    )
     if request.body is not None:
         templates.append(request.body.template)
     for template in templates:

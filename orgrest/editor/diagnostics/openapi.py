@@ -1,14 +1,13 @@
-"""Violations of an OpenAPI description by a request, as far as known before it is sent.
+"""Checks of requests against OpenAPI descriptions, as far as possible before sending.
 
-Bodies and patterns are only checked in runs, in a separate process.
+Bodies and patterns are only checked in runs, because that needs a separate process.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.description.beside import AUTO, NONE
 from orgrest.description.checks import of_request
 from orgrest.description.model import Description, named_above
@@ -32,11 +31,13 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-@attrs.frozen
+@classes.frozen
 class About:
-    """The descriptions that may apply to a request; `broken` is the error in the one that is named.
+    """The descriptions that may apply to a request.
 
-    A description that the document does not name only applies to requests of its operations.
+    `is_named` is False for descriptions that the document does not name. Those descriptions apply
+    only to requests that match one of their operations. `broken` is the error in reading the named
+    description.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -51,7 +52,10 @@ def chosen(
     described: Described,
     default: str,
 ) -> About:
-    """Return the descriptions for a request in `text`, whose header argument is `default`."""
+    """Return the descriptions that may apply to a request in `text`.
+
+    `default` is the value of the header argument ``:openapi``, or empty.
+    """
     above = named_above(text, request.span.end)
     name = above[0] if above else default
     if name == NONE:
@@ -68,13 +72,13 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield the problems of a request in `text` by the first description that applies to it."""
+    """Yield a request's violations of the first description in `about` that it violates."""
     for description in about.descriptions:
-        told = list(_wrong(description, request, context, is_named=about.is_named))
+        reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"
-        for why in told:
+        for why in reasons:
             yield Problem(*_place(text, request), "warning", CODE, why + behind)
-        if told:
+        if reasons:
             return
 
 
@@ -100,9 +104,9 @@ def _wrong(
     is_known = UNKNOWN not in host
     if found is None:
         if is_known and description.is_of_server(url) and is_named:
-            yield f"{description.name} describes no {request.method} here"
+            yield f"{description.name} does not describe this {request.method} request"
         return
-    if not is_named and is_known and not description.may_be_meant(url):
+    if not is_named and is_known and not description.matches_server_or_localhost(url):
         return
     operation, path = found
     body = b"".join(text.encode("utf-8", "replace") for text, _ in checked.body)
@@ -115,7 +119,10 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return the problem of a plain value, checked by type and enumeration only, or None."""
+    """Return the problem with a value that is not an object or a list, or None without one.
+
+    Only the value's type and enumeration are checked.
+    """
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")
     if isinstance(value, dict | list) or UNKNOWN in str(value):

@@ -1,8 +1,8 @@
-"""The problems of a document: applies the checks, and caches them for the next version.
+"""Finds the problems of a document with the checks, and caches them for the next version.
 
-Nothing is sent, and no file is read; only whether a file could be read is checked. The problems of
-a part depend on its text, the definitions of others and its region's settings; while these are
-unchanged, the findings of an earlier report are reused.
+Nothing is sent, and no files are read. The checks only find out whether files can be read. The
+problems of a part depend on its text, the definitions in other parts and the settings of its
+region. While these are unchanged, the findings of an earlier report are reused.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
@@ -46,10 +45,10 @@ def _given_by(environment: Environment) -> Hashable:
 
 
 class Report:
-    """The problems of one analysis; `diagnostics` has them in document order."""
+    """The problems of one analysis. `diagnostics` has them in document order."""
 
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
-        """Find problems, reusing findings of `before`, the report on an earlier text."""
+        """Find the problems. Reuse the problems in `before`, the report on an earlier text."""
         self.analysis = analysis
         self._is_described = "openapi" in analysis.text or _has_one_beside(analysis)
         self._of_descriptions: VersionCache[Hashable, tuple[Problem, ...]] = VersionCache(
@@ -58,7 +57,7 @@ class Report:
         self._context = analysis.new_context()
         self._around = self._outside()
         self._sets: Hashable = None
-        """All that the parts of a request file set, if descriptions are checked."""
+        """Everything that the parts of a request file set, if descriptions are checked."""
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}
@@ -73,7 +72,7 @@ class Report:
         self._before = {}
 
     def _outside(self) -> Hashable:
-        """Return everything that problems depend on except the document's text."""
+        """Return everything outside of the document's text that problems depend on."""
         analysis = self.analysis
         environment: Hashable = ()
         if not all(part.restclient for part in analysis.parts):
@@ -92,7 +91,7 @@ class Report:
         )
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
-        """Return the fix for one of the problems, computed on demand."""
+        """Return the fixes for a diagnostic of this report. The fixes are computed on demand."""
         make = self._fixes.get(diagnostic)
         return make() if make is not None else ()
 
@@ -109,12 +108,14 @@ class Report:
             if analysis.document is not None:
                 key = (part.reading, part.given, part.earlier)
             problems = self._before.get(key)
+            is_reusable = problems is not None
             if problems is None:
                 problems = tuple(self._problems(part))
+                is_reusable = _is_reusable(part, problems)
             elif part.captures:
                 for request in analysis.checked.document(part).requests:
                     analysis.capture(request, self._context)
-            if _is_reusable(part, problems):
+            if is_reusable:
                 self._known[key] = problems
             for problem in problems:
                 yield self._placed(part, problem)
@@ -122,7 +123,7 @@ class Report:
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        """Return a region's problem with its position in the file."""
+        """Return a finding for a problem of a region, with its position in the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
         text = self.analysis.text
@@ -170,7 +171,7 @@ class Report:
                     yield _masked(problem, context).moved(-base)
 
     def _described(self, part: ParsedRegion) -> Iterator[Problem]:
-        """Yield the problems of a part's requests by descriptions, with offsets in its text."""
+        """Yield the violations of OpenAPI descriptions in a part, with offsets in its text."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
         analysis, context = self.analysis, part.context(self._context)
@@ -190,7 +191,7 @@ class Report:
             yield from found
 
     def _needs_none(self, part: ParsedRegion) -> bool:
-        """Return whether a part may lack requests: it is empty, never sent, or used by others."""
+        """Return whether a part may lack requests: if it is empty, never sent or used by others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -208,19 +209,19 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Return whether problems depend on nothing but their cache key."""
+    """Return whether the problems of a part depend on nothing but their cache key."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
     size = len(part.region.text)
-    return all(0 <= one.start <= size and one.code != "no-request" for one in problems)
+    return all(0 <= problem.start <= size and problem.code != "no-request" for problem in problems)
 
 
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
-    """Return the problems of parts of a request file that a change does not affect, by their keys.
+    """Return, by cache key, the problems in a request file that a change of it cannot affect.
 
-    It affects the parts that it changed, and the parts with the name of something that is defined
-    differently there now, or of something that depends on it.
+    A change affects the parts whose text changed. It also affects the parts that mention a name
+    that is now defined differently, or a name that depends on such a name.
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
@@ -261,20 +262,20 @@ def _of_request(
     start: int,
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
-    """Return the problems of a request and the definitions above it, from `start` on."""
+    """Return the problems of a request and of the definitions above it, from `start` on."""
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
     problems += (one for check in requests.CHECKS for one in check(subject))
-    return list(dict.fromkeys(_masked(one, context) for one in problems))
+    return list(dict.fromkeys(_masked(problem, context) for problem in problems))
 
 
 def _masked(problem: Problem, context: values.Context) -> Problem:
-    return attrs.evolve(problem, message=masking.mask(problem.message, context.secrets.texts))
+    return classes.evolve(problem, message=masking.mask(problem.message, context.secrets.texts))
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether there is a candidate for a description beside the document."""
+    """Return whether a file beside the document may be an OpenAPI description."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside
@@ -283,7 +284,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Return whether text that other blocks insert into this one may resolve a problem."""
+    """Return whether a problem may be resolved by text that other blocks insert into this text."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
@@ -293,7 +294,7 @@ def _excusable(problem: Problem, text: str) -> bool:
 def _told(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
 ) -> Iterator[Problem]:
-    """Convert errors of parsing and expansion to problems, ignoring those above `start`."""
+    """Yield errors and notices as problems, except for those above `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for one in both:
         if one.offset is None or one.offset < start:

@@ -1,8 +1,8 @@
-"""Checks of a valid request: `CHECKS`, each a generator of problems.
+"""Checks for suspicious parts of a request that is valid and can be sent.
 
-Errors of syntax and undefined values are found by parsing and expansion (`orgrest.http`); these
-checks find suspicious parts of a request that can be sent. A new check is a function and its row in
-the table.
+Syntax errors and undefined values are found by parsing and expansion (`orgrest.http`). Each check
+in the table `CHECKS` is a generator of problems. A new check is a new function with a row in the
+table.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-import attrs
-
+from orgrest import classes
 from orgrest.editor.diagnostics.model import Problem, extent
 from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import Checked
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 
 
-@attrs.frozen
+@classes.frozen
 class Subject:
-    """A request in the `text` of its region, parsed (`parsed`) and expanded (`checked`).
+    """A request in the `text` of its region, as parsed and with its variables expanded (`checked`).
 
-    `definitions` are those right above it.
+    `definitions` are the definitions right above it.
     """
 
     text: str
@@ -44,7 +43,7 @@ def _method(one: Subject) -> Iterator[Problem]:
     upper = method.upper()
     if method == upper or registry.method(method) or not registry.method(upper):
         return
-    message = f"methods are case-sensitive: {method} is not {upper}"
+    message = f"methods are case-sensitive: {method} is different from {upper}"
     yield Problem(span.start, span.end, "warning", "unknown-method", message)
 
 
@@ -53,7 +52,7 @@ def _unexpected_body(one: Subject) -> Iterator[Problem]:
     upper = method.upper()
     known = method == upper or registry.method(method) is not None
     if known and upper in ("GET", "HEAD") and body is not None:
-        message = f"a {upper} request has no body by rights: many servers ignore or refuse it"
+        message = f"{upper} requests should not have a body: many servers ignore or refuse it"
         at, end = extent(one.text, body.span.start)
         yield Problem(at, end, "warning", "unexpected-body", message)
 
@@ -66,7 +65,7 @@ def _repeated_headers(one: Subject) -> Iterator[Problem]:
         name = item.name.text.lower()
         entry = registry.header(name)
         if name in seen and entry is not None and entry.single:
-            message = f"{entry.name} stands here a second time; a request may have one"
+            message = f"duplicate header {entry.name}: a request may have only one"
             at = item.name.offset(0)
             yield Problem(at, item.span.end, "warning", "repeated-header", message)
         seen.add(name)
@@ -77,12 +76,12 @@ def _lisp(one: Subject) -> Iterator[Problem]:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)
-            message = f"{without_lisp(match[1], match[2])} is the same without Lisp"
+            message = f"{without_lisp(match[1], match[2])} means the same without Lisp"
             yield Problem(at, at + len(match[0]), "hint", "lisp", message)
 
 
 def _json(one: Subject) -> Iterator[Problem]:
-    """Report a JSON body that is invalid after its variables are replaced."""
+    """Yield the error in a JSON body that is invalid after its variables are replaced."""
     body, checked = one.parsed.body, one.checked
     if body is None:
         return
@@ -101,13 +100,13 @@ def _json(one: Subject) -> Iterator[Problem]:
         end = max(at, extent(one.text, at)[1])
         start = at if end > at else one.text.rfind("\n", 0, at) + 1
         reason = error.msg[:1].lower() + error.msg[1:]
-        yield Problem(start, end, "warning", "bad-json", f"this is not JSON: {reason}")
+        yield Problem(start, end, "warning", "bad-json", f"not valid JSON: {reason}")
     except (ValueError, RecursionError):
         return
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Map an index in the expanded pieces back to the index in the template."""
+    """Return the index in the template for the index `at` in the expanded `pieces`."""
     for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
         if at < len(text):
             return min(index + at, max(following - 1, index)) if following > index else index + at
