@@ -1,15 +1,15 @@
 r"""Documents on disk: read as text, and saved atomically.
 
-The text has ``\n`` line ends. Saving restores the file's line ends (LF, CRLF or CR throughout; a
-mixture counts as LF with stray CRs, as in Emacs), byte order mark and encoding (UTF-8, else that of
-a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte), so unchanged text yields
-the bytes that were read.
+The text has ``\n`` line ends. Saving restores the line ends, the byte order mark and the encoding
+of the file, so that unchanged text yields the bytes that were read. Line ends are LF, CRLF or CR
+throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8, else the
+encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
 
-Saving writes a temporary file in the document's folder, flushes it to disk, checks that the
+Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the file into place. Symbolic links are
-followed; mode, owner, extended attributes and access control lists are kept. A file with several
-hard links is overwritten in place, which is not atomic, while a complete copy exists next to it.
-The next save removes the temporary file of a killed save, but not such a copy.
+followed. Mode, owner, extended attributes and access control lists are kept. A file with several
+hard links is overwritten in place, which is not atomic, while a complete copy exists next to it. If
+a save is killed, the next save removes its temporary file, but not such a copy.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
-from orgrest import temporary
+from orgrest import classes, temporary
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
-"""The suffixes of request files; other documents are Org files."""
+"""The suffixes of request files. Other documents are Org documents."""
 
-_COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
+_COOKIE = compiled(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (b"", "utf-8"),
 )
+
+_WIDE = {2: "UTF-16", 3: "UTF-32"}
+"""Encodings, by the number of NULs in four consecutive bytes of ASCII text."""
 
 
 def resolved(path: Path) -> Path:
@@ -55,7 +57,7 @@ def resolved(path: Path) -> Path:
 
 
 def is_request_file(path: Path) -> bool:
-    """Return whether this is a request file by its name; any other file is an Org document."""
+    """Return whether a file is a request file, by its name. Any other file is an Org document."""
     return path.suffix.lower() in REQUEST_SUFFIXES
 
 
@@ -63,15 +65,15 @@ _MOST_BESIDE = 1000
 
 
 class FileError(OrgrestError):
-    """A file cannot be read or written."""
+    """Raised if a file cannot be read or written."""
 
 
 class FileChangedError(FileError):
-    """The file on disk has changed since it was read."""
+    """Raised if the file on disk has changed since it was read."""
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that an encoding lacks with JSON escapes; a codec error handler."""
+    """Replace characters that an encoding lacks with JSON escapes (a codec error handler)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -83,16 +85,16 @@ def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("orgrest.json", _escape_unencodable)
 
 
-@attrs.frozen
+@classes.frozen
 class Encoding:
-    """The encoding of a text in a file: codec, byte order mark, line end."""
+    """The encoding of a file's text: its codec, byte order mark and line end."""
 
     codec: str = "utf-8"
     mark: bytes = b""
     newline: str = "\n"
 
     def encode(self, text: str) -> bytes:
-        r"""Return the bytes of `text`; characters that the codec lacks become ``\uXXXX``."""
+        r"""Return the bytes of `text`. Characters that the codec lacks become ``\uXXXX``."""
         if self.newline != "\n":
             text = text.replace("\n", self.newline)
         return self.mark + text.encode(self.codec, "orgrest.json")
@@ -107,7 +109,7 @@ class Encoding:
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:
-    """Return a file's bytes as text, and the `Encoding` that converts the text back."""
+    """Return the bytes of a file as text, and the `Encoding` that converts the text back."""
     for mark, codec in _MARKS:
         if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
             break
@@ -123,15 +125,28 @@ def decode(data: bytes) -> tuple[str, Encoding]:
 
 
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
-    """Return a document's bytes as `decode` does. Raises FileError for binary data."""
+    """Return the text and the encoding of a document from its bytes, like `decode`.
+
+    Raises FileError if the bytes are not text. `file` is the name of the file in the message.
+    """
     text, encoding = decode(data)
     if "\0" in text:
-        raise FileError("this is binary data, not a text", file=file)
+        what = _WIDE.get(sum(2 * data[i:4096:4].count(0) > len(data[i:4096:4]) for i in range(4)))
+        reason = "binary data, not text"
+        if what is not None:
+            reason = f"{what} without a byte order mark, or damaged: save the file as UTF-8"
+        raise FileError(reason, file=file)
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked and data[2:] and not (encoding.mark and re.search("[ -~]", text)):
+        reason = (
+            "starts with the byte order mark of UTF-16, but is not UTF-16: save the file as UTF-8"
+        )
+        raise FileError(reason, file=file)
     return text, encoding
 
 
 def _try(data: bytes, codec: str) -> str | None:
-    """Decode `data`; return None unless encoding the text restores the same bytes."""
+    """Return `data` decoded, or None if encoding the text would not restore `data`."""
     try:
         text = data.decode(codec)
         return text if text.encode(codec) == data else None
@@ -140,7 +155,7 @@ def _try(data: bytes, codec: str) -> str | None:
 
 
 def line_end(text: str) -> str:
-    """Return the line end that a text uses throughout; LF if it uses several."""
+    """Return the line end that `text` uses throughout, or LF if it uses several."""
     feeds, returns = text.count("\n"), text.count("\r")
     if returns and not feeds:
         return "\r"
@@ -152,8 +167,8 @@ def line_end(text: str) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of the file at `path`.
 
-    Raises FileError if it cannot be read or is not a regular file: reading a FIFO would wait for a
-    writer, reading a device might never end.
+    Raises FileError if it cannot be read or is not a regular file, because reading a FIFO would
+    wait for a writer and reading a device might never end.
     """
 
     def opener(name: str, flags: int) -> int:
@@ -162,35 +177,35 @@ def read_bytes(path: Path) -> bytes:
     try:
         with open(path, "rb", opener=opener) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise FileError("cannot be read: it is not a regular file", file=str(path))
+                raise FileError("could not read the file: not a regular file", file=str(path))
             return stream.read()
     except OSError as error:
-        raise FileError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        raise FileError(f"could not read the file: {error.strerror}", file=str(path)) from None
     except ValueError as error:  # a NUL in the name
-        raise FileError(f"cannot be read: {error}", file=str(path)) from None
+        raise FileError(f"could not read the file: {error}", file=str(path)) from None
 
 
-@attrs.define
+@classes.define
 class File:
     """A document that was read, and the data needed to save it."""
 
     path: Path
     text: str
     encoding: Encoding
-    _data: bytes = attrs.field(repr=False)
+    _data: bytes = classes.field(repr=False)
 
     @classmethod
     def read(cls, path: Path) -> File:
-        """Read the file at `path`. Raises FileError if it cannot be read."""
+        """Return the document at `path`. Raises FileError if it cannot be read."""
         data = read_bytes(path)
         text, encoding = decode_document(data, str(path))
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:
-        """Replace the file's text by `text`; return whether it differed.
+        """Replace the text of the file with `text`, and return whether it was different.
 
         Raises FileChangedError if the file changed since it was read, and FileError if it cannot be
-        written; in both cases the file is left as it was.
+        written. In both cases the file is left as it was.
         """
         data = self.encoding.encode(text)
         target = self.path.resolve()
@@ -201,18 +216,21 @@ class File:
             with _locked(target):
                 if target.read_bytes() != self._data:
                     raise FileChangedError(
-                        "was changed on disk in the meantime", file=str(self.path)
+                        "the file was changed on disk in the meantime", file=str(self.path)
                     )
                 _replace(target, data, self.path)
         except OSError as error:
             raise FileChangedError(
-                f"cannot be read any more ({error.strerror})", file=str(self.path)
+                f"could not read the file again ({error.strerror})", file=str(self.path)
             ) from None
         self._data, self.text = data, text
         return True
 
     def is_unchanged(self) -> bool:
-        """Return whether the file is as it was last read or saved, or cannot be read any more."""
+        """Return whether the file is the same as when it was last read or saved.
+
+        The result is also True if the file can no longer be read.
+        """
         try:
             return read_bytes(self.path) == self._data
         except FileError:
@@ -223,7 +241,7 @@ class File:
         target = self.path.resolve()
         _check_writable(target, self.path)
         if not os.access(target.parent, os.W_OK):
-            raise FileError("its folder is read-only", file=str(self.path))
+            raise FileError("the folder is read-only", file=str(self.path))
 
     def save_beside(self, text: str) -> Path:
         """Write `text` to ``FILE.orgrest-results`` and return that path. Raises FileError.
@@ -242,7 +260,10 @@ class File:
                         return path
             else:
                 return path
-        raise FileError(f"cannot be written: there are {_MOST_BESIDE} already", file=str(path))
+        raise FileError(
+            f"could not write the file: there are already {_MOST_BESIDE} files with this name",
+            file=str(path),
+        )
 
 
 def write(path: Path, data: bytes) -> None:
@@ -261,7 +282,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
             with target.open("wb") as out:
                 out.writelines(pieces)
         except OSError as error:
-            raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+            raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
         return
     _replace(target, pieces, path)
 
@@ -274,25 +295,25 @@ def write_private(path: Path, data: bytes) -> None:
 def write_new(path: Path, data: bytes) -> None:
     """Write a file and create its folder. Raises FileError if it exists with other content."""
     if path.exists() and path.read_bytes() != data:
-        raise FileError("this file exists, with another content", file=str(path))
+        raise FileError("the file already exists with different content", file=str(path))
     path.parent.mkdir(exist_ok=True)
     write(path, data)
 
 
 def write_result(path: Path, data: bytes) -> None:
-    """Write the file of a result, and create the folders above it. Raises FileError."""
+    """Write a result file, and create the folders above it. Raises FileError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+        raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
     write(path, data)
 
 
 def entries(directory: Path, folder: str) -> list[str]:
-    """List the names in `folder`, a path as written in a document in `directory`.
+    """Return the names in `folder`, which is a path as written in a document in `directory`.
 
-    Names of folders end in a slash. The list is empty for a folder that is outside `directory` or
-    cannot be read.
+    Folder names end in a slash. The list is empty if the folder is outside of `directory` or cannot
+    be read.
     """
     try:
         found = (directory / folder).resolve()
@@ -328,7 +349,7 @@ def _replace(
     private: bool = False,
     new: bool = False,
 ) -> None:
-    """Write a file atomically; with `new`, raise FileExistsError if it exists."""
+    """Write a file atomically. With `new`, raise FileExistsError if the file exists."""
     temporary.remove_left(target)
     made: Path | None = None
     try:
@@ -343,7 +364,7 @@ def _replace(
             os.fsync(out.fileno())
         linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
-            # Named so that no later save removes it: after a kill, only this file is complete.
+            # The name keeps later saves from removing it: after a kill, only this file is complete.
             made = made.rename(made.with_name(f"{made.name}.saved"))
             _write_into(target, data)
             made.unlink()
@@ -356,7 +377,7 @@ def _replace(
     except OSError as error:
         if new and isinstance(error, FileExistsError):
             raise
-        raise FileError(f"cannot be written: {error.strerror}", file=str(shown)) from None
+        raise FileError(f"could not write the file: {error.strerror}", file=str(shown)) from None
     finally:
         if made is not None:
             with contextlib.suppress(OSError):
@@ -378,10 +399,10 @@ def _move_to_free(made: Path, target: Path) -> None:
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Overwrite the file in place; if there is not enough space, it is left unchanged.
+    """Overwrite the file in place. If there is not enough space, it is left unchanged.
 
-    Unlike a rename, this is not atomic: if the process is killed meanwhile, the file holds parts
-    of both contents, and `.NAME.XXXXXXXX.saved`, which nothing removes, all of the new content.
+    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file has parts of
+    both contents, and `.NAME.XXXXXXXX.saved`, which nothing removes, has the whole new content.
     """
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size
@@ -399,13 +420,13 @@ def _write_into(target: Path, data: bytes) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Raise FileError for a file without write permission, which a rename would replace."""
+    """Raise FileError if a file is not writable, because a rename would replace it anyway."""
     if target.exists() and not os.access(target, os.W_OK):
-        raise FileError("is read-only", file=str(shown))
+        raise FileError("the file is read-only", file=str(shown))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the folder so that the rename survives a crash, if the system supports that."""
+    """Flush a folder so that a rename in it survives a crash, if the system supports that."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

@@ -11,8 +11,8 @@ from pathlib import Path
 def install_command(package: str) -> str:
     """Return the command that installs `package` where this process imports it from.
 
-    That is pipx's or uv's where one of them installed the running program, else pip's, or uv's for
-    an environment without pip.
+    This is a command of pipx or uv if one of them installed the running program, else of pip, or of
+    uv in an environment without pip.
     """
     import shlex
     import subprocess
@@ -25,7 +25,9 @@ def install_command(package: str) -> str:
     elif receipt.exists():
         # uv reinstalls the tool, so its source and the packages added earlier are repeated.
         tool, *added = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
-        others = [option for one in added for option in ("--with", _requirement(one))]
+        others = [
+            option for requirement in added for option in ("--with", _requirement(requirement))
+        ]
         words = ["uv", "tool", "install", *others, "--with", package, _requirement(tool)]
     elif find_spec("pip") is None:
         words = ["uv", "pip", "install", "--python", sys.executable, package]

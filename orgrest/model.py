@@ -1,71 +1,92 @@
-"""The data model that orgrest's modules share: file positions, requests, responses, errors.
+"""The data model that the modules of orgrest share: file positions, requests, responses, errors.
 
-Data only: the classes are frozen, compare by value, and import nothing from orgrest, so that every
-other module can use them. Bytes that are not valid UTF-8 are kept in text as surrogate escapes (PEP
-383); `to_bytes` restores them.
+This module has only data types. They are frozen, compare by value and import almost nothing from
+orgrest, so that every other module can use them. Bytes that are not valid UTF-8 are kept in text as
+surrogate escapes (PEP 383). `to_bytes` restores them.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import attrs
+from orgrest import classes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
 Headers = tuple[tuple[str, str], ...]
-"""Header lines in order, names and values spelled as written; a name may occur several times."""
+"""Header lines in order, with names and values as written. A name may occur several times."""
 
 
 def to_bytes(text: str) -> bytes:
-    """Encode `text` as UTF-8, turning surrogate escapes back into the original bytes."""
-    return text.encode("utf-8", "surrogateescape")
+    """Return `text` in UTF-8, with surrogate escapes turned back into the original bytes."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return whole(text).encode()
 
 
-@attrs.frozen
+def whole(text: str) -> str:
+    """Return `text` with U+FFFD for each unpaired surrogate, as JavaScript encodes it."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+@classes.frozen
 class Span:
-    """A half-open range of character offsets in a `Source`'s text."""
+    """A range of character offsets in the text of a `Source`. `end` is not part of it."""
 
     start: int
     end: int
 
 
-@attrs.frozen
+@classes.frozen
 class Position:
-    """A position in a file: line and column, both counted from 1, the column in characters."""
+    """A position in a file: line and column (in characters), both counted from 1."""
 
     line: int
     column: int
 
 
-@attrs.frozen(eq=False)
-class Source:
-    """A text to parse, and where each of its lines is in the file that it came from.
+def line_starts(text: str) -> list[int]:
+    r"""Return the offsets at which the lines of `text` start, and at which another line would."""
+    sizes = map((1).__add__, map(len, text.split("\n")))
+    return list(itertools.accumulate(sizes, initial=0))
 
-    `places` holds, for each line of `text`, its line number in the file and how many leading
-    characters were removed from it (indentation, Org's comma). Without `places` the text is the
-    whole file. Compared by identity: two blocks with the same text are two sources.
+
+@classes.frozen(eq=False)
+class Source:
+    """A text to parse, with the position of each of its lines in the file that it came from.
+
+    For each line of `text`, `places` has its line number in the file and how many leading
+    characters were removed from it (indentation, Org's comma). Without `places`, the text is the
+    whole file. Sources are compared by identity: two blocks with the same text are two sources.
     """
 
     text: str
     file: str | None = None
     places: Sequence[tuple[int, int]] | None = None
-    _starts: list[int] = attrs.field(init=False, repr=False)
 
-    @_starts.default
-    def _line_starts(self) -> list[int]:
-        starts = [0]
-        at = self.text.find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = self.text.find("\n", at + 1)
-        return starts
+    @cached_property
+    def _starts(self) -> list[int]:
+        return line_starts(self.text)[:-1]
+
+    @cached_property
+    def _marks(self) -> dict[str, bool]:
+        return {}
+
+    def holds(self, mark: str) -> bool:
+        """Return whether the text contains `mark`. The result is cached."""
+        if mark not in self._marks:
+            self._marks[mark] = mark in self.text
+        return self._marks[mark]
 
     def position(self, offset: int) -> Position:
-        """Return the file position of the character at `offset` of the text."""
+        """Return the position in the file of the character at `offset` of the text."""
         index = bisect_right(self._starts, offset) - 1
         column = offset - self._starts[index] + 1
         if self.places is None:
@@ -76,17 +97,16 @@ class Source:
         return Position(line, column + removed)
 
     def offset(self, line: int) -> int:
-        """Return the offset of the first character of the text's own line `line` (from 1)."""
+        """Return the offset at which a line of the text starts. Lines are counted from 1."""
         return self._starts[line - 1]
 
 
 class OrgrestError(Exception):
     """An error that the user can fix: what is wrong (`reason`), and where.
 
-    `file`, `line` and `column` are None if they are not known. `str(error)` reads
-    `file:line:column: reason`. Everything that orgrest raises on purpose is one of these. For
-    editors, `code` is a short identifier of the kind of error, and `offset` its position in the
-    source's text.
+    `file`, `line` and `column` are None if they are not known. `str(error)` is `file:line:column:
+    reason`. Everything that orgrest raises on purpose is an OrgrestError. For editors, `code` is a
+    short identifier of the kind of error, and `offset` is its position in the source.
     """
 
     def __init__(
@@ -115,7 +135,7 @@ class OrgrestError(Exception):
 
     @classmethod
     def at(cls, source: Source, offset: int, reason: str, code: str = "") -> Self:
-        """Return the error for the character at `offset` of `source`."""
+        """Return an error at `offset` of `source`."""
         position = source.position(offset)
         return cls(
             reason,
@@ -128,9 +148,9 @@ class OrgrestError(Exception):
 
 
 def explained(error: Exception) -> OrgrestError:
-    """Return an unexpected error as one that asks the user to report it; other errors unchanged.
+    """Return an unexpected error as one that asks for a report, and any other error unchanged.
 
-    It has the type and location of the error, not its message, which may hold a secret.
+    It has the type and location of the error, but not its message, which may contain a secret.
     """
     if isinstance(error, OrgrestError):
         return error
@@ -142,8 +162,8 @@ def explained(error: Exception) -> OrgrestError:
         trace = trace.tb_next
     what = f"{type(error).__name__}{place}"
     found = OrgrestError(
-        f"orgrest could not do this: {what}. This is a bug in orgrest: please report it, with what "
-        "this needs to happen again",
+        f"internal error: {what}. This is a bug in orgrest: please report it, with the steps "
+        "to reproduce it",
         code="bug",
     )
     found.__cause__ = error
@@ -151,28 +171,22 @@ def explained(error: Exception) -> OrgrestError:
 
 
 class RequestSyntaxError(OrgrestError):
-    """The text is not a valid request: a malformed header, a `<<` that never ends ..."""
+    """Raised if a request text is not valid, for example with a malformed header."""
 
 
 class ExpansionError(OrgrestError):
-    """A request cannot be completed: an undefined `{{name}}`, a file that cannot be read ..."""
+    """Raised if a request cannot be completed, for example with an undefined `{{name}}`."""
 
 
-UNREACHED = "unreached"
-"""The code of a `TransportError` raised before anything was sent: no connection was established."""
-BROKEN_OFF = "broken-off"
-"""The code of a `TransportError` raised because the run ends: nothing is to be sent again."""
+UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
+"""Codes of a `TransportError`: no connection, a failed connection, and the end of the run."""
 
 
 class TransportError(OrgrestError):
-    """No complete response arrived: refused, timeout, TLS, bad URL, protocol error ..."""
+    """Raised if no complete response arrived, for example because of a timeout or a TLS error."""
 
 
-class CaptureError(OrgrestError):
-    """jq is missing, does not accept the program, or fails on the response."""
-
-
-@attrs.frozen
+@classes.frozen
 class Notice:
     """A warning about something that does not prevent the request from being sent."""
 
@@ -180,21 +194,21 @@ class Notice:
     file: str | None = None
     line: int | None = None
     column: int | None = None
-    code: str = attrs.field(default="", eq=False)
-    offset: int | None = attrs.field(default=None, eq=False)
+    code: str = classes.field(default="", eq=False)
+    offset: int | None = classes.field(default=None, eq=False)
 
     __str__ = OrgrestError.__str__
 
     @classmethod
     def at(cls, source: Source, offset: int, reason: str, code: str) -> Self:
-        """Return the notice for the character at `offset` of `source`."""
+        """Return a notice at `offset` of `source`."""
         place = source.position(offset)
         return cls(reason, source.file, place.line, place.column, code, offset)
 
 
-@attrs.frozen
+@classes.frozen
 class Capture:
-    """`-> jq-set-var :name EXPR`: after the response, set `name` to the result of jq's EXPR."""
+    """`-> jq-set-var :name EXPR`: sets `name` to what jq's EXPR returns for the response."""
 
     name: str
     expression: str
@@ -203,9 +217,9 @@ class Capture:
 
 
 class Credentials(ABC):
-    """Credentials that become a header only on sending; `http.auth` has a class for each scheme.
+    """Credentials that become a header when a request is sent. `http.auth` has the schemes.
 
-    With `one_connection`, their requests share a connection that no other request uses.
+    If `one_connection` is True, the requests share a connection that no other request uses.
     """
 
     one_connection: ClassVar[bool] = False
@@ -219,34 +233,34 @@ class Credentials(ABC):
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield requests to send, receiving the response to each; the last response is the result.
+        """Yield the requests to send, and receive the response to each, the final response last.
 
-        `host` and `target` are the request's as they are sent. Returns a warning for the user, or
-        None. Performs no I/O. Raises `TransportError`.
+        `host` and `target` are the host and the target of the request as they are sent. Returns a
+        warning for the user, or None. Sends nothing itself. Raises TransportError.
         """
 
     @abstractmethod
     def curl(self, host: str) -> list[str]:
-        """Return the equivalent curl options for a host. Raises `TransportError`."""
+        """Return the equivalent options of curl for a host. Raises TransportError."""
 
 
-@attrs.frozen
+@classes.frozen
 class ClientCertificate:
-    """A TLS client certificate: PEM files, and the key's passphrase.
+    """A TLS client certificate: its PEM files, and the passphrase of the key.
 
-    `key` is None if the certificate's file also holds the key.
+    `key` is None if the file with the certificate also has the key.
     """
 
     file: str
     key: str | None = None
-    passphrase: str | None = attrs.field(default=None, repr=False)
+    passphrase: str | None = classes.field(default=None, repr=False)
 
 
-@attrs.frozen
+@classes.frozen
 class Bound:
     """The name of one of the user's secrets, and where it may be sent.
 
-    `hosts` are origins as the file `listed` has them.
+    `hosts` are origins as they are written in the file `listed`.
     """
 
     name: str
@@ -254,23 +268,23 @@ class Bound:
     listed: str
 
 
-@attrs.frozen
+@classes.frozen
 class Secret:
-    """A secret in a text, and where it may be sent; None: to any host that the document names.
+    """A secret in a string, and where it may be sent: None means any host in the document.
 
-    If `text` is empty, the whole text is secret. A secret that is only `possible` may be absent:
-    a script that could read it created the text.
+    If `text` is empty, the whole string is secret. A secret is `possible` if a script that
+    could read it created the string, which may or may not contain the secret.
     """
 
-    text: str = attrs.field(repr=False)
+    text: str = classes.field(repr=False)
     bound: Bound | None = None
     possible: bool = False
 
 
 class Text(str):
-    """A text that knows which secrets went into it.
+    """A string with the secrets that it contains.
 
-    The methods of `str` return plain texts: code that changes a text passes its `secrets` on.
+    The methods of `str` return a plain `str`, so code that changes a text must copy its `secrets`.
     """
 
     __slots__ = ("secrets",)
@@ -284,27 +298,27 @@ class Text(str):
 
 
 def secrets_in(text: object) -> frozenset[Secret]:
-    """Return the secrets that went into a text; an empty set for a plain `str`."""
+    """Return the secrets in `text`, or an empty set for a plain `str`."""
     return text.secrets if isinstance(text, Text) else frozenset()
 
 
 def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
-    """Return `secrets` as secrets that are only possibly in a text."""
-    return frozenset(attrs.evolve(one, possible=True) for one in secrets)
+    """Return `secrets`, marked as possible: a string may or may not contain them."""
+    return frozenset(classes.evolve(secret, possible=True) for secret in secrets)
 
 
-@attrs.frozen
+@classes.frozen
 class Request:
     """A request with every variable replaced, ready to be sent.
 
     `url` is absolute (http or https) and as the user wrote it, including user info and non-ASCII
     characters. `headers` are only those that the user gave. `body` is None if the request has none.
-    `credentials` become a header only on sending; `certificate` is the client
-    certificate for the origin of `url`. A `streamed` request must be answered by server-sent
-    events. `secrets` are the values that must not appear in a result: all that the document knew
-    when the request was completed. `held` are those that went into its parts, in any encoding, each
-    with the part: `method`, `url`, `body`, or a header in lower case. It is sent only where all of
-    them may go.
+    `credentials` become a header when the request is sent. `certificate` is the client certificate
+    for the origin of `url`. A `streamed` request must be answered by server-sent events. `secrets`
+    are the values that must not appear in a result: all secrets that the document had when the
+    request was completed. `held` has each secret in a part of the request, in any encoding, with
+    the name of the part: `method`, `url`, `body`, or a header in lower case. The request is sent
+    only to hosts that may receive all of these secrets.
     """
 
     method: str
@@ -313,37 +327,38 @@ class Request:
     body: bytes | None = None
     captures: tuple[Capture, ...] = ()
     notices: tuple[Notice, ...] = ()
-    secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    secrets: frozenset[str] = classes.field(default=frozenset(), repr=False)
     file: str | None = None
     line: int | None = None
     column: int | None = None
     credentials: Credentials | None = None
     certificate: ClientCertificate | None = None
     streamed: bool = False
-    held: frozenset[tuple[str, Secret]] = attrs.field(default=frozenset(), repr=False)
+    held: frozenset[tuple[str, Secret]] = classes.field(default=frozenset(), repr=False)
 
     def header(self, name: str) -> str | None:
-        """Return the value of the first header called `name` (any case), or None."""
+        """Return the value of the first header called `name`, ignoring case, or None."""
         return next(find_headers(self.headers, name), None)
 
     def holds(self, part: str) -> bool:
-        """Return whether a secret went into a part, or may have."""
+        """Return whether a part of the request contains a secret, or may contain one."""
         return any(one == part for one, _ in self.held)
 
     @property
     def bound(self) -> tuple[Bound, ...]:
-        """The bindings of the request's secrets that are bound to hosts."""
+        """The bindings of the request's secrets to hosts."""
         found = {one.bound for _, one in self.held if one.bound is not None}
         return tuple(sorted(found, key=lambda bound: bound.name))
 
 
-@attrs.frozen
+@classes.frozen
 class Timing:
     """The phases of an exchange, in seconds.
 
-    `resolve` is the DNS lookup, `connect` the TCP connection (including a SOCKS proxy's handshake),
-    `tls` the TLS handshake; None if there was no such phase, as on a reused connection. `wait` is
-    the time from the request's first byte to the response's first byte, `download` the rest.
+    `resolve` is the DNS lookup, `connect` is the TCP connection (including the handshake of a SOCKS
+    proxy), and `tls` is the TLS handshake. They are None if there was no such phase, as on a reused
+    connection. `wait` is the time from the first byte of the request to the first byte of the
+    response, and `download` is the rest.
     """
 
     resolve: float | None = None
@@ -354,22 +369,18 @@ class Timing:
 
     def __add__(self, other: Timing) -> Timing:
         """Return the total of two consecutive exchanges, such as before and after a redirect."""
-        return Timing(
-            _sum(self.resolve, other.resolve),
-            _sum(self.connect, other.connect),
-            _sum(self.tls, other.tls),
-            self.wait + other.wait,
-            self.download + other.download,
-        )
+        resolve, connect = _sum(self.resolve, other.resolve), _sum(self.connect, other.connect)
+        wait, download = self.wait + other.wait, self.download + other.download
+        return Timing(resolve, connect, _sum(self.tls, other.tls), wait, download)
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return other if one is None else one + (other or 0.0)
 
 
-@attrs.frozen
+@classes.frozen
 class Certificate:
-    """A server's certificate: its subject, its issuer, and when it expires (Unix time).
+    """The certificate of a server: its subject, its issuer, and when it expires (Unix time).
 
     Names are written like `CN=example.org, O=Example`.
     """
@@ -379,24 +390,24 @@ class Certificate:
     expires: float
 
 
-@attrs.frozen
+@classes.frozen
 class Redirect:
-    """A redirect that was followed: its status, and the URL it led to."""
+    """A redirect that was followed: its status, and the URL that it led to."""
 
     status: int
     reason: str
     url: str
 
 
-@attrs.frozen
+@classes.frozen
 class Response:
-    """The final response, its body with transfer and content coding decoded.
+    """The final response, with the transfer and content coding of its body decoded.
 
     `truncated` means that the body exceeded the limit and `body` is only its beginning. `duration`
-    is in seconds, all redirects included. `redirects` are the steps followed, in order. `url` is
-    the URL that answered. `timing` breaks the duration down, None for WebSockets. `warnings` are
-    for the user to read (a body shorter than announced is an error, not a warning). `certificate`
-    is the server's, if it was verified.
+    is in seconds, including all redirects. `redirects` are the steps that were followed, in order.
+    `url` is the URL after them. `timing` breaks the duration down, or is None for WebSockets.
+    `warnings` are for the user to read (a body shorter than announced is an error, not a warning).
+    `certificate` is the certificate of the server, if it was verified.
     """
 
     status: int
@@ -409,25 +420,25 @@ class Response:
     truncated: bool = False
     redirects: tuple[Redirect, ...] = ()
     warnings: tuple[str, ...] = ()
-    timing: Timing | None = attrs.field(default=None, eq=False)
+    timing: Timing | None = classes.field(default=None, eq=False)
     certificate: Certificate | None = None
 
     def header(self, name: str) -> str | None:
-        """Return the value of the first header called `name` (any case), or None."""
+        """Return the value of the first header called `name`, ignoring case, or None."""
         return next(find_headers(self.headers, name), None)
 
 
-@attrs.frozen
+@classes.frozen
 class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
-    `name` is the assertion as written, or the test's name; `reason` says in a sentence why it
-    failed. `about_status` means that the response's status was checked, so that a status of 400
-    or above may be expected. An assertion also has a position in `file` and its parts:
-    `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values, as
-    texts that may be truncated, or None if there is no such value. `difference` holds the lines
-    of a unified diff from the expected to the actual value, if both are multi-line texts or
-    JSON. Nothing here is masked: the code that displays it hides secrets.
+    `name` is the assertion as written, or the name of the test. `reason` says why it failed.
+    `about_status` means that the status of the response was checked, so that a status of 400 or
+    above may be expected. An assertion also has a position in `file` and its parts: `subject`,
+    `operator`, and the `expected` (with variables replaced) and `actual` values. These values are
+    strings that may be truncated, or None if there is no such value. `difference` has the lines of
+    a unified diff from the expected to the actual value, if both are multi-line strings or JSON.
+    Nothing here is masked: the code that displays a verdict hides secrets.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""The options of runs, one row each: the command line, pytest and editors derive theirs from it.
+"""The options of runs, one row each, for the command line, pytest and editors.
 
-This module imports nothing, because shell completion and every run of pytest load it. To add an
-option: a row here, the field that it sets, and the place that uses the field.
+This module imports almost nothing, because shell completion and every run of pytest load it. To add
+an option, add a row here, the field that it sets, and the code that uses the field.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 RUN, TEST, EXPORT, REPORT, PYTEST = "orgrest", "test", "export", "report", "pytest"
-"""Who has an option: `orgrest FILE`, its commands, and the pytest plugin."""
+"""The programs that can have an option: `orgrest FILE`, its commands, and the pytest plugin."""
 _ALL = (RUN, TEST, EXPORT)
 _SENDING = (RUN, TEST)
 
@@ -18,17 +18,18 @@ _VALUES = "Values"
 _HOW = "How requests are sent"
 _LIMITS = "What a run may do"
 _OUTPUT = "Output"
-_KEPT = "What is kept between runs"
+_KEPT = "What to keep between runs"
 REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option: `flags` as they are typed, and the `commands` that have it.
+    """An option: its `flags` as they are typed, and the `commands` that have it.
 
-    `field` is what it sets: a field of Settings, of its parts (`inputs.seed`), or of the `client`
-    and the `budget`, which are created from it; several are separated by blanks. Without a field,
-    the command alone uses it, by the name of the last flag. `kind` is a key of
-    `commands.options.KINDS`. `setting` is the name in the settings of editors.
+    `field` is the field of Settings that it sets, or a field of its parts (`inputs.seed`), or of
+    the `client` and the `budget`, which are created from it. Several fields are separated by
+    spaces. An option without a field is used only by the command, under the name of the last flag.
+    `kind` is a key of `commands.options.KINDS`. `setting` is the name of the option in editor
+    settings.
     """
 
     flags: str
@@ -44,7 +45,7 @@ class Option(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its value: that of the field, or of the last flag."""
+        """The name of the option's value: the name of its field, or of its last flag."""
         last = self.field.split()[0] if self.field else self.flags.split()[-1].lstrip("-")
         return last.rpartition(".")[2].replace("-", "_")
 
@@ -54,7 +55,7 @@ OPTIONS: Final = (
         "--name",
         _WHICH,
         (RUN, EXPORT),
-        "Take only the request with this name.",
+        "Select only the request with this name.",
         field="names",
         metavar="NAME",
         many=True,
@@ -81,7 +82,7 @@ OPTIONS: Final = (
         "--line",
         _WHICH,
         (RUN, EXPORT),
-        "Take only the request at this line.",
+        "Select only the request at this line.",
         "integer",
         field="lines",
         metavar="N",
@@ -100,7 +101,7 @@ OPTIONS: Final = (
         "--stdin-name",
         _WHICH,
         (RUN, EXPORT),
-        "Treat standard input as the text of FILE: its type and folder apply.",
+        "Treat standard input as the text of FILE: its type and folder are used.",
         "path",
         metavar="FILE",
     ),
@@ -139,7 +140,7 @@ OPTIONS: Final = (
         "--seed",
         _VALUES,
         _ALL,
-        "Make {{$uuid}} and other random values repeatable.",
+        "Make {{$uuid}} and other random values reproducible.",
         "integer",
         field="inputs.seed",
         metavar="N",
@@ -154,13 +155,16 @@ OPTIONS: Final = (
     ),
     Option("--repeat", _HOW, (TEST,), "Run everything N times.", "count", metavar="N", default=1),
     Option("-j --jobs", _HOW, (TEST,), "Run N documents at once.", "jobs", metavar="N", default=1),
-    Option("--bail", _HOW, (TEST,), "End the run at the first failure.", "flag", field="bail"),
+    Option("--bail", _HOW, (TEST,), "Stop at the first failure.", "flag", field="bail"),
     Option("--fail", _HOW, (RUN,), "Treat a status of 400 or above as a failure.", "flag", "fail"),
     Option(
         "--openapi",
         _HOW,
         _SENDING,
-        "Check requests and responses against this OpenAPI description, or one found beside them.",
+        (
+            "Check requests and responses against this OpenAPI description, or (auto) one found "
+            "beside them."
+        ),
         "description",
         metavar="FILE|auto",
         setting="openapi",
@@ -169,8 +173,10 @@ OPTIONS: Final = (
         "--retry",
         _HOW,
         (TEST,),
-        "Repeat requests without an answer or with status 408, 425, 429, 502, 503 or 504 up to N "
-        "times, where that is safe.",
+        (
+            "Retry requests that get no response, or status 408, 425, 429, 502, 503 or 504, up "
+            "to N times where that is safe."
+        ),
         "retries",
         field="retry_policy.retries",
         metavar="N",
@@ -180,7 +186,7 @@ OPTIONS: Final = (
         "--retry-delay",
         _HOW,
         (TEST,),
-        "The delay before a repetition (1), unless the server sends Retry-After.",
+        "The delay before a retry (1), unless the server sends Retry-After.",
         "delay",
         field="retry_policy.delay",
         metavar="SECONDS",
@@ -198,7 +204,7 @@ OPTIONS: Final = (
         "--wait-timeout",
         _HOW,
         (TEST,),
-        "The longest wait for --wait-for (60).",
+        "The maximum time for --wait-for (60).",
         "seconds",
         metavar="SECONDS",
         default=60.0,
@@ -207,7 +213,7 @@ OPTIONS: Final = (
         "--ca",
         _HOW,
         _SENDING,
-        "Certificates to trust instead of the system's.",
+        "Trust these certificates instead of the system's.",
         "file",
         field="client.ca",
         metavar="FILE",
@@ -216,7 +222,7 @@ OPTIONS: Final = (
         "--proxy",
         _HOW,
         _SENDING,
-        "Send through this proxy instead of the environment's.",
+        "Send requests through this proxy instead of the environment's.",
         "proxy",
         field="client.proxy",
         metavar="URL",
@@ -241,7 +247,7 @@ OPTIONS: Final = (
         "--max-requests",
         _LIMITS,
         _SENDING,
-        "End the run after this many requests (100000).",
+        "Stop the run after this many requests (100000).",
         "count",
         field="budget.requests",
         metavar="N",
@@ -251,7 +257,7 @@ OPTIONS: Final = (
         "--max-time",
         _LIMITS,
         (TEST,),
-        "End the run after this time.",
+        "Stop the run after this time.",
         "seconds",
         field="budget.seconds",
         metavar="SECONDS",
@@ -268,7 +274,7 @@ OPTIONS: Final = (
         "--allow-private",
         _LIMITS,
         _SENDING,
-        "Follow redirects of public servers to private addresses.",
+        "Follow redirects from public servers to private addresses.",
         "flag",
         field="client.allow_private",
     ),
@@ -276,7 +282,7 @@ OPTIONS: Final = (
         "--allow-proxy",
         _LIMITS,
         _SENDING,
-        "Let documents send through this proxy (# @proxy URL).",
+        "Allow documents to use this proxy (# @proxy URL).",
         "proxy",
         field="proxies",
         metavar="URL",
@@ -286,7 +292,7 @@ OPTIONS: Final = (
         "--allow-read",
         _LIMITS,
         _SENDING,
-        "Also allow requests to read files in DIR.",
+        "Also allow documents to read files in DIR.",
         "folder",
         field="inputs.allow_read",
         metavar="DIR",
@@ -296,11 +302,12 @@ OPTIONS: Final = (
         "--allow-write",
         _LIMITS,
         _SENDING,
-        "Allow documents to write files of any name in DIR.",
+        "Allow documents to write files with any name in DIR.",
         "folder",
         field="allow_write",
         metavar="DIR",
         many=True,
+        setting="allowWrite",
     ),
     Option(
         "--dry-run",
@@ -314,7 +321,7 @@ OPTIONS: Final = (
         "--explain",
         _OUTPUT,
         (RUN,),
-        "With --dry-run: also print where each variable's value comes from.",
+        "With --dry-run: also print the origin of each variable's value.",
         "flag",
     ),
     Option("--stdout", _OUTPUT, (RUN,), "Print the document instead of writing it.", "flag"),
@@ -338,7 +345,7 @@ OPTIONS: Final = (
         "--limit",
         _OUTPUT,
         (RUN,),
-        "How much of a body is shown (1M); a longer one is saved to a file.",
+        "The maximum size of a body in a result (1M); a longer one is saved to a file.",
         "size",
         field="limit",
         metavar="SIZE",
@@ -374,11 +381,11 @@ OPTIONS: Final = (
     *(
         Option(f"--{flag}", REPORTS, (TEST, REPORT), text, "report", metavar="FILE")
         for flag, text in (
-            ("junit", "Write a report as JUnit's XML."),
-            ("html", "Write a report as one page to read."),
+            ("junit", "Write a JUnit XML report."),
+            ("html", "Write an HTML report."),
             ("tap", "Write a report in the Test Anything Protocol."),
-            ("report-json", "Write a report as JSON."),
-            ("har", "Write the exchanges as an HTTP Archive 1.2."),
+            ("report-json", "Write a JSON report."),
+            ("har", "Write the exchanges as an HTTP Archive (HAR) 1.2."),
         )
     ),
     Option(
@@ -401,5 +408,5 @@ def pair(text: str) -> tuple[str, str]:
     """Return the name and the value in `NAME=VALUE`. Raises ValueError."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ValueError(f"{text!r} is not NAME=VALUE")
+        raise ValueError(f"expected NAME=VALUE, found {text!r}")
     return name.removeprefix(":"), value

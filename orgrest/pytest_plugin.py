@@ -1,6 +1,6 @@
 """A pytest plugin: with `--orgrest`, documents with requests are collected as tests.
 
-Every pytest run in an environment with this package loads this module, so it imports only the
+Every run of pytest in an environment with this package loads this module, so it imports only the
 table of options.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from orgrest.run.suite.pytest_collector import Document
+    from orgrest.run.suite.pytest_collector import DocumentFile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,19 +36,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Document | None:
-    """Collect a document."""
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DocumentFile | None:
+    """Return a collector for a document, or None for other files."""
     if file_path.suffix.lower() not in (".org", ".http", ".rest"):
         return None
     if not parent.config.getoption("orgrest"):
         return None
-    from orgrest.run.suite.pytest_collector import Document
+    from orgrest.run.suite.pytest_collector import DocumentFile
 
-    return Document.from_parent(parent, path=file_path)
+    return DocumentFile.from_parent(parent, path=file_path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one pytest-xdist worker run all requests of a document: they may depend on each other."""
+    """Return a scheduler that gives all requests of a document to one pytest-xdist worker.
+
+    The requests may depend on each other.
+    """
     if not (config.getoption("orgrest") and config.getoption("dist") == "load"):
         return None
     from xdist.scheduler import LoadFileScheduling

@@ -1,7 +1,7 @@
 """JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
-YAML is read as data: the values of JSON, and nothing else (the core schema of YAML 1.2, section
-10.3). A date or `no` stays a string, as the tools that write these files intend.
+YAML is read as data: only the values of JSON (the core schema of YAML 1.2, section 10.3). A date or
+`no` stays a string, as the tools that write these files intend.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_YAML: Final = 16 * 2**20
 DEEPEST: Final = 200
 """The maximum nesting depth of objects and lists."""
 MOST_VALUES: Final = 2_000_000
-"""The maximum number of values in a source; a YAML alias counts each time it is used."""
+"""The maximum number of values in a source. A YAML alias counts each time it is used."""
 _SCALARS: Final = (
     ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
     ("bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
@@ -34,25 +34,25 @@ _SCALARS: Final = (
 )
 
 
-# An unclosed comment extends to the end, else each opening would be scanned up to there.
+# An unclosed comment matches to the end of the text; else each opening would be scanned to there.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return JSON with its comments and trailing commas blanked out."""
+    """Return JSON with its comments and trailing commas replaced by blanks."""
     for pattern in (_COMMENT, _TRAILING_COMMA):
         text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
 
 class StructureError(OrgrestError):
-    """Data that is malformed, or exceeds a limit."""
+    """Raised for data that is malformed or exceeds a limit."""
 
 
 def read(data: bytes, name: str) -> Any:
-    """Return the value of JSON or YAML data; `name` is used in errors. Raises StructureError."""
+    """Return the value of JSON or YAML data called `name`. Raises StructureError."""
     check_size(data, name)
     return load(decode(data)[0], name)
 
@@ -64,7 +64,7 @@ def check_size(data: bytes, name: str) -> None:
 
 
 def load(text: str, name: str) -> Any:
-    """Return the value of a JSON or YAML text. Raises StructureError."""
+    """Return the value of a JSON or YAML text called `name`. Raises StructureError."""
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return yaml_value(text, name)
     try:
@@ -80,21 +80,21 @@ def load(text: str, name: str) -> Any:
 
 
 def json_value(text: str, name: str) -> Any:
-    """Return the value of a JSON text. Raises StructureError."""
+    """Return the value of a JSON text called `name`. Raises StructureError."""
     try:
         value = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
-        reason = f"this is not JSON: {error.msg}"
+        reason = f"not valid JSON: {error.msg}"
         raise StructureError(reason, file=name, line=error.lineno, column=error.colno) from None
     except (ValueError, RecursionError):
-        reason = "this JSON is nested too deep, or has a number of too many digits"
+        reason = "the JSON is nested too deeply, or contains a number with too many digits"
         raise StructureError(reason, file=name) from None
     _check(value, name)
     return value
 
 
 def yaml_value(text: str, name: str) -> Any:
-    """Return the value of a YAML text. Raises StructureError."""
+    """Return the value of a YAML text called `name`. Raises StructureError."""
     import yaml
 
     if len(text) > LARGEST_YAML:
@@ -103,6 +103,16 @@ def yaml_value(text: str, name: str) -> Any:
 
     class Loader(base):  # type: ignore[misc]  # which of the two it is
         yaml_implicit_resolvers: Final[dict[str, Any]] = {}
+        depth = 0
+
+        def descend_resolver(self, *_: object) -> None:
+            # libyaml's composer is recursive in C: without a limit, it would crash.
+            self.depth += 1
+            if self.depth > DEEPEST + 2:
+                raise StructureError(f"nested more than {DEEPEST} deep", file=name)
+
+        def ascend_resolver(self) -> None:
+            self.depth -= 1
 
     for kind, pattern, first in _SCALARS:
         exact = re.compile(rf"(?:{pattern.pattern})\Z")
@@ -112,17 +122,17 @@ def yaml_value(text: str, name: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = None if mark is None else mark.line + 1
-        reason = f"this is not YAML: {error.problem}"
+        reason = f"not valid YAML: {error.problem}"
         raise StructureError(reason, file=name, line=line) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        reason = f"this YAML cannot be read: {type(error).__name__}"
+        reason = f"could not read the YAML: {type(error).__name__}"
         raise StructureError(reason, file=name) from None
     _check(value, name)
     return value
 
 
 def _check(value: object, name: str) -> None:
-    """Raise StructureError for a value that is nested too deep or has too many parts."""
+    """Raise StructureError for a value that is nested too deeply or has too many parts."""
     level: list[object] = [value]
     count = 0
     for _ in range(DEEPEST):
@@ -137,4 +147,4 @@ def _check(value: object, name: str) -> None:
             raise StructureError(f"more than {MOST_VALUES:,} values", file=name)
         if not level:
             return
-    raise StructureError(f"nested deeper than {DEEPEST}", file=name)
+    raise StructureError(f"nested more than {DEEPEST} deep", file=name)

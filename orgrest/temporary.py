@@ -1,4 +1,4 @@
-"""The temporary files that documents are written to; those left by killed runs are removed."""
+"""Creates temporary files for writing documents, and removes the files that killed runs left."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
+from orgrest.regular import compiled
+
 try:
     import fcntl
 except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 _RANDOM = 4  # bytes in the name of a temporary file
-_TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
+_TEMPORARY = compiled(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
 _LEFT_AFTER = 3600.0  # seconds, where files cannot be locked
 
 
 def create(target: Path) -> tuple[Path, int]:
-    """Create a temporary file next to a file; return it and its descriptor.
+    """Create a temporary file next to `target`, and return its path and its file descriptor.
 
-    It is locked while this process writes it, so an unlocked file was left by a killed run. Raises
-    OSError.
+    The file is locked while this process writes it, so an unlocked file was left by a killed run.
+    Raises OSError.
     """
     while True:
         name = target.with_name(f".{target.name}.{os.urandom(_RANDOM).hex()}")
@@ -70,14 +72,17 @@ def _is_left(path: Path) -> bool:
 
 
 def remove_left(target: Path) -> None:
-    """Remove the temporary files of runs that were killed while writing this file."""
+    """Remove the temporary files of runs that were killed while they wrote `target`."""
     for one in _leftovers(target.parent).pop(target.name, ()):
         with contextlib.suppress(OSError):
             one.unlink()
 
 
 def copy_owner(target: Path, number: int) -> None:
-    """Give the temporary file the target's mode and owner, or the default mode if it is new."""
+    """Give a temporary file the mode and owner of `target`.
+
+    If that does not exist, the file gets the default mode. `number` is its descriptor.
+    """
     try:
         old = target.stat()
     except FileNotFoundError:
@@ -90,7 +95,7 @@ def copy_owner(target: Path, number: int) -> None:
         with contextlib.suppress(PermissionError):
             os.fchown(number, old.st_uid, old.st_gid)
     os.fchmod(number, stat.S_IMODE(old.st_mode))
-    if hasattr(os, "listxattr"):  # Linux: also where access control lists are
+    if hasattr(os, "listxattr"):  # Linux, which also stores access control lists there
         with contextlib.suppress(OSError):  # a file system without attributes
             for name in os.listxattr(target):
                 with contextlib.suppress(OSError):  # only the system can set some

@@ -1,0 +1,160 @@
+"""Data classes, declared as with attrs, and compiled when the first object is created.
+
+A command imports many more classes than it uses, and attrs would compile the methods of each class
+when its module is imported. Type checkers see attrs itself. `frozen` matters only to them: they
+rule out assignments to a field, which are not prevented at run time.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attrs import Factory as Factory
+    from attrs import astuple as astuple
+    from attrs import define as define
+    from attrs import evolve as evolve
+    from attrs import field as field
+    from attrs import frozen as frozen
+else:
+    from types import SimpleNamespace
+
+    _MISSING = object()
+    _FIELDS = {}
+
+    class Factory:
+        """A function that creates a field's default; with `takes_self`, from the new object."""
+
+        def __init__(self, function, *, takes_self=False):
+            self.function, self.takes_self = function, takes_self
+
+    class field:  # noqa: N801 - named like that of attrs
+        """The options of a field, with the same meaning as in attrs."""
+
+        def __init__(
+            self,
+            *,
+            default=_MISSING,
+            factory=None,
+            init=True,
+            repr=True,  # noqa: A002 - named like that of attrs
+            eq=True,
+            kw_only=False,
+            converter=None,
+        ):
+            self.default = default if factory is None else Factory(factory)
+            self.init, self.repr, self.eq = init, repr, eq
+            self.kw_only, self.converter = kw_only, converter
+
+    def define(cls=None, *, frozen=False, eq=True, kw_only=False):
+        """Return the class with the methods that its fields imply."""
+        if cls is None:
+            return lambda cls: define(cls, frozen=frozen, eq=eq, kw_only=kw_only)
+        cls._kw_only_ = kw_only
+        methods = {"__init__": _compiled_at_first(cls), "__repr__": _repr}
+        if eq:
+            methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
+        for name, method in methods.items():
+            if name not in cls.__dict__ or (name == "__hash__" and "__eq__" not in cls.__dict__):
+                setattr(cls, name, method)
+        return cls
+
+    def frozen(cls=None, **options):
+        """Return the class with the methods that its fields imply, including one for its hash."""
+        return define(cls, frozen=True, **options)
+
+    def _fields(cls):
+        """Return the fields of a class, with functions that read their values."""
+        known = _FIELDS.get(cls)
+        if known is None:
+            fields = {}
+            for base in reversed(cls.__mro__):
+                if "_kw_only_" in base.__dict__:
+                    for name, annotation in base.__annotations__.items():
+                        if not str(annotation).startswith("ClassVar"):
+                            default = base.__dict__.get(name, _MISSING)
+                            options = default if type(default) is field else field(default=default)
+                            options.kw_only |= base._kw_only_
+                            fields.pop(name, None)
+                            fields[name] = options
+            names = [name for name, options in fields.items() if options.init]
+            known = _FIELDS[cls] = SimpleNamespace(
+                all=fields,
+                parameters=[name.lstrip("_") for name in names],
+                values=_reader(names),
+                compared=_reader([name for name, options in fields.items() if options.eq]),
+            )
+        return known
+
+    def _reader(names):
+        """Return a function that returns the values of these attributes as a tuple."""
+        if len(names) > 1:
+            return attrgetter(*names)
+        return lambda value: tuple(getattr(value, name) for name in names)
+
+    def _compiled_at_first(cls):
+        """Return an `__init__` that, on the first call, compiles and calls the actual `__init__`.
+
+        The actual `__init__` replaces it in the class.
+        """
+
+        def __init__(self, *arguments, **named):  # noqa: N807 - tracebacks show it
+            cls.__init__ = _compiled(cls)
+            cls.__init__(self, *arguments, **named)
+
+        return __init__
+
+    def _compiled(cls):
+        """Return the `__init__` that assigns the fields."""
+        known = {"MISSING": _MISSING}
+        parameters, named, lines = [], [], []
+        for name, options in _fields(cls).all.items():
+            argument, default = name.lstrip("_"), options.default
+            value = argument if options.init else f"{name}_default"
+            if type(default) is Factory:
+                known[f"{name}_default"], default = default.function, _MISSING
+                made = f"{name}_default({'self' if options.default.takes_self else ''})"
+                value = f"{made} if {value} is MISSING else {value}" if options.init else made
+                optional = "=MISSING"
+            else:
+                known[f"{name}_default"] = default
+                optional = "" if default is _MISSING else f"={name}_default"
+            if options.converter is not None:
+                known[f"{name}_converter"] = options.converter
+                value = f"{name}_converter({value})"
+            if options.init:
+                (named if options.kw_only else parameters).append(argument + optional)
+            if options.init or options.default is not _MISSING:
+                lines.append(f"\n    self.{name} = {value}")
+        if named:
+            parameters += ["*", *named]
+        source = f"def __init__({', '.join(['self', *parameters])}):{''.join(lines) or ' pass'}"
+        exec(compile(source, f"<{cls.__qualname__}>", "exec"), known)  # noqa: S102 - made above
+        known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+        return known["__init__"]
+
+    def _eq(self, other):
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        compared = _fields(self.__class__).compared
+        return compared(self) == compared(other)
+
+    def _hash(self):
+        return hash(_fields(self.__class__).compared(self))
+
+    def _repr(self):
+        shown = [name for name, options in _fields(self.__class__).all.items() if options.repr]
+        values = ", ".join(f"{name}={getattr(self, name, _MISSING)!r}" for name in shown)
+        return f"{self.__class__.__qualname__.rpartition('>.')[2]}({values})"
+
+    def evolve(value, /, **changes):
+        """Return a copy of an object, with other values for some fields."""
+        known = _fields(value.__class__)
+        given = dict(zip(known.parameters, known.values(value), strict=True))
+        given.update(changes)
+        return value.__class__(**given)
+
+    def astuple(value):
+        """Return the values of an object's fields."""
+        return tuple(getattr(value, name) for name in _fields(value.__class__).all)

@@ -1,0 +1,29 @@
+"""Regular expressions that are compiled on first use.
+
+A command imports many more patterns than it uses. Type checkers see `re.compile`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from re import compile as compiled
+else:
+
+    class compiled:  # noqa: N801 - stands for a function
+        """A pattern with the methods and attributes of `re.Pattern`, compiled on first use."""
+
+        def __init__(self, pattern, flags=0):
+            self.pattern = pattern
+            self._flags = flags
+
+        def __getattr__(self, name):
+            found = re.compile(self.pattern, self._flags)
+            for one in ("match", "fullmatch", "search", "sub", "finditer", "findall", "split"):
+                setattr(self, one, getattr(found, one))
+            return getattr(found, name)
+
+
+__all__ = ["compiled"]
