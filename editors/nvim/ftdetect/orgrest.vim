@@ -1,0 +1,2 @@
+autocmd BufRead,BufNewFile *.http,*.rest set filetype=http
+autocmd BufRead,BufNewFile *.org setfiletype org
