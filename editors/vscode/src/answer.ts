@@ -1,5 +1,5 @@
-// What the server tells of a request: the notification `orgrest/response`, whose fields
-// docs/language-server.md describes, and what the views take from it.
+// The outcome of a request: the data of the notification `orgrest/response`, whose fields
+// docs/language-server.md describes, and the texts that the views make from it.
 
 export interface Body {
   type: string;
@@ -79,18 +79,24 @@ export interface Answer {
   textDocument: { uri: string; version: number };
   request: { uri: string; line: number };
   record: Record;
-  /** When it came, if it is of the history. */
+  /** The time at which it arrived, if it comes from the history. */
   kept?: string;
 }
 
-/** The last exchange of an answer that has a response; the one that a request was sent for. */
+/** A message of a stream, which arrives before the answer. */
+export interface StreamMessage {
+  token: string | number | null;
+  text: string;
+}
+
+/** Return the last exchange of an answer that has a response: the exchange of the request itself. */
 export function answered(answer: Pick<Answer, "record">): (Exchange & { response: Response }) | undefined {
   return answer.record.exchanges.findLast(
     (one): one is Exchange & { response: Response } => one.response !== null,
   );
 }
 
-/** What a request is called: its name, else its method and the path of its URL. */
+/** Return the title of a request: its name, else its method and the path of its URL. */
 export function title(answer: Answer): string {
   const { record } = answer;
   if (record.name) return record.name;
@@ -99,18 +105,18 @@ export function title(answer: Answer): string {
   return `${request.method} ${URL.canParse(request.url) ? new URL(request.url).pathname : request.url}`;
 }
 
-/** The method and the URL of the request that an answer is for; its place if nothing was sent. */
+/** Return the method and the URL of the request of an answer; its position if nothing was sent. */
 export function requestLine(answer: Answer): string {
   const request = (answered(answer) ?? answer.record.exchanges.at(-1))?.request;
   return request ? `${request.method} ${request.url}` : title(answer);
 }
 
-/** The class of a response's status: 2 for 200 to 299; 0 without a response. */
+/** Return the class of a response's status: 2 for 200 to 299; 0 without a response. */
 export function statusClass(answer: Pick<Answer, "record">): number {
   return Math.floor((answered(answer)?.response.status ?? 0) / 100);
 }
 
-/** One line on the outcome of a request. */
+/** Return the outcome of a request as one line. */
 export function summary({ record, kept }: Pick<Answer, "record" | "kept">): string {
   const exchange = answered({ record });
   const words: string[] = [];
@@ -127,7 +133,20 @@ export function summary({ record, kept }: Pick<Answer, "record" | "kept">): stri
   return words.join(" · ") || record.outcome;
 }
 
-/** The whole response as HTTP would write it: the head, then the body as text. */
+/** Return the hint after the line of a request: short, most important first, for narrow windows. */
+export function hint({ record }: Pick<Answer, "record">): string {
+  const exchange = answered({ record });
+  const failed = record.assertions.filter((one) => !one.passed).length;
+  const words: string[] = [];
+  if (exchange) words.push(String(exchange.response.status));
+  if (failed) words.push(`✗ ${failed} of ${record.assertions.length}`);
+  else if (exchange && record.reason) words.push("✗");
+  else if (record.assertions.length) words.push(`✓ ${record.assertions.length}`);
+  if (exchange && exchange.duration !== null) words.push(duration(exchange.duration));
+  return words.join(" · ") || record.reason || record.outcome;
+}
+
+/** Return the whole response in the form of HTTP: the head, then the body as text. */
 export function wholeResponse(response: Response): string {
   return `${head(response)}\n\n${response.body.text ?? ""}`;
 }
@@ -137,7 +156,7 @@ export function head(response: Response): string {
   return [`${version} ${response.status} ${response.reason}`.trim(), ...lines(response.headers)].join("\n");
 }
 
-/** A request as HTTP would write it, secrets masked as the server did. */
+/** Return a request in the form of HTTP; the server has masked its secrets. */
 export function wholeRequest(request: SentRequest): string {
   const first = [`${request.method} ${request.url}`, ...lines(request.headers)].join("\n");
   if (!request.body) return first;
@@ -149,7 +168,7 @@ function lines(headers: Header[]): string[] {
   return headers.map(([name, value]) => `${name}: ${value}`);
 }
 
-/** The suffix of a file for a body, by the server's file or by its language. */
+/** Return the suffix for a file with a body, from the server's file or from the language. */
 export function extension(body: Body): string {
   const name = body.uri === undefined ? "" : new URL(body.uri).pathname;
   const dot = name.lastIndexOf(".");

@@ -1,4 +1,5 @@
-// The environment of the active document, or of one beside the response view, in the status bar.
+// Shows the environment of the active document, or of a document beside the response view, in the
+// status bar.
 
 import * as vscode from "vscode";
 
@@ -40,7 +41,7 @@ export class Environments implements vscode.Disposable {
     for (const one of this.disposables) one.dispose();
   }
 
-  /** Let the user choose the environment of the document that is shown. */
+  /** Let the user choose the environment of the visible document. */
   async choose(): Promise<void> {
     const document = shownDocument();
     if (document === undefined) return;
@@ -61,13 +62,13 @@ export class Environments implements vscode.Disposable {
     await this.show();
   }
 
-  /** The environments of a document, which the server remembers for each folder. */
+  /** Return the environments chosen for a document, which the server stores for each folder. */
   async of(uri: vscode.Uri): Promise<string[]> {
     const known = this.chosen.get(folderOf(uri));
     return known ?? (await this.ask(uri))?.chosen ?? [];
   }
 
-  /** The settings have changed. */
+  /** Forget the chosen environments, because the settings have changed. */
   forget(): void {
     this.chosen.clear();
     void this.show();
@@ -93,13 +94,13 @@ export class Environments implements vscode.Disposable {
       if (found) this.chosen.set(folderOf(uri), found.chosen);
       return found;
     } catch (error) {
-      if (chosen) void vscode.window.showErrorMessage(String(error)); // else diagnostics say it
+      if (chosen) void vscode.window.showErrorMessage(String(error)); // else diagnostics show it
       return undefined;
     }
   }
 }
 
-/** The document whose environment counts: the active one, else one that is seen. */
+/** Return the document whose environment is shown: the active document, else a visible one. */
 export function shownDocument(): vscode.TextDocument | undefined {
   const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
   return editors.find((one) => one && LANGUAGES.has(one.document.languageId))?.document;

@@ -1,10 +1,12 @@
-// What VS Code starts: commands, views and, in trusted folders, the server.
+// The entry point for VS Code: registers commands and views, and starts the server in trusted folders.
 
 import * as vscode from "vscode";
 import { ExecuteCommandRequest } from "vscode-languageclient/node";
 
 import type { Answer } from "./answer.ts";
 import { Environments } from "./environments.ts";
+import { generateCode } from "./generating.ts";
+import type { Har } from "./generating.ts";
 import { History } from "./history.ts";
 import type { Entry } from "./history.ts";
 import { importRequests, PasteAsRequest, pasteRequest } from "./importing.ts";
@@ -30,19 +32,20 @@ export function activate(context: vscode.ExtensionContext): void {
   const history = new History(server);
   const session = new SessionView(server);
 
-  /** The server's own commands, which lenses and code actions name. */
+  /** Run one of the server's own commands, which lenses and code actions refer to. */
   async function command(name: string, args: unknown[], next: () => unknown): Promise<unknown> {
     const target = args[0] as Target;
     if (name === "orgrest.send" || name === "orgrest.sendAllAbove") return sender.send(name, target);
     if (name === "orgrest.chooseEnvironment") return environments.choose();
     const result = await next();
     if (name === "orgrest.copyAsCurl") await copyCurl(result as string);
+    if (name === "orgrest.requestAsHar" && result) await generateCode(result as Har, responses, () => ask("orgrest.copyAsCurl", target));
     return result;
   }
 
-  /** Run one of these commands at the cursor, or elsewhere. */
+  /** Run one of the server's commands at a target, by default the cursor. */
   async function ask(name: string, target: Target | undefined = cursor()): Promise<void> {
-    const client = target && (await server.client());
+    const client = target && (await server.demand());
     if (target === undefined || client === undefined) return explain();
     const call = (): Promise<unknown> =>
       client.sendRequest(ExecuteCommandRequest.type, { command: name, arguments: [target] });
@@ -71,7 +74,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
-  /** Do something with a request of the history. */
+  /** Call `use` with the answer to a request of the history. */
   async function withKept(entry: Entry, use: (answer: Answer) => Promise<void>): Promise<void> {
     try {
       const answer = await history.answer(entry);
@@ -81,6 +84,12 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
+  /** Send the request that is now at the position of a request of the history. */
+  async function resend(entry: Entry): Promise<void> {
+    await vscode.workspace.openTextDocument(vscode.Uri.parse(entry.uri));
+    await sender.send("orgrest.send", { uri: entry.uri, line: entry.line });
+  }
+
   const commands: { [name: string]: (...given: never[]) => unknown } = {
     request: () => ask("orgrest.send"),
     requestsAbove: () => ask("orgrest.sendAllAbove"),
@@ -88,6 +97,7 @@ export function activate(context: vscode.ExtensionContext): void {
     rerunLastRequest: () => sender.again(),
     cancelRequest: () => sender.cancel(),
     switchEnvironment: () => environments.choose(),
+    generateCode: () => ask("orgrest.requestAsHar"),
     copyRequestAsCurl: () => ask("orgrest.copyAsCurl"),
     saveResponse: () => act("save"),
     saveResponseBody: () => act("saveBody"),
@@ -98,11 +108,13 @@ export function activate(context: vscode.ExtensionContext): void {
     compareHistory: (entry: Entry) => withKept(entry, (answer) => responses.compare(answer)),
     goToRequest: (entry: Entry) => goTo(entry),
     refreshHistory: () => history.refresh(),
+    clearHistory: () => history.clear(),
+    resend: (entry: Entry) => resend(entry),
     clearCookies: () => session.clear("cookies"),
     clearVariables: () => session.clear("variables"),
     import: (uri?: vscode.Uri) => importRequests(server, uri),
     pasteRequest: () => pasteRequest(server),
-    selectInterpreter: () => selectInterpreter(),
+    selectInterpreter: () => selectInterpreter(server),
     restart: () => server.restart(),
     showLog: () => server.log.show(),
   };
@@ -124,17 +136,20 @@ export function activate(context: vscode.ExtensionContext): void {
     server.onAnswer((answer) => {
       responses.keep(answer);
       outcomes.tell(answer);
+      void offerWriting(answer);
       if (!answer.textDocument.uri.endsWith(".org")) void views.show(answer);
     }),
+    server.onMessage((message) => views.stream(message)),
+    sender.onEnd((token) => views.endStream(token)),
     vscode.workspace.onDidChangeTextDocument((event) => sender.moved(event)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void environments.show();
       history.refresh();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      const program = ["orgrest.path", "orgrest.interpreter"];
+      const program = ["orgrest.path", "orgrest.interpreter", "http.proxy", "http.noProxy"];
       if (program.some((name) => event.affectsConfiguration(name))) void server.restart();
-      else if (event.affectsConfiguration("orgrest")) {
+      else if (["orgrest", "rest-client"].some((name) => event.affectsConfiguration(name))) {
         void server.configure().then(() => environments.forget());
       }
     }),
@@ -153,18 +168,32 @@ function lastLine(): Target | undefined {
   return document && { uri: document.uri.toString(), line: document.lineCount - 1 };
 }
 
-/** Show where a request of the history stands, or stood. */
+/** Show the position in its document that a request of the history has or had. */
 async function goTo({ uri, line }: Entry): Promise<void> {
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
   const { start } = document.lineAt(Math.min(line, document.lineCount - 1)).range;
   await vscode.window.showTextDocument(document, { selection: new vscode.Range(start, start) });
 }
 
-/** Why a command cannot do anything, where nothing else has said so. */
-function explain(): void {
+/** Show why a command cannot do anything, if no other message has said so. */
+async function explain(): Promise<void> {
   if (!vscode.workspace.isTrusted) {
-    void vscode.window.showWarningMessage("orgrest sends nothing from a folder that you do not trust.");
+    const manage = "Manage Trust";
+    const text = "orgrest sends nothing from a folder that you do not trust.";
+    if ((await vscode.window.showWarningMessage(text, manage)) === manage) {
+      await vscode.commands.executeCommand("workbench.trust.manage");
+    }
   }
+}
+
+/** Offer the user to allow writing to a folder after a request was not allowed to. */
+async function offerWriting({ record }: Answer): Promise<void> {
+  const folder = /\(use --allow-write (.+) to allow it\)/.exec([record.reason, ...record.notes].join("\n"))?.[1];
+  if (folder === undefined) return;
+  const allow = "Allow Writing Here";
+  if ((await vscode.window.showWarningMessage(`Nothing was written to ${folder}.`, allow)) !== allow) return;
+  const settings = vscode.workspace.getConfiguration("orgrest");
+  await settings.update("allowWrite", [...settings.get<string[]>("allowWrite", []), folder], vscode.ConfigurationTarget.Global);
 }
 
 async function copyCurl(text: string): Promise<void> {
@@ -173,7 +202,7 @@ async function copyCurl(text: string): Promise<void> {
   vscode.window.setStatusBarMessage("The request is in the clipboard as a curl command, with its secrets", 5000);
 }
 
-/** Say once that another extension serves the same files, and so shows everything twice. */
+/** Warn once if another extension serves the same files, so that everything is shown twice. */
 function noticeRivals({ globalState }: vscode.ExtensionContext): void {
   const rivals = ["humao.rest-client", "anweber.vscode-httpyac"];
   const found = rivals.map((id) => vscode.extensions.getExtension(id)).find((one) => one !== undefined);

@@ -1,5 +1,5 @@
-// Text as HTML for the response view: escaped, and coloured where it is JSON or markup. The colours
-// are those that the theme gives values in the debugger: webviews get no colours of tokens.
+// Converts text to HTML for the response view: escaped, and coloured if it is JSON or markup. Webviews
+// get no colours for tokens, so the colours are the theme's colours for values in the debugger.
 
 const LONGEST = 256 * 1024;
 
@@ -14,7 +14,7 @@ const TOKENS: { [language: string]: RegExp } = {
   html: MARKUP_TOKENS,
 };
 
-/** Escape a text for HTML, in elements and in quoted attributes. */
+/** Return a text escaped for HTML, in elements and in quoted attributes. */
 export function escaped(text: string): string {
   return text
     .replaceAll("&", "&amp;")
@@ -24,7 +24,7 @@ export function escaped(text: string): string {
     .replaceAll("'", "&#39;");
 }
 
-/** Return a text as HTML, coloured if its language is known and it is not too long for that. */
+/** Return a text as HTML, coloured if its language is known and the text is not too long. */
 export function highlighted(text: string, language: string): string {
   const tokens = TOKENS[language];
   if (tokens === undefined || text.length > LONGEST) return escaped(text);

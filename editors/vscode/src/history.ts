@@ -1,4 +1,4 @@
-// The history as a view: what `orgrest history` keeps of the documents in the open folders, by runs.
+// The view of the history: the runs that `orgrest history` keeps for documents in the open folders.
 
 import * as vscode from "vscode";
 
@@ -23,7 +23,7 @@ interface Run {
   requests: Kept[];
 }
 
-/** One request of a run. */
+/** A request of a run. */
 export type Entry = Kept & Pick<Run, "run" | "started">;
 
 const ICONS: { [outcome in Kept["outcome"]]: vscode.ThemeIcon } = {
@@ -33,7 +33,7 @@ const ICONS: { [outcome in Kept["outcome"]]: vscode.ThemeIcon } = {
   skipped: new vscode.ThemeIcon("circle-slash"),
 };
 const PAUSE = 300;
-/** How many milliseconds after an answer the view looks again: more may come. */
+/** The milliseconds after an answer until the view is refreshed, because more answers may come. */
 
 export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
@@ -66,10 +66,9 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
 
   async getChildren(item?: Run | Entry): Promise<(Run | Entry)[]> {
     if (item) return "requests" in item ? entries(item) : [];
-    const folders = (vscode.workspace.workspaceFolders ?? []).map((one) => one.uri.toString());
     try {
       const client = await this.server.client();
-      const found = await client?.sendRequest<{ runs: Run[] }>("orgrest/history", { folders });
+      const found = await client?.sendRequest<{ runs: Run[] }>("orgrest/history", { folders: openFolders() });
       this.view.message = "";
       return (found?.runs ?? []).flatMap<Run | Entry>((run) => (run.requests.length > 1 ? [run] : entries(run)));
     } catch (error) {
@@ -99,14 +98,28 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
     return found;
   }
 
-  /** What was sent then and what came, to be shown as any other answer. */
+  /** Remove the requests of the open folders from the history, if the user confirms that. */
+  async clear(): Promise<void> {
+    const button = "Clear the History";
+    const detail = "This removes what orgrest keeps of the requests of the open folders, including those of the command line.";
+    if ((await vscode.window.showWarningMessage("Clear the history?", { modal: true, detail }, button)) !== button) return;
+    const client = await this.server.client();
+    await client?.sendRequest("orgrest/history", { folders: openFolders(), clear: true });
+    this.refresh();
+  }
+
+  /** Return a request of the history and its response, to be shown like any other answer. */
   async answer({ run, number }: Entry): Promise<Answer | undefined> {
     const client = await this.server.client();
     const found = await client?.sendRequest<Answer>("orgrest/history", { run, number });
     if (found === undefined) return undefined;
-    const uri = vscode.Uri.parse(found.request.uri).toString(); // as VS Code writes it
+    const uri = vscode.Uri.parse(found.request.uri).toString(); // encoded as by VS Code
     return { ...found, kept: found.record.started, request: { ...found.request, uri } };
   }
+}
+
+function openFolders(): string[] {
+  return (vscode.workspace.workspaceFolders ?? []).map((one) => one.uri.toString());
 }
 
 function entries({ run, started, requests }: Run): Entry[] {

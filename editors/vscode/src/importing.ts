@@ -1,4 +1,4 @@
-// Requests of other tools: files and folders by `orgrest import`, what is pasted by the server.
+// Imports requests from other tools: `orgrest import` converts files and folders, the server pasted text.
 
 import { execFile } from "node:child_process";
 import * as path from "node:path";
@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { Server } from "./server.ts";
 
 const DOCUMENTS: vscode.DocumentSelector = [{ language: "http" }, { language: "org" }];
-/** How what can become a request begins: the server is asked for nothing else. */
+/** Matches the start of text that may be a request; other text is not sent to the server. */
 const BEGINS = /^\s*(?:\$\s+)?(?:curl(?:\.exe)?\s|\{[^]*"headers")/;
 
 interface Pasted {
@@ -15,7 +15,7 @@ interface Pasted {
   text: string;
 }
 
-/** Ask for what is to be imported, and where it goes, and do that. */
+/** Ask the user what to import and where to save it, and import it. */
 export async function importRequests(server: Server, given?: vscode.Uri): Promise<void> {
   if (!vscode.workspace.isTrusted) return;
   const sources = given ? [given] : await chooseSources(server);
@@ -61,7 +61,7 @@ async function chooseSources(server: Server): Promise<vscode.Uri[] | undefined> 
   });
 }
 
-/** Run a program; what it told, and whether it failed. */
+/** Run a program; return its output and whether it failed. */
 async function run(command: string, args: string[]): Promise<{ failed: boolean; told: string }> {
   return new Promise((resolve) => {
     const child = execFile(command, args, { cwd: __dirname, windowsHide: true }, (error, _, stderr) =>
@@ -71,7 +71,7 @@ async function run(command: string, args: string[]): Promise<{ failed: boolean; 
   });
 }
 
-/** Insert the request that the clipboard's text is; in a new document if none is active. */
+/** Insert the text of the clipboard as a request; without an active document, in a new document. */
 export async function pasteRequest(server: Server): Promise<void> {
   const text = await vscode.env.clipboard.readText();
   const active = vscode.window.activeTextEditor;
@@ -95,7 +95,7 @@ async function asRequest(
   return (await client?.sendRequest<Pasted | null>("orgrest/pasted", params)) ?? null;
 }
 
-/** Makes requests of curl commands and their like as they are pasted. */
+/** Converts pasted text, such as curl commands, to requests. */
 export class PasteAsRequest implements vscode.DocumentPasteEditProvider {
   static readonly kind = vscode.DocumentDropOrPasteEditKind.Empty.append("orgrest", "request");
 

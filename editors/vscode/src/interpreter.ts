@@ -1,21 +1,21 @@
-// Lets the user choose the Python that runs orgrest, which becomes the setting orgrest.interpreter.
+// Lets the user choose the Python that runs orgrest; saves it as the setting orgrest.interpreter.
 
 import * as vscode from "vscode";
 
 import { run } from "./programs.ts";
 import { candidates } from "./python.ts";
+import type { Server } from "./server.ts";
 
 const VERSION = "import sys; print(sys.executable, '%d.%d.%d' % sys.version_info[:3], sep='\\n')";
-const DOWNLOADS = "https://www.python.org/downloads/";
 
 interface Item extends vscode.QuickPickItem {
   choose: () => Promise<string | undefined>;
 }
 
-export async function selectInterpreter(): Promise<void> {
-  const picked = await vscode.window.showQuickPick(items(), {
+export async function selectInterpreter(server: Server): Promise<void> {
+  const picked = await vscode.window.showQuickPick(items(server), {
     title: "The Python that runs orgrest",
-    placeHolder: "Python 3.11 or later",
+    placeHolder: "Python 3.11 to 3.14, or one in which orgrest is installed",
   });
   const chosen = await picked?.choose();
   if (chosen === undefined) return;
@@ -23,7 +23,7 @@ export async function selectInterpreter(): Promise<void> {
   await settings.update("interpreter", chosen, vscode.ConfigurationTarget.Global);
 }
 
-async function items(): Promise<Item[]> {
+async function items(server: Server): Promise<Item[]> {
   const known = new Map<string, string>();
   for (const [command = "", ...args] of candidates(process.platform)) {
     const found = await run(command, [...args, "-I", "-c", VERSION]).catch(() => "");
@@ -38,15 +38,11 @@ async function items(): Promise<Item[]> {
     })),
     { label: "$(folder) Browse...", choose: browse },
     { label: "$(search) Look for it again, in the usual places", choose: () => Promise.resolve("") },
-    { label: "$(link-external) Download Python", choose: download },
+    ...(server.own.uv ? [{ label: "$(cloud-download) Download Python", choose: () => server.download().then(() => undefined) }] : []),
   ];
 }
 
 async function browse(): Promise<string | undefined> {
   const [file] = (await vscode.window.showOpenDialog({ title: "Python", canSelectMany: false })) ?? [];
   return file?.fsPath;
-}
-
-async function download(): Promise<undefined> {
-  await vscode.env.openExternal(vscode.Uri.parse(DOWNLOADS));
 }

@@ -1,9 +1,9 @@
-// What came of requests, behind their lines in request files, until they are edited. (In Org the
-// result stands below the block.)
+// Shows the outcomes of requests after their lines in request files, until the requests are edited. (In
+// Org, the result is below the block.)
 
 import * as vscode from "vscode";
 
-import { summary } from "./answer.ts";
+import { hint, summary } from "./answer.ts";
 import type { Answer, Record } from "./answer.ts";
 import { moved, regionOf } from "./regions.ts";
 import type { Region } from "./regions.ts";
@@ -13,9 +13,9 @@ interface Shown extends Region {
 }
 
 const COLOURS: { [outcome in Record["outcome"]]: string } = {
-  passed: "testing.iconPassed",
-  failed: "testing.iconFailed",
-  error: "testing.iconFailed",
+  passed: "charts.green",
+  failed: "errorForeground",
+  error: "errorForeground",
   skipped: "descriptionForeground",
 };
 
@@ -35,14 +35,14 @@ export class Outcomes implements vscode.Disposable {
     for (const one of this.disposables) one.dispose();
   }
 
-  /** Show what came of a request, unless its document was edited meanwhile. */
+  /** Show the outcome of a request, unless its document was edited meanwhile. */
   tell({ textDocument, request, record }: Answer): void {
     const document = opened(request.uri);
     if (request.uri === textDocument.uri && document?.version !== textDocument.version) return;
     this.show(request.uri, request.line, record);
   }
 
-  /** Show what came of the request at a line (from 0), in place of what stood there. */
+  /** Show the outcome of the request at a line (from 0), replacing its previous outcome. */
   show(uri: string, line: number, record: Record): void {
     const document = opened(uri);
     if (document?.languageId !== "http" || line >= document.lineCount) return;
@@ -95,8 +95,8 @@ function decoration(document: vscode.TextDocument, { line, record }: Shown): vsc
     hoverMessage: new vscode.MarkdownString().appendText([summary({ record }), ...failed].join("\n\n")),
     renderOptions: {
       after: {
-        contentText: summary({ record }),
-        margin: "0 0 0 2em",
+        contentText: hint({ record }),
+        margin: "0 0 0 1em",
         color: new vscode.ThemeColor(COLOURS[record.outcome]),
         fontStyle: "italic",
       },

@@ -1,36 +1,36 @@
-// The page of the response view. All of it is made here, as a string: a response only ever comes in
-// as escaped text, as the data of an image, or as a document in a frame that runs no scripts. The
-// Content Security Policy allows one script, this page's own, and nothing from a network.
+// The page of the response view, built here as a string. A response can only be in it as escaped text, as
+// the data of an image, or as a document in a frame that runs no scripts. The Content Security Policy
+// allows one script, the page's own, and nothing from a network.
 
 import { answered, duration, head, requestLine, size, statusClass, summary, title, wholeRequest } from "./answer.ts";
 import type { Answer, Assertion, Exchange, Response } from "./answer.ts";
 import { escaped, highlighted } from "./highlight.ts";
 
-/** What is shown of a body beside its text: what was read from its file. */
+/** Data of a body that was read from its file, to be shown in addition to its text. */
 export interface Extra {
-  /** The body as it came, where the answer has only its beginning. */
+  /** The body as received, if the answer has only its beginning. */
   raw?: string;
-  /** The body as VS Code formats it, where the server does not. */
+  /** The body as VS Code formats it, if the server does not. */
   pretty?: string;
   /** The data of an image or of an HTML document for the preview. */
   preview?: { kind: "image"; data: string; type: string } | { kind: "html"; text: string } | { kind: "pdf" };
 }
 
-/** About how many characters of a text one element has. */
+/** The approximate number of characters of a text in one element. */
 const PART = 32 * 1024;
 
 export interface Shown {
   answers: Answer[];
-  /** Which of the answers is shown. */
+  /** The index of the answer that is shown. */
   index: number;
-  /** The tab that the user chose last, if any. */
+  /** The tab that the user selected last, if any. */
   tab: string | undefined;
   extra: Extra;
-  /** Whether there is an earlier response of this request, to compare with. */
+  /** Whether there is an earlier response to this request to compare with. */
   comparable: boolean;
 }
 
-/** The buttons: what they do, what they are called, and their picture, 16 units square. */
+/** The buttons: their action, their label, and the path of their icon, 16 by 16 units. */
 const ACTIONS: [action: string, label: string, path: string][] = [
   ["open", "Open in an Editor", "M6 2.5H2.5v11h11V10M9 2.5h4.5V7M13 3 7.5 8.5"],
   ["copy", "Copy Body", "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3"],
@@ -40,7 +40,7 @@ const ACTIONS: [action: string, label: string, path: string][] = [
   ["compare", "Compare with the Previous Response", "M2.5 3.5h4v9h-4zM9.5 3.5h4v9h-4zM8 1.5v13"],
 ];
 
-/** Return the page for answers; `nonce` must be new for each page. */
+/** Return the page that shows answers; `nonce` must be new for each page. */
 export function page(shown: Shown, nonce: string): string {
   const answer = shown.answers[shown.index];
   if (answer === undefined) return "";
@@ -78,13 +78,38 @@ ${sections.join("\n")}
 </html>`;
 }
 
-/** The summary, or just that no response came: the first tab gives the reason. */
+/** The last messages of a stream, how many have arrived, and whether it ended without an answer. */
+export interface Stream {
+  messages: string[];
+  count: number;
+  ended: boolean;
+}
+
+/** Return the page for the messages of a stream; later messages are posted to it with their numbers. */
+export function streamPage({ messages, count, ended }: Stream, nonce: string): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy(nonce)}">
+<title>Messages</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header><p class="summary" role="status">${ended ? ENDED : "Receiving messages"}</p></header>
+<main><section role="log" aria-label="Messages" data-count="${count}">${messages.map((one) => `<pre>${escaped(one)}</pre>`).join("")}</section></main>
+<script nonce="${nonce}">${STREAM_SCRIPT}</script>
+</body>
+</html>`;
+}
+
+/** Return the summary; without a response, only that there is none, as the first tab has the reason. */
 function headline(answer: Answer): string {
   if (answered(answer)) return summary(answer);
   return answer.record.outcome === "skipped" ? "Not sent" : "No response";
 }
 
-/** Frames inherit the policy: a document in the preview loads nothing and runs nothing either. */
+/** Return the policy, which frames inherit: a document in the preview cannot load or run anything, either. */
 function policy(nonce: string): string {
   return `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'; form-action 'none'; base-uri 'none'`;
 }
@@ -101,7 +126,7 @@ function chooser({ answers, index }: Shown): string {
 function actions(answer: Answer, comparable: boolean): string {
   if (!answered(answer)) return "";
   const all = comparable ? ACTIONS : ACTIONS.filter(([name]) => name !== "compare");
-  const wanted = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may say another thing now
+  const wanted = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may have changed since
   return wanted.map(([name, label, path]) => button(name, label, path)).join("");
 }
 
@@ -134,7 +159,7 @@ function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
   return tabs;
 }
 
-/** The headers, which the user can fold away. */
+/** Return the headers as an element that the user can fold. */
 function headersAbove(response: Response): string {
   return `<details open><summary>Headers (${response.headers.length})</summary>${code(head(response), "")}</details>`;
 }
@@ -169,8 +194,8 @@ function previewed({ preview }: Extra): string | undefined {
 }
 
 /**
- * Text in parts, of which all but the first become elements only when the user scrolls to them: with
- * a screen reader, a browser takes minutes for one element with a megabyte of text.
+ * Return a text divided into parts. All parts but the first become elements only when the user scrolls to
+ * them, because with a screen reader, a browser takes minutes for one element with a megabyte of text.
  */
 function code(text: string, language: string): string {
   const parts: string[] = [];
@@ -185,7 +210,7 @@ function code(text: string, language: string): string {
   return first + rest.map((part) => `<template>${part}</template>`).join("");
 }
 
-/** The beginning of binary data, in hexadecimal. */
+/** Return the beginning of binary data in hexadecimal. */
 function dump(base64: string): string {
   const data = Buffer.from(base64.slice(0, 4096), "base64");
   const rows: string[] = [];
@@ -243,7 +268,7 @@ function timings(exchanges: Exchange[]): string {
 }
 
 const STYLE = `
-body { padding: 0; color: var(--vscode-editor-foreground); }
+body { padding: 0; color: var(--vscode-editor-foreground); background: var(--vscode-editor-background); }
 header { position: sticky; top: 0; padding: 6px 12px 0; background: var(--vscode-editor-background); }
 h1 { margin: 4px 0; font-size: 1em; font-weight: normal; overflow-wrap: anywhere; max-height: 3em; overflow-y: auto; font-family: var(--vscode-editor-font-family); }
 .summary { margin: 4px 0; padding-left: 8px; font-weight: bold; border-left: 4px solid var(--vscode-charts-foreground); }
@@ -270,6 +295,7 @@ details pre { max-height: 12em; overflow-y: auto; color: var(--vscode-descriptio
 summary { cursor: pointer; }
 pre { margin: 0; font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); white-space: pre-wrap; overflow-wrap: anywhere; color: var(--vscode-editor-foreground); }
 section > pre:first-of-type { margin-top: 8px; }
+[role="log"] pre { padding: 4px 0; border-bottom: 1px solid var(--vscode-panel-border); }
 pre:focus { outline: none; }
 .name { color: var(--vscode-debugTokenExpression-name); }
 .string { color: var(--vscode-debugTokenExpression-string); }
@@ -281,6 +307,25 @@ td, th { padding: 2px 12px 2px 0; text-align: left; }
 select { max-width: 100%; color: var(--vscode-dropdown-foreground); background: var(--vscode-dropdown-background); border: 1px solid var(--vscode-dropdown-border); }
 img { max-width: 100%; margin-top: 12px; }
 iframe { width: 100%; height: 80vh; margin-top: 12px; border: 0; background: white; }
+`;
+
+const ENDED = "Cancelled: these messages came before";
+/** The maximum number of messages of a stream that are shown. */
+export const MOST_MESSAGES = 2000;
+
+const STREAM_SCRIPT = `
+const log = document.querySelector("[role=log]");
+addEventListener("message", ({ data }) => {
+  const follows = innerHeight + scrollY >= document.body.scrollHeight - 40;
+  if (data.ended) document.querySelector(".summary").textContent = "${ENDED}";
+  if (typeof data.text !== "string" || data.number <= log.dataset.count) return; // on the page already
+  log.dataset.count = data.number;
+  const one = document.createElement("pre");
+  one.textContent = data.text;
+  log.append(one);
+  while (log.childElementCount > ${MOST_MESSAGES}) log.firstElementChild.remove();
+  if (follows) scrollTo(0, document.body.scrollHeight);
+});
 `;
 
 const SCRIPT = `

@@ -1,4 +1,4 @@
-// Programs that this extension starts: without a shell, without input.
+// Runs programs for this extension, without a shell and without input.
 
 import { execFile } from "node:child_process";
 
@@ -6,10 +6,10 @@ import type { Run } from "./python.ts";
 
 const PATIENCE = 20_000;
 
-/** Run a program to its end, in a folder that no document can choose. */
-export const run: Run = (command, args) =>
+/** Run a program until it ends, in a folder that documents cannot choose. */
+export const run: Run = (command, args, { patience = PATIENCE, env, signal } = {}) =>
   new Promise((resolve, reject) => {
-    const options = { timeout: PATIENCE, cwd: __dirname, windowsHide: true };
+    const options = { timeout: patience, cwd: __dirname, windowsHide: true, env: { ...process.env, ...env }, signal };
     const child = execFile(command, args, options, (error, stdout) => {
       if (error) reject(error);
       else resolve(stdout);

@@ -1,6 +1,6 @@
-// The questions of requests (`# @prompt`, `{{$password}}`), answered in input boxes. A hidden answer is
-// kept in VS Code's secret storage if the user says so, for this question of this document: then the
-// box is filled in, and nothing is sent before Enter.
+// Shows the questions of requests (`# @prompt`, `{{$password}}`) in input boxes. If the user wants it, a
+// hidden answer is kept in VS Code's secret storage for this question of this document. The box is then
+// filled in next time, and nothing is sent before the user presses Enter.
 
 import * as vscode from "vscode";
 

@@ -1,13 +1,13 @@
-// The lines of a request in a request file, and where they are after an edit.
+// The lines of a request in a request file, and how edits move them.
 
-/** A request's line, and its lines from `first` to before `end`, which `###` divides from others. */
+/** The line of a request, and its region between `###` lines: from `first` up to but excluding `end`. */
 export interface Region {
   line: number;
   first: number;
   end: number;
 }
 
-/** An edit from one line to another (of the text before it), which adds so many lines. */
+/** An edit of the lines from `first` to `last` (of the old text), which adds `added` lines. */
 export interface Change {
   first: number;
   last: number;
@@ -25,7 +25,7 @@ export function regionOf(lines: string[], line: number): Region {
   return { line, first, end: after < 0 ? Infinity : after };
 }
 
-/** Where a region is after an edit; undefined if the edit was inside. */
+/** Return a region after an edit; undefined if the edit changed the region itself. */
 export function moved(region: Region, { first, last, added, whole }: Change): Region | undefined {
   if (first >= region.end) return region;
   if (last > region.first || (last === region.first && !whole)) return undefined;

@@ -1,5 +1,5 @@
-// The answers of this session: the last two of each request, and their text as read-only documents of
-// its own language, which can be folded, searched and compared.
+// The answers of this session: the last two for each request. Their text can be opened as a read-only
+// document in its language, and then be folded, searched and compared.
 
 import * as vscode from "vscode";
 
@@ -8,7 +8,8 @@ import type { Answer } from "./answer.ts";
 
 const SCHEME = "orgrest-response";
 const MOST_DOCUMENTS = 40;
-/** The suffixes of the languages that VS Code itself can format. */
+const BESIDE = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
+/** The file suffixes of the languages that VS Code itself can format. */
 const FORMATTED = [".html", ".json", ".css", ".js"];
 /** The longest body, in bytes, that VS Code can show as a document of an extension. */
 const MOST_TEXT = 40 * 1024 * 1024;
@@ -32,26 +33,30 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     this.byRequest.set(key, [...(this.byRequest.get(key) ?? []).slice(-1), answer]);
   }
 
-  /** The response that the same request got before this one; for one of the history, the last one. */
+  /** Return the previous answer to the same request; for an answer of the history, the last answer. */
   other(answer: Answer): Answer | undefined {
     const known = this.byRequest.get(keyOf(answer)) ?? [];
     const found = answer.kept ? known.at(-1) : known[known.indexOf(answer) - 1];
     return found && answered(found) ? found : undefined;
   }
 
-  /** Open the whole body as a read-only document in its language; binary data as a file. */
+  /** Open the whole body as a read-only document in its language, or binary data as a file. */
   async open(answer: Answer): Promise<void> {
     const body = answered(answer)?.response.body;
     if (body === undefined) return;
-    const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
     if (body.uri !== undefined && (body.text === undefined || body.size > MOST_TEXT)) {
-      await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(body.uri), options);
+      await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(body.uri), BESIDE);
       return;
     }
-    await vscode.window.showTextDocument(await this.document(answer), options);
+    await vscode.window.showTextDocument(await this.document(answer), BESIDE);
   }
 
-  /** Show what has changed since the response before, or since one of the history. */
+  /** Show a text as a read-only document beside the active one. */
+  async show(text: string, name: string, language: string): Promise<void> {
+    await vscode.window.showTextDocument(await this.newDocument(text, name, language), BESIDE);
+  }
+
+  /** Show the changes since the previous response, or since a response of the history. */
   async compare(answer: Answer): Promise<void> {
     const other = this.other(answer);
     if (other === undefined) {
@@ -65,14 +70,14 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.commands.executeCommand("vscode.diff", old?.uri, now?.uri, `${title(answer)}: ${then} ↔ now`);
   }
 
-  /** Open the body with the program that the system has for it; where that is far away, save it. */
+  /** Open the body with the program that the system has for it; if VS Code runs remotely, save it. */
   async openOutside(answer: Answer): Promise<void> {
     const uri = answered(answer)?.response.body.uri;
     const near = vscode.env.remoteName === undefined && uri !== undefined;
     if (!near || !(await vscode.env.openExternal(vscode.Uri.parse(uri)))) await this.save(answer, "body");
   }
 
-  /** Copy the body's text. */
+  /** Copy the text of the body. */
   async copy(answer: Answer): Promise<void> {
     const body = answered(answer)?.response.body;
     if (body === undefined) return;
@@ -80,7 +85,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.env.clipboard.writeText(text);
   }
 
-  /** Let the user say where the response goes: the body as it came, or all of it with the head. */
+  /** Save the response to a file that the user chooses: the body as received, or everything with the head. */
   async save(answer: Answer, what: "body" | "all"): Promise<void> {
     const response = answered(answer)?.response;
     if (response === undefined) return;
@@ -97,7 +102,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.workspace.fs.writeFile(uri, bytes);
   }
 
-  /** Return a text as VS Code's formatter for its language prints it, or unchanged without a formatter. */
+  /** Return a text formatted by VS Code's formatter for its language, or unchanged without a formatter. */
   async formatted(text: string, suffix: string): Promise<string> {
     if (!FORMATTED.includes(suffix)) return text;
     const document = await this.newDocument(text, `text${suffix}`);
@@ -123,7 +128,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     return this.newDocument(await this.formatted(text, suffix), name + suffix);
   }
 
-  /** Make a read-only document; without a `language`, VS Code detects it from the name. */
+  /** Create a read-only document; without a `language`, VS Code detects it from the name. */
   private async newDocument(text: string, name: string, language?: string): Promise<vscode.TextDocument> {
     const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${encodeURIComponent(name)}`);
     this.texts.set(uri.toString(), text);
@@ -133,10 +138,10 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 }
 
-/** What VS Code's formatter changes. The first document of a language starts its formatter, which takes a while. */
+/** Return the edits of VS Code's formatter, which starts slowly for the first document of a language. */
 async function formattingOf({ uri }: vscode.TextDocument): Promise<vscode.TextEdit[] | undefined> {
   const options = { tabSize: 2, insertSpaces: true };
-  for (let tries = 0; tries < 10; tries++) {
+  for (let tries = 0; tries < 50; tries++) {
     const edits = await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>(
       "vscode.executeFormatDocumentProvider",
       uri,
@@ -148,12 +153,12 @@ async function formattingOf({ uri }: vscode.TextDocument): Promise<vscode.TextEd
   return undefined;
 }
 
-/** One request of one document: by its name, or where it stands. */
+/** Return a key for a request of a document, made from its name or its position. */
 export function keyOf({ request, record }: Answer): string {
   return `${request.uri}#${record.name ?? request.line}`;
 }
 
-/** The bytes of a body's file. */
+/** Return the bytes in the file of a body. */
 export async function bytesOf(uri: string): Promise<Uint8Array> {
   return vscode.workspace.fs.readFile(vscode.Uri.parse(uri));
 }

@@ -1,12 +1,12 @@
-// Sends requests, shows that they are under way with a button that cancels them, and remembers the
-// last one.
+// Sends requests, shows that they are in progress with a button that cancels them, and remembers the
+// last request.
 
 import * as vscode from "vscode";
 import { ExecuteCommandRequest, WorkDoneProgress } from "vscode-languageclient/node";
 
 import type { Server } from "./server.ts";
 
-/** Where a command of the server's applies. */
+/** The position that a command of the server applies to. */
 export interface Target {
   uri: string;
   line: number;
@@ -19,7 +19,7 @@ interface Result {
   message: string;
 }
 
-/** How many milliseconds a run may take before a notification shows that it is under way. */
+/** The milliseconds of a run after which a notification shows that it is in progress. */
 const QUIET = 600;
 
 export class Sender implements vscode.Disposable {
@@ -27,6 +27,9 @@ export class Sender implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("orgrest.sending", vscode.StatusBarAlignment.Left);
   private last: { command: Sending; target: Target } | undefined;
   private count = 0;
+  private readonly ends = new vscode.EventEmitter<string>();
+  /** Fires when the run with a token has ended, perhaps without an answer. */
+  readonly onEnd = this.ends.event;
 
   private readonly server: Server;
   private readonly listening: vscode.Disposable;
@@ -44,9 +47,9 @@ export class Sender implements vscode.Disposable {
     this.item.dispose();
   }
 
-  /** Send what a command says, until that is done or cancelled; false if there is no server. */
+  /** Run a command that sends requests until it ends or is cancelled; return false without a server. */
   async send(command: Sending, target: Target): Promise<boolean> {
-    const client = await this.server.client();
+    const client = await this.server.demand();
     if (client === undefined) return false;
     this.last = { command, target };
     void vscode.commands.executeCommand("setContext", "orgrest.sent", true);
@@ -69,10 +72,11 @@ export class Sender implements vscode.Disposable {
         listening.dispose();
         messages.dispose();
         this.follow(token);
+        this.ends.fire(token);
       });
     let shown = false;
     const timer = setInterval(() => {
-      if (shown || this.server.prompting) return; // the user is asked, nothing is on its way
+      if (shown || this.server.prompting) return; // the run waits for an answer of the user
       shown = true;
       void notify(work, messages.event, cancel);
     }, QUIET);
@@ -81,7 +85,7 @@ export class Sender implements vscode.Disposable {
     return true;
   }
 
-  /** Send again what was sent last; false if nothing was. */
+  /** Repeat the last command; return false if there was none. */
   async again(): Promise<boolean> {
     return this.last !== undefined && this.send(this.last.command, this.last.target);
   }
@@ -90,7 +94,7 @@ export class Sender implements vscode.Disposable {
     for (const cancel of this.running.values()) cancel();
   }
 
-  /** Lines above the last request were added or removed: it has moved. */
+  /** Update the position of the last request after lines above it were added or removed. */
   moved({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     const target = this.last?.target;
     if (target?.uri !== document.uri.toString()) return;
@@ -115,7 +119,7 @@ export class Sender implements vscode.Disposable {
     else this.item.hide();
   }
 
-  /** Say what no view of a response says. */
+  /** Show messages for outcomes that no view of a response shows. */
   private tell(result: Result, { uri }: Target): void {
     if (result.outcome === "skipped" && result.message === "cancelled") vscode.window.setStatusBarMessage("Request cancelled", 5000);
     else if (result.outcome === "skipped") void vscode.window.showWarningMessage(`Not sent: ${result.message}`);

@@ -1,21 +1,26 @@
-// The language server: found, started, restarted, and asked. It runs only in trusted folders.
+// Finds, starts, restarts and calls the language server, which runs only in trusted folders.
 
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, State } from "vscode-languageclient/node";
 import type { StaticFeature } from "vscode-languageclient/node";
 
-import type { Answer } from "./answer.ts";
+import type { Answer, StreamMessage } from "./answer.ts";
+import { OwnEnvironment } from "./environment.ts";
+import type { Showing } from "./environment.ts";
 import { run } from "./programs.ts";
 import { ask } from "./prompts.ts";
 import type { Prompt } from "./prompts.ts";
-import { findServer, NoPython } from "./python.ts";
+import { findServer, NoPython, Unusable } from "./python.ts";
 import type { Launch } from "./python.ts";
+import { proxyEnvironment, settingsOfServer } from "./settings.ts";
 
 const MOST_RESTARTS = 3;
 
-/** What runs a command of the server's that a lens or a code action names. */
+/** Runs a command of the server that a lens or a code action refers to. */
 export type Commands = (command: string, args: unknown[], next: () => unknown) => unknown;
+
+type Choice = [button: string, run: () => unknown];
 
 /** Announces that this client shows responses and outcomes itself, and lets the user answer prompts. */
 const VIEWS: StaticFeature = {
@@ -31,41 +36,58 @@ export class Server implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("orgrest", { log: true });
   private readonly answers = new vscode.EventEmitter<Answer>();
   readonly onAnswer = this.answers.event;
+  private readonly messages = new vscode.EventEmitter<StreamMessage>();
+  /** Fires when a message of a stream has arrived whose response is not complete. */
+  readonly onMessage = this.messages.event;
   private readonly starts = new vscode.EventEmitter<void>();
   readonly onStart = this.starts.event;
+  private readonly opens = new vscode.EventEmitter<string>();
+  /** Fires when the server has been notified that a document is open. */
+  readonly onOpen = this.opens.event;
   private readonly prompts = new vscode.EventEmitter<number>();
-  /** How many questions of requests wait for the user's answer. */
+  /** Fires with the number of questions that wait for the user's answer. */
   readonly onPrompts = this.prompts.event;
   prompting = 0;
+  readonly own: OwnEnvironment;
+  private launching: Promise<Launch> | undefined;
   private starting: Promise<LanguageClient | undefined> | undefined;
-  /** The times of the server's unexpected ends within the last minute, in milliseconds. */
+  /** The times in milliseconds at which the server ended unexpectedly within the last minute. */
   private ends: number[] = [];
 
   private readonly folder: string;
   private readonly secrets: vscode.SecretStorage;
   private readonly commands: Commands;
 
-  constructor({ extensionPath, secrets }: vscode.ExtensionContext, commands: Commands) {
+  constructor({ extensionPath, globalStorageUri, secrets }: vscode.ExtensionContext, commands: Commands) {
     this.folder = extensionPath;
     this.secrets = secrets;
     this.commands = commands;
+    this.own = new OwnEnvironment(path.join(extensionPath, "bundled"), globalStorageUri.fsPath, run, showing);
   }
 
-  /** The client of the running server, started now if need be; undefined if that is impossible. */
+  /** Return the client, starting the server if necessary; undefined after a failed start, until `restart`. */
   client(): Promise<LanguageClient | undefined> {
     if (!vscode.workspace.isTrusted) return Promise.resolve(undefined);
     this.starting ??= this.start();
     return this.starting;
   }
 
-  async restart(): Promise<void> {
+  /** Return the client for an action of the user; a start that failed is tried again. */
+  async demand(): Promise<LanguageClient | undefined> {
+    const failed = this.starting !== undefined;
+    const client = await this.client();
+    return client ?? (failed ? this.restart() : undefined);
+  }
+
+  async restart(): Promise<LanguageClient | undefined> {
     await this.stop();
-    await this.client();
+    return this.client();
   }
 
   async stop(): Promise<void> {
     const client = await this.starting?.catch(() => undefined);
     this.starting = undefined;
+    this.launching = undefined;
     await client?.dispose().catch((error: unknown) => this.log.warn(String(error)));
   }
 
@@ -73,22 +95,35 @@ export class Server implements vscode.Disposable {
     return this.stop();
   }
 
-  /** The program that serves, for what it does beside serving. Throws NoPython. */
+  /** Return the program that runs as the server, for its other commands. Throws Unusable. */
   launch(): Promise<Launch> {
     const settings = vscode.workspace.getConfiguration("orgrest");
     const wishes = {
       path: settings.get("path", ""),
       interpreter: settings.get("interpreter", ""),
       chosen: () => chosenPython(),
-      bundle: path.join(this.folder, "bundled", "serve.py"),
-      platform: process.platform,
+      own: (base?: string) => this.own.python(base),
     };
-    return findServer(wishes, run);
+    this.launching ??= findServer(wishes, run);
+    return this.launching;
+  }
+
+  /** Download a Python, if this package of the extension contains uv, and start with it. */
+  async download(): Promise<void> {
+    try {
+      await this.own.download(proxyEnvironment());
+    } catch (error) {
+      this.log.error(String(error));
+      await this.offer("Python could not be downloaded.", ["Retry", () => this.download()]);
+      return;
+    }
+    await this.restart();
   }
 
   private async start(): Promise<LanguageClient | undefined> {
+    let launch: Launch | undefined;
     try {
-      const launch = await this.launch();
+      launch = await this.launch();
       this.log.info(`${[launch.command, ...launch.args].join(" ")} (${launch.origin})`);
       const client = this.newClient(launch);
       await client.start();
@@ -96,20 +131,28 @@ export class Server implements vscode.Disposable {
       this.starts.fire();
       return client;
     } catch (error) {
-      this.starting = undefined;
       this.log.error(String(error));
+      if (launch) await this.own.remove(launch.command);
       void this.explain(error);
       return undefined;
     }
   }
 
-  /** One message with one button; the next request that is sent tries again. */
+  /** Show why there is no server, with buttons for possible solutions. */
   private async explain(error: unknown): Promise<void> {
-    const noPython = error instanceof NoPython;
-    const text = noPython ? error.message : "The server of orgrest could not be started: see the log.";
-    const button = noPython ? "Select a Python..." : "Show the Log";
-    if ((await vscode.window.showErrorMessage(text, button)) !== button) return;
-    await vscode.commands.executeCommand(noPython ? "orgrest.selectInterpreter" : "orgrest.showLog");
+    const text = error instanceof Unusable ? error.message : "orgrest could not be started.";
+    const canDownload = error instanceof NoPython && this.own.uv;
+    await this.offer(text, canDownload ? ["Download Python", () => this.download()] : ["Retry", () => this.restart()]);
+  }
+
+  private async offer(text: string, first: Choice): Promise<void> {
+    const choices: Choice[] = [
+      first,
+      ["Choose Python...", () => vscode.commands.executeCommand("orgrest.selectInterpreter")],
+      ["Show Log", () => this.log.show()],
+    ];
+    const picked = await vscode.window.showErrorMessage(text, ...choices.map(([name]) => name));
+    await choices.find(([name]) => name === picked)?.[1]();
   }
 
   private newClient({ command, args }: Launch): LanguageClient {
@@ -117,7 +160,7 @@ export class Server implements vscode.Disposable {
     const client = new LanguageClient(
       "orgrest",
       "orgrest",
-      { command, args: [...args, "lsp"], options: { cwd: this.folder } },
+      { command, args: [...args, "lsp"], options: { cwd: this.folder, env: { ...process.env, ...proxyEnvironment() } } },
       {
         documentSelector: languages.flatMap((language) => [
           { language, scheme: "file" },
@@ -126,6 +169,10 @@ export class Server implements vscode.Disposable {
         initializationOptions: settingsOfServer(),
         outputChannel: this.log,
         middleware: {
+          didOpen: async (document, next) => {
+            await next(document);
+            this.opens.fire(client.code2ProtocolConverter.asUri(document.uri));
+          },
           executeCommand: (name, given, next) => this.commands(name, given, () => next(name, given)),
           provideCodeLenses: async (document, token, next) => {
             const lenses = await next(document, token);
@@ -142,10 +189,8 @@ export class Server implements vscode.Disposable {
             if (this.ends.length <= MOST_RESTARTS) return { action: CloseAction.Restart, handled: true };
             this.starting = undefined;
             void vscode.commands.executeCommand("setContext", "orgrest.active", false);
-            return {
-              action: CloseAction.DoNotRestart,
-              message: `orgrest has ended ${this.ends.length} times in a minute; sending a request starts it again.`,
-            };
+            void this.offer(`orgrest has ended ${this.ends.length} times in a minute.`, ["Start It", () => this.restart()]);
+            return { action: CloseAction.DoNotRestart, handled: true };
           },
         },
       },
@@ -153,9 +198,11 @@ export class Server implements vscode.Disposable {
     client.registerFeature(VIEWS);
     client.onRequest("orgrest/prompt", (prompt: Prompt) => this.prompt(prompt));
     client.onDidChangeState(({ oldState, newState }) => {
-      if (oldState === State.Starting && newState === State.Running && this.ends.length) this.starts.fire();
+      const restarted = oldState === State.Starting && newState === State.Running && this.ends.length;
+      if (restarted) void client.start().then(() => this.starts.fire()); // fires once the documents are open
     });
     client.onNotification("orgrest/response", (answer: Answer) => this.answers.fire(answer));
+    client.onNotification("orgrest/message", (message: StreamMessage) => this.messages.fire(message));
     return client;
   }
 
@@ -168,35 +215,36 @@ export class Server implements vscode.Disposable {
     }
   }
 
-  /** Tell a running server that settings have changed. */
+  /** Notify a running server that settings have changed. */
   async configure(): Promise<void> {
     const client = await this.starting;
     await client?.sendNotification("workspace/didChangeConfiguration", { settings: settingsOfServer() });
   }
 }
 
+/** Show the progress of work in a notification that can cancel it. */
+const showing: Showing = async (title, work) => {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return vscode.window.withProgress(options, (_, token) => {
+    const cancelling = new AbortController();
+    token.onCancellationRequested(() => cancelling.abort());
+    return work(cancelling.signal);
+  });
+};
+
 const LENSES = new Map([
   ["orgrest.send", "Send request"],
   ["orgrest.sendAllAbove", "Send all above"],
 ]);
 
-/** Give a lens its command at once: VS Code cannot click one that the server has yet to resolve. */
+/** Set the command of a lens at once, because VS Code cannot click a lens that is not yet resolved. */
 function complete(lens: vscode.CodeLens & { data?: unknown }, uri: string): void {
   const command = Array.isArray(lens.data) ? String(lens.data[0]) : "";
   const title = LENSES.get(command);
   if (title) lens.command = { title, command, arguments: [{ uri, line: lens.range.start.line }] };
 }
 
-function settingsOfServer(): object {
-  const settings = vscode.workspace.getConfiguration("orgrest");
-  return {
-    environments: settings.get("environments", []),
-    variables: settings.get("variables", {}),
-    openapi: settings.get("openapi", true),
-  };
-}
-
-/** The interpreter that the Python extension runs, if that extension is there. */
+/** Return the interpreter chosen in the Python extension, if that is installed. */
 async function chosenPython(): Promise<string | undefined> {
   interface Python {
     environments?: { getActiveEnvironmentPath?: (resource?: vscode.Uri) => { path?: string } };

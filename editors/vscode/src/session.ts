@@ -1,16 +1,18 @@
-// The cookies and the variables that responses and scripts have set, of the document that is shown: a view.
+// The view of the cookies and the variables that responses and scripts have set in the visible document.
 
 import * as vscode from "vscode";
 
 import { shownDocument } from "./environments.ts";
 import type { Server } from "./server.ts";
 
+/** The cookies and variables of a document; `state` has their values, including secrets. */
 interface Session {
   cookies: { name: string; domain: string; path: string; expires: string | null }[];
   variables: { name: string; value: string }[];
+  state?: string;
 }
 
-type Kind = keyof Session;
+type Kind = "cookies" | "variables";
 type Item = Kind | vscode.TreeItem;
 
 const LABELS: { [kind in Kind]: string } = { cookies: "Cookies", variables: "Variables set by responses and scripts" };
@@ -20,6 +22,8 @@ export class SessionView implements vscode.TreeDataProvider<Item>, vscode.Dispos
   readonly onDidChangeTreeData = this.changes.event;
   private readonly disposables: vscode.Disposable[];
   private found: Session = { cookies: [], variables: [] };
+  /** The last state of each open document, for a new server after the old one has ended. */
+  private readonly states = new Map<string, string>();
 
   private readonly server: Server;
 
@@ -29,8 +33,10 @@ export class SessionView implements vscode.TreeDataProvider<Item>, vscode.Dispos
     this.disposables = [
       vscode.window.registerTreeDataProvider("orgrest.session", this),
       vscode.window.onDidChangeActiveTextEditor(look),
-      server.onAnswer(look),
+      server.onAnswer(({ textDocument }) => void this.ask(textDocument.uri).then(look)),
       server.onStart(look),
+      server.onOpen((uri) => void this.restore(uri)),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.states.delete(uri.toString())),
     ];
   }
 
@@ -39,13 +45,16 @@ export class SessionView implements vscode.TreeDataProvider<Item>, vscode.Dispos
   }
 
   async clear(kind: Kind): Promise<void> {
-    await this.ask(kind);
+    const uri = shownDocument()?.uri.toString();
+    if (uri === undefined) return;
+    await this.ask(uri, { clear: kind, state: true });
     this.changes.fire();
   }
 
   async getChildren(item?: Item): Promise<Item[]> {
     if (item === undefined) {
-      this.found = await this.ask();
+      const uri = shownDocument()?.uri.toString();
+      this.found = (uri === undefined ? undefined : await this.ask(uri)) ?? { cookies: [], variables: [] };
       return this.found.cookies.length || this.found.variables.length ? ["cookies", "variables"] : [];
     }
     if (item === "variables") return this.found.variables.map(({ name, value }) => row(name, value, value));
@@ -64,13 +73,24 @@ export class SessionView implements vscode.TreeDataProvider<Item>, vscode.Dispos
     return found;
   }
 
-  private async ask(clear?: Kind): Promise<Session> {
-    const none = { cookies: [], variables: [] };
-    const uri = shownDocument()?.uri.toString();
+  /** Send the last state of a document to a server that was notified of it, if the server is new. */
+  private async restore(uri: string): Promise<void> {
+    const state = this.states.get(uri);
+    if (state === undefined) return;
+    await this.ask(uri, { state });
+    this.changes.fire();
+  }
+
+  private async ask(uri: string, more: { clear?: Kind; state: true | string } = { state: true }): Promise<Session | undefined> {
     const client = await this.server.client();
-    if (uri === undefined || client === undefined) return none;
-    const params = { textDocument: { uri }, ...(clear ? { clear } : {}) };
-    return client.sendRequest<Session>("orgrest/session", params).catch(() => none);
+    try {
+      const found = await client?.sendRequest<Session>("orgrest/session", { textDocument: { uri }, ...more });
+      if (found?.state !== undefined) this.states.set(uri, found.state);
+      return found;
+    } catch (error) {
+      this.server.log.warn(`orgrest/session: ${String(error)}`);
+      return undefined;
+    }
   }
 }
 

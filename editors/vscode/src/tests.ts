@@ -1,5 +1,5 @@
-// The Test Explorer: request files and their requests. A file is run by `orgrest test`, as in CI, with
-// what it does before and after; single requests are sent by the server.
+// The Test Explorer with request files and their requests. `orgrest test` runs a file as in CI, including
+// setup and teardown. The server sends single requests.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,11 +12,12 @@ import type { Environments } from "./environments.ts";
 import type { Outcomes } from "./outcomes.ts";
 import type { Sender } from "./sending.ts";
 import type { Server } from "./server.ts";
+import { proxyEnvironment } from "./settings.ts";
 
 const FILES = "**/*.{http,rest}";
 const LEFT_OUT = "**/{node_modules,.venv,.git}/**";
 const MOST_FILES = 1000;
-/** Languages whose open documents are listed; of Org files those alone, if they have requests. */
+/** The languages of open documents that are listed; Org files are listed only if open and with requests. */
 const LANGUAGES = new Set(["http", "org"]);
 
 export class Tests implements vscode.Disposable {
@@ -29,7 +30,7 @@ export class Tests implements vscode.Disposable {
   private readonly environments: Environments;
   private readonly outcomes: Outcomes;
   private readonly ended = new vscode.EventEmitter<void>();
-  /** A file was run, by a program of its own. */
+  /** Fires when a file was run by a separate program. */
   readonly onEnd = this.ended.event;
 
   constructor(server: Server, sender: Sender, environments: Environments, outcomes: Outcomes) {
@@ -75,7 +76,7 @@ export class Tests implements vscode.Disposable {
     if (item.uri) await this.read(await vscode.workspace.openTextDocument(item.uri));
   }
 
-  /** Read a document's requests again once its user has stopped typing. */
+  /** Read the requests of a document again once the user has stopped typing. */
   private look(document: vscode.TextDocument, delay: number): void {
     if (document.uri.scheme !== "file" || !LANGUAGES.has(document.languageId)) return;
     if (!vscode.workspace.isTrusted) return;
@@ -140,7 +141,7 @@ export class Tests implements vscode.Disposable {
     else run.skipped(item);
   }
 
-  /** Run a file as `orgrest test` does. */
+  /** Run a file with `orgrest test`. */
   private async test(item: vscode.TestItem, run: vscode.TestRun, token: vscode.CancellationToken): Promise<void> {
     const { uri } = item;
     if (!uri || !vscode.workspace.isTrusted) return;
@@ -152,8 +153,11 @@ export class Tests implements vscode.Disposable {
     try {
       const { command, args } = await this.server.launch();
       const environments = (await this.environments.of(uri)).flatMap((name) => ["--env", name]);
-      const child = spawn(command, [...args, "test", "--quiet", "--jsonl", "-", ...environments, "--", uri.fsPath], {
+      const allowed = vscode.workspace.getConfiguration("orgrest").get<string[]>("allowWrite", []);
+      const writing = allowed.flatMap((folder) => ["--allow-write", folder]);
+      const child = spawn(command, [...args, "test", "--quiet", "--jsonl", "-", ...environments, ...writing, "--", uri.fsPath], {
         cwd: path.dirname(uri.fsPath),
+        env: { ...process.env, ...proxyEnvironment() },
         stdio: ["ignore", "pipe", "pipe"],
         windowsHide: true,
       });
@@ -162,7 +166,7 @@ export class Tests implements vscode.Disposable {
       child.stderr.setEncoding("utf8").on("data", (text: string) => run.appendOutput(text.replaceAll(/\r?\n/g, "\r\n")));
       for await (const line of createInterface({ input: child.stdout })) {
         const record = JSON.parse(line) as Partial<Record> & { file?: string };
-        if (record.outcome === undefined || record.file === undefined) continue; // the first and the last line
+        if (record.outcome === undefined || record.file === undefined) continue; // the first or the last line
         const where = childAt(item, record as Record);
         if (where) waiting.delete(where);
         tell(run, where ?? item, record as Record);
@@ -179,14 +183,14 @@ export class Tests implements vscode.Disposable {
   }
 }
 
-/** The request of a file that a record is of. */
+/** Return the request of a file that a record belongs to. */
 function childAt(item: vscode.TestItem, record: Record): vscode.TestItem | undefined {
   if (record.line === null) return undefined;
   const position = new vscode.Position(record.line - 1, 0);
   return [...item.children].map(([, child]) => child).find((child) => child.range?.contains(position));
 }
 
-/** Tell what came of a request, with the assertions that failed at their lines. */
+/** Report the outcome of a request, with failed assertions at their lines. */
 function tell(run: vscode.TestRun, item: vscode.TestItem, record: Record): void {
   const milliseconds = record.duration * 1000;
   for (const note of record.notes) run.appendOutput(`${note.replaceAll(/\r?\n/g, "\r\n")}\r\n`, undefined, item);

@@ -1,13 +1,14 @@
-// The response view: a webview beside the source, one for all requests or one for each.
+// The response view: a webview beside the document, for all requests or for each request.
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
 import { answered, title } from "./answer.ts";
-import type { Answer } from "./answer.ts";
-import { page } from "./page.ts";
-import type { Extra } from "./page.ts";
+import type { Answer, StreamMessage } from "./answer.ts";
+import { MOST_MESSAGES, page, streamPage } from "./page.ts";
+import type { Extra, Stream } from "./page.ts";
 import { bytesOf, keyOf } from "./responses.ts";
+import { setting } from "./settings.ts";
 import type { Responses } from "./responses.ts";
 
 const MOST_RAW = 1024 * 1024;
@@ -27,8 +28,10 @@ interface View {
   panel: vscode.WebviewPanel;
   answers: Answer[];
   index: number;
-  /** The tab that the user chose last, if any. */
+  /** The tab that the user selected last, if any. */
   tab: string | undefined;
+  /** The messages of a stream that are shown until its answer arrives. */
+  stream: (Stream & Pick<StreamMessage, "token">) | undefined;
 }
 
 export class Views implements vscode.Disposable {
@@ -47,24 +50,59 @@ export class Views implements vscode.Disposable {
     for (const { panel } of this.views.values()) panel.dispose();
   }
 
-  /** The answer that is shown in the view used last. */
+  /** The answer shown in the view that was used last. */
   get current(): Answer | undefined {
     return this.lastView?.answers[this.lastView.index];
   }
 
-  /** Show an answer: with the others of its run, or in place of those of an earlier one. */
+  /** Show an answer with the other answers of its run, or replacing those of an earlier run. */
   async show(answer: Answer): Promise<void> {
-    const settings = vscode.workspace.getConfiguration("orgrest");
-    const key = settings.get("showResponseInDifferentTab", false) ? keyOf(answer) : "";
-    const preserveFocus = !settings.get("previewResponsePanelTakeFocus", false);
-    const view = this.views.get(key) ?? this.open(key, settings.get("previewColumn", "beside"), preserveFocus);
+    const key = setting("showResponseInDifferentTab", false) ? keyOf(answer) : "";
+    const preserveFocus = !setting("previewResponsePanelTakeFocus", false);
+    const view = this.views.get(key) ?? this.open(key, setting("previewColumn", "beside"), preserveFocus);
     const sameRun = answer.token !== null && view.answers[0]?.token === answer.token;
     view.answers = sameRun ? [...view.answers, answer] : [answer];
     view.index = view.answers.length - 1;
+    view.stream = undefined;
     this.lastView = view;
     void vscode.commands.executeCommand("setContext", "orgrest.answered", true);
     await this.render(view);
     if (!view.panel.visible) view.panel.reveal(undefined, preserveFocus);
+  }
+
+  /** Show a message of a stream whose answer has not arrived yet. */
+  stream({ token, text }: StreamMessage): void {
+    const known = this.streaming(token);
+    const preserveFocus = !setting("previewResponsePanelTakeFocus", false);
+    const view = known ?? this.views.get("") ?? this.open("", setting("previewColumn", "beside"), preserveFocus);
+    if (known === undefined) {
+      if (view.answers[0]?.token !== token) view.answers = [];
+      view.stream = { token, messages: [], count: 0, ended: false };
+      view.panel.title = "Messages";
+      this.renderStream(view);
+      if (!view.panel.visible) view.panel.reveal(undefined, preserveFocus);
+    }
+    const { stream } = view;
+    if (stream === undefined) return;
+    stream.messages.push(text);
+    if (stream.messages.length > MOST_MESSAGES) stream.messages.shift();
+    void view.panel.webview.postMessage({ text, number: ++stream.count });
+  }
+
+  /** Mark a stream of an ended run that is still shown: the run was cancelled, so no answer arrived. */
+  endStream(token: string): void {
+    const view = this.streaming(token);
+    if (view?.stream === undefined) return;
+    view.stream.ended = true;
+    void view.panel.webview.postMessage({ ended: true });
+  }
+
+  private streaming(token: StreamMessage["token"]): View | undefined {
+    return [...this.views.values()].find((one) => one.stream?.token === token);
+  }
+
+  private renderStream({ panel, stream }: View): void {
+    if (stream) panel.webview.html = streamPage(stream, randomBytes(16).toString("hex"));
   }
 
   private open(key: string, column: string, preserveFocus: boolean): View {
@@ -75,7 +113,7 @@ export class Views implements vscode.Disposable {
       { viewColumn, preserveFocus },
       { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [] },
     );
-    const view: View = { panel, answers: [], index: 0, tab: undefined };
+    const view: View = { panel, answers: [], index: 0, tab: undefined, stream: undefined };
     this.views.set(key, view);
     panel.onDidDispose(() => {
       this.views.delete(key);
@@ -83,6 +121,7 @@ export class Views implements vscode.Disposable {
     });
     panel.onDidChangeViewState(() => {
       if (panel.active) this.lastView = view;
+      if (panel.visible) this.renderStream(view); // a hidden page loses the messages posted to it
     });
     panel.webview.onDidReceiveMessage((message: Message) => void this.receive(view, message));
     return view;
@@ -103,7 +142,7 @@ export class Views implements vscode.Disposable {
     if (answer === undefined) return;
     const extra = await extraOf(answer);
     const draw = (): boolean => {
-      if (view.answers[view.index] !== answer) return false; // another one came meanwhile
+      if (view.answers[view.index] !== answer) return false; // another answer arrived meanwhile
       const { answers, index, tab } = view;
       const comparable = this.responses.other(answer) !== undefined;
       view.panel.title = title(answer);
@@ -116,7 +155,7 @@ export class Views implements vscode.Disposable {
   }
 }
 
-/** Read from a body's file what the answer has only the beginning of. */
+/** Return data from the file of a body of which the answer has only the beginning. */
 async function extraOf(answer: Answer): Promise<Extra> {
   const body = answered(answer)?.response.body;
   if (body?.uri === undefined || body.size > MOST_PREVIEW) return {};
@@ -135,6 +174,6 @@ async function extraOf(answer: Answer): Promise<Extra> {
       ...(isHtml ? { preview: { kind: "html" as const, text } } : {}),
     };
   } catch {
-    return {}; // the file is gone: what the answer has is shown
+    return {}; // without the file, only the text in the answer is shown
   }
 }

@@ -7,7 +7,7 @@ import * as path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 
 import { Api } from "./server.mjs";
-import { Code, startBrowser } from "./vscode.mjs";
+import { Code, eventually, insist, startBrowser } from "./vscode.mjs";
 
 const SLOW = 150_000;
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -19,7 +19,11 @@ let code;
 before(async () => {
   api = await Api.start();
   browser = await startBrowser();
-  code = await Code.start({ "orgrest.environments": ["dev"] });
+  code = await Code.start({
+    "orgrest.environments": ["dev"],
+    "rest-client.environmentVariables": { dev: { mine: "of-the-user", where: "not-this" } },
+    "rest-client.defaultHeaders": { "X-Mine": "default" },
+  });
 });
 
 after(async () => {
@@ -27,17 +31,6 @@ after(async () => {
   await code?.stop();
   api?.stop();
 });
-
-/** Try something until it holds, as a user would look again. */
-async function eventually(what, check, patience = 40_000) {
-  const end = Date.now() + patience;
-  for (;;) {
-    const found = await check();
-    if (found) return found;
-    if (Date.now() > end) assert.fail(`${what}: not within ${patience / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
 
 /** The processes of language servers that the VS Code of a folder has started. */
 function serverProcesses(root) {
@@ -78,7 +71,10 @@ GET ${api.url}/counted
 GET ${api.url}/{{where}}
 `,
       "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n\n###\nGET ${api.url}/pdf\n\n###\nGET ${api.url}/large\n\n###\nGET ${api.url}/gone\n\n?? status == 404\n`,
-      "cookie.http": `### Log in\nGET ${api.url}/cookie\n\n### Use it\nGET ${api.url}/used\n`,
+      "cookie.http": `@used = /used\n### Log in\nGET ${api.url}/cookie\n\n### Use it\nGET ${api.url}{{used}}\n`,
+      "events.http": `GET ${api.url}/events\nAccept: text/event-stream\n`,
+      "settings.http": `GET ${api.url}/{{mine}}/{{where}}\n`,
+      "writes.http": `GET ${api.url}/read\n\n>>! ../elsewhere/body.json\n`,
       "paste.http": `### Read\nGET ${api.url}/read\n\n###\n`,
       "old.postman_collection.json": JSON.stringify({
         info: { name: "Old", schema: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
@@ -104,19 +100,21 @@ GET ${api.url}/{{where}}
     await workbench.page.locator(".editor-group-container.empty").waitFor();
     await workbench.run("File: Focus on Files Explorer");
     await workbench.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).dblclick();
-    await workbench.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
-    await workbench.lens("Send request").waitFor(); // VS Code asks for none while its editor has no focus
+    const tab = workbench.page.locator(`.tab.active[data-resource-name="${name}"]`);
+    await insist(`${name} has lenses`, async () => {
+      await tab.click(); // VS Code asks for none while its editor has no focus
+      await workbench.lens("Send request").waitFor({ timeout: 5000 });
+    });
   }
 
   test("a notice says that another extension serves the same files", { timeout: SLOW }, async () => {
     const notice = workbench.notification("REST Client serves .http files, too");
-    await notice.waitFor({ timeout: 60_000 });
-    await notice.hover();
-    await notice.getByRole("button", { name: "Clear Notification" }).click();
+    await notice.waitFor();
+    await workbench.clickIn(notice, "Clear Notification");
   });
 
   test("a click on the lens sends the request and shows the response beside, and the focus stays", { timeout: SLOW }, async () => {
-    await workbench.lens("Send request").click({ timeout: 60_000 });
+    await workbench.lens("Send request").click();
     await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
     await workbench.screenshot("response");
     const pretty = await workbench.response.locator('section[data-tab="Pretty"] > pre').innerText();
@@ -128,11 +126,11 @@ GET ${api.url}/{{where}}
   });
 
   test("what came of the request stands behind its line, until that is edited", { timeout: SLOW }, async () => {
-    await eventually("it is there", async () => /200 OK.*1 of 2 assertions failed/.test(await workbench.behind()));
+    await eventually("it is there", async () => /200 · ✗ 1 of 2 · \d+ ms/.test(await workbench.behind()));
     await workbench.page.locator(".view-line", { hasText: "Authorization" }).click();
     await workbench.page.keyboard.press("End");
     await workbench.page.keyboard.type(" ");
-    await eventually("it is gone", async () => !/200 OK/.test(await workbench.behind()));
+    await eventually("it is gone", async () => !/200/.test(await workbench.behind()));
     await workbench.page.keyboard.press("Control+z");
   });
 
@@ -162,10 +160,35 @@ GET ${api.url}/{{where}}
     await notification.waitFor({ state: "detached" });
   });
 
+  test("the settings that a user of REST Client has apply, below the folder's files", { timeout: SLOW }, async () => {
+    await openFile("settings.http");
+    await workbench.lens("Send request").click();
+    await eventually("it is sent", () => api.requests.at(-1) === "GET /of-the-user/from-dev");
+    assert.equal(api.headers["x-mine"], "default");
+    await workbench.pick(() => workbench.run("Welcome: Open Walkthrough"), "Send requests with orgrest");
+    await workbench.page.getByText("Open a request file").first().waitFor();
+    await workbench.screenshot("walkthrough");
+  });
+
+  test("messages of a stream are shown as they come, and stay when it is cancelled", { timeout: SLOW }, async () => {
+    await openFile("events.http");
+    await workbench.lens("Send request").click();
+    await eventually("it is sent", () => api.emit !== undefined);
+    const log = workbench.response.locator("[role=log]");
+    for (const text of ["one", "<b>two</b>", "three"]) {
+      api.emit(text);
+      await eventually(`${text} is shown`, async () => (await log.innerText().catch(() => "")).includes(text));
+    }
+    await workbench.screenshot("stream");
+    await workbench.notification("Sending").getByRole("button", { name: "Cancel" }).click();
+    await eventually("the connection is closed", () => api.closed.includes("/events"));
+    await workbench.response.locator(".summary", { hasText: "Cancelled" }).waitFor();
+    assert.match((await log.innerText()).trim(), /^one\s+<b>two<\/b>\s+three$/);
+  });
+
   test("the environment that is chosen stands in the status bar and is what is sent", { timeout: SLOW }, async () => {
     await openFile("two.http");
-    await workbench.status("dev").click();
-    await workbench.pick("live");
+    await workbench.pick(() => workbench.status("dev").click(), "live");
     await workbench.status("live").waitFor();
     await workbench.lens("Send request", 1).click();
     await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
@@ -215,11 +238,10 @@ GET ${api.url}/{{where}}
   });
 
   test("a Postman collection is imported into a file that opens", { timeout: SLOW }, async () => {
-    await workbench.run("orgrest: Import Postman");
-    await workbench.pick("Files...");
+    await workbench.pick(() => workbench.run("orgrest: Import Postman"), "Files...");
     await workbench.file("Import requests", path.join(folder, "old.postman_collection.json"));
     await workbench.file("A new file for the requests", path.join(folder, "imported.http"));
-    await workbench.page.locator('.tab.active[data-resource-name="imported.http"]').waitFor({ timeout: 60_000 });
+    await workbench.page.locator('.tab.active[data-resource-name="imported.http"]').waitFor();
     assert.match(fs.readFileSync(path.join(folder, "imported.http"), "utf8"), /GET .*\/imported/);
   });
 
@@ -233,8 +255,7 @@ GET ${api.url}/{{where}}
     await eventually("it is sent", () => api.requests.at(-1) === "GET /used");
     assert.equal(api.headers.cookie, "session=kept");
     await workbench.screenshot("session");
-    await workbench.row("Cookies and Variables", "Cookies").hover();
-    await workbench.row("Cookies and Variables", "Cookies").getByRole("button", { name: "Clear Cookies" }).click();
+    await workbench.clickIn(workbench.row("Cookies and Variables", "Cookies"), "Clear Cookies");
     await workbench.row("Cookies and Variables", "session").waitFor({ state: "detached" });
     const count = api.requests.length;
     await workbench.lens("Send request", 1).click();
@@ -249,9 +270,46 @@ GET ${api.url}/{{where}}
     await workbench.response.locator(".summary", { hasText: /200 OK.* of / }).waitFor();
     assert.equal(await (await workbench.tab("Raw")).innerText(), "set");
     await workbench.screenshot("history");
-    await workbench.row("History", "Use it").hover();
-    await workbench.row("History", "Use it").getByRole("button", { name: "Compare with the Last Response" }).click();
+    await workbench.clickIn(workbench.row("History", "Use it"), "Compare with the Last Response");
     await workbench.page.locator(".monaco-diff-editor").first().waitFor();
+  });
+
+  test("a request of the history is sent again by one click, and the history is cleared", { timeout: SLOW }, async () => {
+    const count = api.requests.length;
+    await workbench.clickIn(workbench.row("History", "Use it"), "Send Again");
+    await eventually("it is sent", () => api.requests.length === count + 1);
+    assert.equal(api.requests.at(-1), "GET /used");
+    await workbench.run("orgrest: Clear the History");
+    await workbench.page.locator(".monaco-dialog-box").getByRole("button", { name: "Clear the History" }).click();
+    await eventually("nothing is listed", async () => (await workbench.rows("History", "").count()) === 0);
+    await workbench.screenshot("cleared");
+  });
+
+  test("where a write is refused, a button allows it", { timeout: SLOW }, async () => {
+    await openFile("writes.http");
+    await workbench.lens("Send request").click();
+    const notice = workbench.notification("Nothing was written to");
+    await notice.waitFor();
+    await workbench.screenshot("refused");
+    const written = path.join(code.root, "elsewhere", "body.json");
+    assert.equal(fs.existsSync(written), false);
+    await notice.getByRole("button", { name: "Allow Writing Here" }).click();
+    await workbench.page.locator(".editor-instance .view-lines").first().click();
+    await eventually("it is written", async () => {
+      await workbench.page.keyboard.press("Control+Alt+l");
+      return fs.existsSync(written);
+    });
+  });
+
+  test("a request becomes code in another language", { timeout: SLOW }, async () => {
+    await openFile("paste.http");
+    const press = async () => {
+      await workbench.page.locator(".editor-instance .view-line", { hasText: "GET" }).click();
+      await workbench.page.keyboard.press("Control+Alt+c");
+    };
+    await workbench.pick(press, "fetch");
+    await workbench.page.locator(".editor-instance .view-line", { hasText: `fetch('${api.url}/read'` }).waitFor();
+    await workbench.screenshot("code");
   });
 
   test("all requests of a file are sent in order, and each response can be chosen", { timeout: SLOW }, async () => {
@@ -277,12 +335,15 @@ GET ${api.url}/{{where}}
     await workbench.screenshot("compare");
   });
 
-  test("the last request is sent again by a key", async () => {
+  test("the last request is sent again by a key", { timeout: SLOW }, async () => {
     await openFile("two.http");
-    await workbench.page.locator(".editor-instance .view-lines").first().click();
     const count = api.count;
+    await workbench.lens("Send request").click();
+    await eventually("it is sent", () => api.count === count + 1);
+    await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
+    await workbench.page.locator(".editor-instance .view-lines").first().click();
     await workbench.page.keyboard.press("Control+Alt+l");
-    await eventually("it is sent again", () => api.count === count + 1);
+    await eventually("it is sent again", () => api.count === count + 2);
   });
 
   test("a hostile response runs nothing and loads nothing", { timeout: SLOW }, async () => {
@@ -304,6 +365,7 @@ GET ${api.url}/{{where}}
   });
 
   test("an image is shown as one, and a long text to its end", { timeout: SLOW }, async () => {
+    await openFile("hostile.http");
     await workbench.lens("Send request", 1).click();
     const image = workbench.response.locator('section[data-tab="Preview"] img');
     await eventually("the image is drawn", async () => (await image.evaluate((one) => one.naturalWidth).catch(() => 0)) === 1);
@@ -318,15 +380,19 @@ GET ${api.url}/{{where}}
   });
 
   test("a long JSON response opens whole, in its language, and read-only", { timeout: SLOW }, async () => {
+    await openFile("hostile.http");
     await workbench.lens("Send request", 4).click();
-    await workbench.response.locator(".summary", { hasText: /4\.\d MiB/ }).waitFor();
+    await workbench.response.locator(".summary", { hasText: /5\.\d MiB/ }).waitFor();
     await workbench.response.getByRole("button", { name: "Open in an Editor" }).click();
     await workbench.page.locator('.tab[data-resource-name$=".json"]').click();
     await workbench.status(/^JSON$/).waitFor();
-    await workbench.page.keyboard.press("Control+End");
-    await workbench.page.locator(".editor-instance .view-line", { hasText: "the last one" }).waitFor();
-    await workbench.page.keyboard.type("x");
-    await workbench.page.getByText("Cannot edit in read-only editor").first().waitFor();
+    await insist("it ends with the last one, and cannot be edited", async () => {
+      await workbench.page.locator('.tab.active[data-resource-name$=".json"]').click();
+      await workbench.page.keyboard.press("Control+End");
+      await workbench.page.locator(".editor-instance .view-line", { hasText: "the last one" }).waitFor({ timeout: 5000 });
+      await workbench.page.keyboard.type("x");
+      await workbench.page.getByText("Cannot edit in read-only editor").first().waitFor({ timeout: 5000 });
+    });
   });
 
   test("the response view has no barrier that axe knows, also for a 404", { timeout: SLOW }, async () => {
@@ -334,30 +400,49 @@ GET ${api.url}/{{where}}
     await workbench.lens("Send request", 5).click();
     const summary = workbench.response.locator(".summary", { hasText: "404 Not Found" });
     await summary.waitFor();
-    await workbench.screenshot("404");
     const frame = await (await summary.elementHandle()).ownerFrame();
-    for (const tab of ["Raw", "Headers", "Request", "Tests", "Timings", "Pretty"]) {
-      await workbench.tab(tab);
-      await frame.evaluate(AXE);
-      const { violations } = await frame.evaluate(() => globalThis.axe.run());
-      assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), [], tab);
+    const dark = () => frame.locator("body.vscode-dark").count();
+    for (const wanted of [0, 1]) {
+      if ((await dark()) !== wanted) await workbench.run("Preferences: Toggle between Light/Dark Themes");
+      await eventually("the theme is there", async () => (await dark()) === wanted);
+      for (const tab of ["Raw", "Headers", "Request", "Tests", "Timings", "Pretty"]) {
+        await workbench.tab(tab);
+        await frame.evaluate(AXE);
+        const { violations } = await frame.evaluate(() => globalThis.axe.run());
+        const found = violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]);
+        assert.deepEqual(found, [], `${tab}, ${wanted ? "dark" : "light"}`);
+      }
+      await workbench.screenshot(wanted ? "404 dark" : "404");
     }
+    await workbench.run("Preferences: Toggle between Light/Dark Themes");
     await frame.locator('[role="tab"][data-tab="Pretty"]').press("ArrowRight");
     assert.equal(await frame.locator('section[data-tab="Raw"]').isVisible(), true);
   });
 
-  test("a server that was killed is there again, with its lenses", { timeout: SLOW }, async () => {
-    await openFile("two.http");
+  test("a server that was killed is there again, with its cookies, lenses and hovers", { timeout: SLOW }, async () => {
+    await openFile("cookie.http");
+    await workbench.lens("Send request").click();
+    await eventually("it is sent", () => api.requests.at(-1) === "GET /cookie");
+    await workbench.run("View: Show orgrest");
+    await workbench.row("Cookies and Variables", "session").waitFor();
     const pids = () => serverProcesses(code.root);
     const [pid] = await eventually("the server runs", () => (pids().length ? pids() : undefined));
     process.kill(pid, "SIGKILL");
     await eventually("another one runs", () => pids().some((one) => one !== pid));
+    await workbench.row("Cookies and Variables", "session").waitFor();
+    await insist("a hover tells of a variable", async () => {
+      await workbench.page.mouse.move(0, 0);
+      await workbench.page.locator(".view-line span", { hasText: /^(\{\{)?used(\}\})?$/ }).last().hover({ timeout: 5000 });
+      await workbench.page.locator(".monaco-hover:visible", { hasText: "/used" }).waitFor({ timeout: 5000 });
+    });
+    await workbench.screenshot("restarted");
     const count = api.requests.length;
-    await workbench.lens("Send request").waitFor();
     await eventually("a click sends", async () => {
-      await workbench.lens("Send request").click();
+      await workbench.lens("Send request", 1).click();
       return api.requests.length > count;
     });
+    assert.equal(api.requests.at(-1), "GET /used");
+    assert.equal(api.headers.cookie, "session=kept");
   });
 
   test("a PDF document is saved for the system's program where that is on another machine", { timeout: SLOW }, async () => {
@@ -375,12 +460,11 @@ GET ${api.url}/{{where}}
     await workbench.run("Testing: Focus on Test Explorer View");
     const rows = workbench.page.locator(".test-explorer .monaco-list-row");
     const count = api.requests.length;
-    await rows.filter({ hasText: "tests.http" }).hover();
-    await rows.filter({ hasText: "tests.http" }).getByRole("button", { name: "Run Test" }).click();
+    await workbench.clickIn(rows.filter({ hasText: "tests.http" }), "Run Test");
     await eventually("the requests are sent", () => api.requests.length === count + 2);
     await rows.filter({ hasText: "tests.http" }).locator(".codicon-testing-failed-icon").waitFor();
     await workbench.page.getByText("orgrest != other").first().waitFor();
-    await eventually("the outcome is behind the line", async () => /1 of 2 assertions failed/.test(await workbench.behind()));
+    await eventually("the outcome is behind the line", async () => /✗ 1 of 2/.test(await workbench.behind()));
     await workbench.screenshot("tests");
     assert.deepEqual(api.requests.slice(-2), ["GET /setup", "GET /checked"]);
   });
@@ -421,6 +505,8 @@ describe("in a folder that is not trusted", () => {
     await workbench.page.locator(".editor-instance .view-lines").first().click();
     await workbench.page.keyboard.press("Control+Alt+r");
     await workbench.notification("sends nothing from a folder that you do not trust").waitFor();
+    await workbench.notification("sends nothing").getByRole("button", { name: "Manage Trust" }).click();
+    await workbench.page.locator(".workspace-trust-editor").waitFor();
     assert.equal(await workbench.lens("Send request").count(), 0);
     assert.equal(ran(), false);
     assert.equal(api.requests.includes("GET /untrusted"), false);

@@ -8,8 +8,8 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
-/** More than four megabytes of JSON. */
-const LARGE = Array.from({ length: 60_000 }, (_, at) => ({ number: at, name: "a name of some length, many times", tags: ["a", "b"] }));
+/** Almost six megabytes of JSON. */
+const LARGE = Array.from({ length: 80_000 }, (_, at) => ({ number: at, name: "a name of some length, many times", tags: ["a", "b"] }));
 
 /** A page that tries what a page can try: scripts, handlers, frames, redirects, forms, resources. */
 function hostile(api) {
@@ -52,7 +52,11 @@ export class Api {
     else if (url === "/pdf") send("application/pdf", "%PDF-1.4\n%%EOF\n");
     else if (url === "/long") send("text/plain", `${"line\n".repeat(40_000)}the end\n`);
     else if (url === "/large") send("application/json", JSON.stringify([...LARGE, { name: "the last one" }]));
-    else if (url === "/gone") response.writeHead(404, { "Content-Type": "application/json" }).end('{"error":"gone"}');
+    else if (url === "/events") {
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+      response.on("close", () => this.closed.push(url));
+      this.emit = (text) => response.write(`data: ${text}\n\n`);
+    } else if (url === "/gone") response.writeHead(404, { "Content-Type": "application/json" }).end('{"error":"gone"}');
     else if (url === "/cookie") send("text/plain", "set", { "Set-Cookie": "session=kept; Path=/" });
     else if (url === "/counted") send("application/json", `{"count":${++this.count}}`);
     else send("application/json", '{"name":"orgrest","list":[1,true,null],"big":12345678901234567890}');

@@ -1,6 +1,7 @@
 // A real VS Code: the web server of code-server's npm package, with the packaged extension installed,
 // in Chromium. `Workbench` is one window of it.
 
+import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
@@ -11,7 +12,6 @@ import * as path from "node:path";
 import { chromium } from "playwright-core";
 
 const here = import.meta.dirname;
-const VSIX = path.join(here, "..", "orgrest.vsix");
 const SERVER = path.join(
   path.dirname(createRequire(import.meta.url).resolve("code-server/package.json")),
   "lib/vscode/out/server-main.js",
@@ -26,20 +26,26 @@ const SETTINGS = {
   "remote.autoForwardPorts": false, // whose notifications would lie over what is clicked
 };
 
+/** How many milliseconds a machine with much else to do may take. */
+const PATIENCE = 60_000;
+/** How many until a user would try again, because something took the focus or what was to be clicked moved. */
+const BRIEF = 5000;
+
 /** A VS Code server with folders of files, each of which a window opens. */
 export class Code {
-  static async start(settings = {}) {
-    const root = fs.mkdtempSync(path.join(os.tmpdir(), "orgrest-vscode-"));
+  /** Start one, or again the one in the folder `root`, with a package of the extension. */
+  static async start(settings = {}, { root = newFolder(), vsix = "orgrest.vsix", env: more = {} } = {}) {
     const machine = path.join(root, "data", "data", "Machine");
     fs.mkdirSync(machine, { recursive: true });
     fs.writeFileSync(path.join(machine, "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
     stub(path.join(root, "data", "extensions"), "humao", "rest-client", "REST Client");
     const options = ["--accept-server-license-terms", "--server-data-dir", path.join(root, "data")];
-    const env = { ...process.env, HOME: root, XDG_CACHE_HOME: root, XDG_STATE_HOME: root };
-    const installed = spawnSync(process.execPath, [SERVER, ...options, "--install-extension", VSIX], {
-      encoding: "utf8",
-      env,
-    });
+    const env = { ...process.env, HOME: root, XDG_CACHE_HOME: root, XDG_STATE_HOME: root, ...more };
+    const installed = spawnSync(
+      process.execPath,
+      [SERVER, ...options, "--install-extension", path.join(here, "..", vsix), "--force"],
+      { encoding: "utf8", env },
+    );
     if (!/successfully installed/.test(installed.stdout)) throw new Error(installed.stdout + installed.stderr);
     const child = spawn(
       process.execPath,
@@ -83,22 +89,37 @@ export class Code {
     const context = await browser.newContext({ viewport });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(PATIENCE);
     const loaded = [];
     page.on("response", (response) => loaded.push(response.url()));
     await page.goto(`http://${authority}/?folder=${folder}&payload=${encodeURIComponent(payload)}`);
-    await page.locator(".monaco-workbench .editor-instance .view-lines").first().waitFor({ timeout: 60_000 });
+    await page.locator(".monaco-workbench .editor-instance .view-lines").first().waitFor();
     const answer = trust ? "Yes, I trust the authors" : "No, I don't trust the authors";
     await page.getByRole("button", { name: answer }).click();
     return new Workbench(this, page, loaded);
   }
 
+  /** Where the extension keeps what is its own. */
+  get storage() {
+    return path.join(this.root, "data/data/User/globalStorage/orgrest.orgrest");
+  }
+
   async stop() {
+    await this.end("SIGTERM");
+    this.remove();
+  }
+
+  /** End the server and all that it started; its folder stays. */
+  async end(signal) {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = once(this.child, "exit");
-    process.kill(-this.child.pid, "SIGTERM");
+    process.kill(-this.child.pid, signal);
     const late = setTimeout(() => process.kill(-this.child.pid, "SIGKILL"), 5000);
     await ended;
     clearTimeout(late);
+  }
+
+  remove() {
     fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
@@ -114,18 +135,34 @@ export class Workbench {
     return this.page.locator(".contentWidgets .codelens-decoration a", { hasText: title }).nth(nth);
   }
 
-  /** Run a command by its title in the palette. */
-  async run(title) {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input");
-    await input.waitFor();
-    await input.fill(`>${title}`);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
+  /** The row with a text, of a list that can be picked from. */
+  offered(text) {
+    return this.page.locator(".quick-input-widget:visible .quick-input-list .monaco-list-row", { hasText: text }).first();
   }
 
-  /** Pick what is offered under this text. */
-  async pick(text) {
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
+  /** Run a command by its title in the palette, which is opened again where something closed it. */
+  async run(title) {
+    await insist(`"${title}" is run`, async () => {
+      await this.page.keyboard.press("F1");
+      await this.page.locator(".quick-input-widget:visible input[type=text]").fill(`>${title}`, { timeout: BRIEF });
+      await this.offered(title).click({ timeout: BRIEF });
+    });
+  }
+
+  /** Pick what is offered under a text in the list that an action opens: again where something closed it. */
+  async pick(open, text) {
+    await insist(`"${text}" is picked`, async () => {
+      await open();
+      await this.offered(text).click({ timeout: BRIEF });
+    });
+  }
+
+  /** Click a button that a row or a notification has while the mouse is over it. */
+  async clickIn(row, button) {
+    await insist(`"${button}" is clicked`, async () => {
+      await row.hover({ timeout: BRIEF });
+      await row.getByRole("button", { name: button }).click({ timeout: BRIEF });
+    });
   }
 
   /** Answer a dialog for files, once VS Code has filled it in itself. */
@@ -183,6 +220,10 @@ export class Workbench {
   }
 }
 
+function newFolder() {
+  return fs.mkdtempSync(path.join(os.tmpdir(), "orgrest-vscode-"));
+}
+
 /** An extension that is there and does nothing. */
 function stub(extensions, publisher, name, displayName) {
   const folder = path.join(extensions, `${publisher}.${name}-1.0.0`);
@@ -193,4 +234,28 @@ function stub(extensions, publisher, name, displayName) {
 
 export async function startBrowser() {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+/** Try something until it holds, as a user would look again. */
+export async function eventually(what, check, patience = PATIENCE) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (Date.now() > end) assert.fail(`${what}: not within ${patience / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Do something again as long as one of its steps has no effect in the time that it gets. */
+export async function insist(what, steps) {
+  await eventually(what, async () => {
+    try {
+      await steps();
+      return true;
+    } catch (error) {
+      if (error.name !== "TimeoutError") throw error;
+      return false;
+    }
+  });
 }
