@@ -130,7 +130,7 @@ class _Words(HTMLParser):
         if tag in VOID:
             return
         given = dict(attrs)
-        hidden = tag in ("style", "script", "head") or "hidden" in given
+        hidden = tag in ("style", "script", "noscript", "head") or "hidden" in given
         folded = tag == "details" and "open" not in given
         inside = bool(self._open) and self._open[-1][1]
         if tag == "summary" and len(self._open) > 1:  # it is seen where its own fold is

@@ -207,7 +207,10 @@ static void interrupt(lua_State* L, int gc)
     if (run.kind == "ok" && Clock::now() > run.end)
         run.kind = "hang";
     if (run.kind != "ok")
+    {
+        lua_rawcheckstack(L, LUA_MINSTACK); // the program may have used all of the stack
         luaL_error(L, "%s", run.kind.c_str());
+    }
 }
 
 static int print(lua_State* L)
@@ -261,7 +264,7 @@ static const char* textOf(lua_State* L)
     return text ? text : "(an error that is not a string)";
 }
 
-static void execute(Run& run, const std::string& source, bool onlyCompile)
+static void execute(Run& run, const std::string& source)
 {
     lua_State* L = lua_newstate(allocate, &run);
     lua_callbacks(L)->userdata = &run;
@@ -278,7 +281,7 @@ static void execute(Run& run, const std::string& source, bool onlyCompile)
     luaL_sandboxthread(thread);
     if (!load(thread, run, source, "=source"))
         run.kind = "rejected", run.error = textOf(thread);
-    else if (!onlyCompile)
+    else
     {
         int status = lua_resume(thread, nullptr, 0);
         if (status != LUA_OK && status != LUA_YIELD)
@@ -374,7 +377,7 @@ static void compareLevels(const std::string& source, bool checks)
         setVariant(run, variant, SECONDS, MEGABYTES);
         if (run.codegen && !luau_codegen_supported())
             break;
-        execute(run, source, false);
+        execute(run, source);
         if (run.kind == "hang" || run.kind == "memory" || run.kind == "flood" || run.error.find("stack overflow") != std::string::npos)
             return;
         std::string seen = run.kind + "\n" + comparable(run.output);
@@ -458,7 +461,7 @@ int main(int count, char** words)
         {
             if (checks)
                 check(request["source"], seconds);
-            execute(run, request["source"], request["run"] == "false");
+            execute(run, request["source"]);
         }
         printf("{\"id\": %s, \"kind\": \"%s\", \"output\": %s, \"error\": %s, \"coverage\": [%s]}\n", request["id"].c_str(),
             run.kind.c_str(), quoted(run.output).c_str(), quoted(run.error).c_str(), newCounters().c_str());
