@@ -1,8 +1,8 @@
--- Driven by test_editors.py: the file to open and where to answer are in the environment.
+-- Driven by test_neovim.py: the file to open and where to answer are in the environment.
 local answers = {}
 
 local function wait_for(what, test)
-  if not vim.wait(20000, test, 20) then
+  if not vim.wait(90000, test, 20) then
     error("nothing came: " .. what)
   end
 end
@@ -32,55 +32,184 @@ end
 local notified = {}
 vim.notify = function(text) table.insert(notified, text) end
 
-local function response()
+local function response() -- the buffer that shows it
   for _, window in ipairs(vim.api.nvim_list_wins()) do
-    if vim.wo[window].previewwindow then
-      return vim.api.nvim_win_get_buf(window)
+    local buffer = vim.api.nvim_win_get_buf(window)
+    if vim.bo[buffer].buftype == "nofile" then
+      return buffer, window
     end
   end
 end
 
-local clients = vim.lsp.get_clients or vim.lsp.get_active_clients
+local function shown()
+  wait_for("the response", response)
+  local buffer, window = response()
+  local place = vim.fn.exists("+winbar") == 1 and "winbar" or "statusline"
+  return {
+    text = lines(buffer),
+    filetype = vim.bo[buffer].filetype,
+    bar = vim.api.nvim_win_get_option(window, place),
+  }
+end
+
+local function close()
+  vim.api.nvim_win_close(select(2, response()), true)
+end
+
+local function in_response(keys)
+  vim.api.nvim_set_current_win(select(2, response()))
+  press(keys)
+  vim.cmd("wincmd p")
+end
+
+local function marks()
+  local namespace = vim.api.nvim_get_namespaces().orgrest
+  return vim.tbl_map(function(found) return { found[2], found[4].virt_text[1][1] } end,
+    vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+end
+
+local function open(name)
+  vim.cmd("edit " .. vim.env.FOLDER .. "/" .. name)
+  wait_for("the server", function() return require("orgrest").client() ~= nil end)
+end
+
+local chosen
+vim.ui.select = function(items, options, done)
+  chosen = {
+    prompt = options.prompt,
+    items = vim.tbl_map(options.format_item or tostring, items),
+  }
+  done(items[tonumber(vim.env.CHOICE)])
+end
 
 local steps = {
   http = function()
-    vim.cmd("edit " .. vim.env.FOLDER .. "/a.http")
-    wait_for("the server", function() return vim.bo.omnifunc ~= "" and clients()[1] ~= nil end)
+    open("a.http")
     wait_for("diagnostics", function() return #vim.diagnostic.get(0) > 0 end)
     answers.diagnostic = vim.diagnostic.get(0)[1].message
     at("/nothing")
     vim.cmd("substitute /nothing/json/") -- not saved
     press("\\s")
-    wait_for("the response", response)
-    answers.response = lines(response())
-    answers.language = vim.bo[response()].filetype
+    answers.body = shown()
+    answers.focus = vim.fn.expand("%:t")
+    in_response("H")
+    answers.headers = shown()
+    in_response("<Tab>")
+    answers.statistics = shown()
+    in_response("B")
+    at("/json")
+    vim.cmd("substitute /json/text/")
+    local before = shown().text
+    in_response("R")
+    wait_for("another response", function() return shown().text ~= before end)
+    answers.again = shown()
+    in_response("q")
+    answers.closed = response() == nil
+    press("\\r")
+    answers.reopened = shown().text
     press("\\c")
     wait_for("the command", function() return vim.fn.getreg('"'):match("^curl") end)
     answers.curl = vim.fn.getreg('"')
+    notified = {}
     at("{{")
     press("\\s")
     wait_for("the reason", function() return #notified > 0 end)
     answers.failure = notified
+    answers.marks = marks()
+  end,
+  image = function()
+    open("a.http")
+    press("\\s")
+    answers.shown = shown()
   end,
   org = function()
-    vim.cmd("edit " .. vim.env.FOLDER .. "/notes.org")
-    wait_for("the server", function() return vim.bo.omnifunc ~= "" and clients()[1] ~= nil end)
+    open("notes.org")
     at("GET")
     press("\\s")
     wait_for("the result", function() return lines(0):match("END_SRC") end)
     answers.document = lines(0)
     answers.undo = vim.fn.undotree().seq_last
+    answers.windows = #vim.api.nvim_list_wins()
+  end,
+  all = function()
+    open("a.http")
+    press("\\a")
+    wait_for("all outcomes", function() return #marks() == 3 end)
+    answers.marks = marks()
+    answers.lines = {}
+    vim.fn.cursor(1, 1)
+    for _, key in ipairs({ "\\n", "\\n", "\\p" }) do
+      local before = vim.fn.line(".")
+      press(key)
+      wait_for("the cursor", function() return vim.fn.line(".") ~= before end)
+      table.insert(answers.lines, vim.fn.line("."))
+    end
+  end,
+  environment = function()
+    open("a.http")
+    press("\\e")
+    wait_for("the names", function() return chosen end)
+    answers.chosen = chosen
+    chosen = nil
+    press("\\e")
+    wait_for("the names", function() return chosen end)
+    answers.again = chosen
+    press("\\s")
+    answers.shown = shown()
+  end,
+  history = function()
+    open("a.http")
+    press("\\s")
+    shown()
+    close()
+    vim.wait(20000, function()
+      chosen = nil
+      press("\\h")
+      vim.wait(1000, function() return chosen ~= nil end)
+      return chosen ~= nil
+    end, 200)
+    answers.chosen = chosen
+    answers.shown = shown()
+  end,
+  prompt = function()
+    vim.fn.input = function(text) answers.asked = text return "me" end
+    open("a.http")
+    press("\\s")
+    answers.shown = shown()
+  end,
+  health = function()
+    open("a.http")
+    vim.cmd("checkhealth orgrest")
+    wait_for("the report", function() return lines(0):match("orgrest") end)
+    answers.report = lines(0)
+  end,
+  plain = function() -- without keys, with the command
+    open("a.http")
+    answers.mapped = vim.fn.maparg("\\s", "n")
+    answers.completed = vim.fn.getcompletion("Orgrest c", "cmdline")
+    vim.cmd("Orgrest send")
+    answers.shown = shown()
+    notified = {}
+    vim.cmd("Orgrest nonsense")
+    answers.notified = notified
+  end,
+  missing = function()
+    vim.cmd("edit " .. vim.env.FOLDER .. "/a.http")
+    answers.notified = notified
+    vim.cmd("checkhealth orgrest")
+    answers.report = lines(0)
   end,
   completion = function()
-    vim.cmd("edit " .. vim.env.FOLDER .. "/b.http")
-    wait_for("the server", function() return vim.bo.omnifunc ~= "" and clients()[1] ~= nil end)
-    vim.fn.cursor(2, 1)
+    open("b.http")
+    press("\\c") -- answered once the server knows the document
+    wait_for("the command", function() return vim.fn.getreg('"'):match("^curl") end)
+    vim.fn.cursor(5, 1)
     -- The client asks while Neovim waits for the next key: typed keys, and a look from time to time.
     type_keys("A<C-x><C-o>")
     local tries = 0
     local function look()
       tries = tries + 1
-      answers.line = vim.fn.getline(2)
+      answers.line = vim.fn.getline(5)
       if answers.line:match(":%s*$") or tries > 200 then
         finish()
       else

@@ -8,11 +8,11 @@ import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orgrest import classes
 from orgrest.commands import demo
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
@@ -306,12 +306,29 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
         evaluation = Run(
             text,
             file="x",
-            settings=attrs.evolve(options, inputs=values.Inputs()),
+            settings=classes.evolve(options, inputs=values.Inputs()),
         )
         sent = [outcome.line for outcome in evaluation.outcomes()]
         assert sent
-        judged = {text.count("\n", 0, one.span.start) for one in diagnostics(text + calls, "org")}
+        found = diagnostics(text + calls, "org")
+        others = {one for one in found if "ignored in a restclient document" in one.message}
+        assert len(others) == 2 * ("src restclient" in text)  # http and rest
+        judged = {text.count("\n", 0, one.span.start) for one in found if one not in others}
         assert judged == {line for number in sent for line in (number - 1, number)}
+
+
+def test_what_resembles_a_request_is_a_warning_where_it_stands() -> None:
+    good = "#+begin_src http\nGET http://x/\n#+end_src\n"
+    for wrong, line in (
+        (good.replace("begin_src", "begn_src"), "#+begn_src http"),
+        (good.replace("http\n", "htpp\n"), "#+begin_src htpp"),
+        (good.replace("http\n", "http expect 5xx\n"), "#+begin_src http expect 5xx"),
+        (f"#+hedaer: :expect 5xx\n{good}", "#+hedaer: :expect 5xx"),
+        (good.replace("GET", "# @disabled\nGET"), "# @disabled"),
+    ):
+        assert problems(good + wrong, "org") == [("misspelt", line)]
+    quoted = "#+begin_example\n#+begn_src http\n#+hedaer: :expect 5xx\n#+end_example\n"
+    assert problems(good + quoted, "org") == []
 
 
 def test_a_block_may_be_called_call() -> None:
@@ -629,13 +646,13 @@ def test_renaming_changes_every_place_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "marked", "new", "reason"),
     [
-        (HTTP, "http", ":ho|st = x", "a b", "not a name"),
-        (HTTP, "http", ":ho|st = x", "1a", "not a name"),
-        (HTTP, "http", ":ho|st = x", "", "not a name"),
+        (HTTP, "http", ":ho|st = x", "a b", "invalid name"),
+        (HTTP, "http", ":ho|st = x", "1a", "invalid name"),
+        (HTTP, "http", ":ho|st = x", "", "invalid name"),
         (HTTP, "http", ":ho|st = x", "base", "already"),
-        (HTTP, "http", ":ho|st = x", "hostile", "would also mean"),
+        (HTTP, "http", ":ho|st = x", "hostile", "would also change"),
         (ORG, "org", "t=tab|le", "ME", "already"),
-        (ORG, "org", "t=tab|le", "a(b", "not a name"),
+        (ORG, "org", "t=tab|le", "a(b", "invalid name"),
         ("GET http://x/{{a}}\n", "http", "{{a|}}", "b", "not defined"),
     ],
 )
@@ -702,8 +719,8 @@ def told(text: str, marked: str, kind: Kind = "http", **scope: object) -> str | 
         ("PO|ST", ["**POST**", "RFC 9110"]),
         ("POST :base/lo|gin", ["https://x.org/login"]),
         (":ba|se = ", ["https://x.org", "set in line 2"]),
-        ("{{tok|en}}", ["gets its value when", "captured from a response in line 5"]),
-        (":tok|en .token", ["gets its value when"]),
+        ("{{tok|en}}", ["set when requests are sent", "captured from a response in line 5"]),
+        (":tok|en .token", ["set when requests are sent"]),
         ("Autho|rization: ", ["**Authorization**", "RFC 9110"]),
         ("Bea|rer", ["Bearer"]),
     ],
@@ -757,7 +774,7 @@ def test_a_captured_value_is_told_once_it_is_known() -> None:
 
 def test_a_variable_of_a_block_is_told_with_its_value() -> None:
     assert "x.org" in (told(ORG, ':var |h="x.org"', "org") or "")
-    assert "is not defined here" in (told("GET http://x/{{a}}\n", "{{a|}}") or "")
+    assert "not defined here" in (told("GET http://x/{{a}}\n", "{{a|}}") or "")
     late = "GET http://x/\n#\n:late = 1\n"
     assert "set in line 3" in (told(late, ":la|te") or "")
 
@@ -846,10 +863,7 @@ def test_each_part_of_a_request_has_its_colour() -> None:
 
 def test_requests_can_be_sent_from_their_first_line() -> None:
     lenses = outline.lenses(Analysis(HTTP, "http"))
-    assert [(HTTP[o.span.start :][:4], o.first) for o in lenses] == [
-        ("POST", True),
-        ("GET ", False),
-    ]
+    assert [HTTP[start:][:4] for start in lenses] == ["POST", "GET "]
     assert len(outline.lenses(Analysis(ORG, "org"))) == 2
     assert outline.lenses(Analysis("#+begin_src http\n#+end_src\n", "org")) == []
 
@@ -876,12 +890,8 @@ only words
         ("GET https://b.example", ""),
         ("POST /c", "POST /c"),
     ]
-    lenses = [(text[one.span.start :][:17], one.first) for one in outline.lenses(analysis)]
-    assert lenses == [
-        ("** List\nget /list", True),
-        ("#+begin_src http\n", False),
-        ("#+begin_src verb\n", False),
-    ]
+    lenses = [text[start:][:17] for start in outline.lenses(analysis)]
+    assert lenses == ["** List\nget /list", "#+begin_src http\n", "#+begin_src verb\n"]
 
 
 def test_the_users_netrc_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

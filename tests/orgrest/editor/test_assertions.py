@@ -99,7 +99,7 @@ def test_hover_says_what_an_assertion_means(text: str, kind: Kind) -> None:
     found = hover(analysis, Names(analysis), text.index("isUuid") + 2)
     assert found is not None
     assert SUBJECTS["body"].description in found[0]
-    assert f"It does not hold that: {OPERATORS['isUuid'].description}" in found[0]
+    assert f"Negated: {OPERATORS['isUuid'].description}" in found[0]
     assert "?? body a not isUuid" in text[found[1].start : found[1].end]
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_assertion_and_no_expectation_is_marked_at_its_line() -> None
     assert set(found) == {"bad-assertion", "bad-argument"}
     wrong = found["bad-assertion"]
     assert text[wrong.span.start : wrong.span.end] == "# ?? stats == 200"
-    assert ":expect takes statuses" in found["bad-argument"].message
+    assert ":expect requires statuses" in found["bad-argument"].message
 
 
 # -------------------------------------------------------------------------------------- outcomes
@@ -205,7 +205,7 @@ def test_a_lens_says_what_came_of_the_last_run(server: RawServer, tmp_path: Path
     )
     first, second, third = done.lenses()
     assert first.startswith("200 in 0.")
-    assert first.endswith(" s, 2 assertions held")
+    assert first.endswith(" s, 2 assertions passed")
     assert second.startswith("404 in ")
     assert "assertion" not in second
     assert third == "failed: the variable c is not defined"
@@ -218,7 +218,7 @@ def test_two_requests_of_a_block_share_its_lens(server: RawServer, tmp_path: Pat
     )
     done = Sending(server, tmp_path, text, "org")
     (lens,) = done.lenses()
-    assert "1 assertion held; 200 in" in lens
+    assert "1 assertion passed; 200 in" in lens
     assert [text for text, _ in done.marked()] == ["status == 201"]
 
 

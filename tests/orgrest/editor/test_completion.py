@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orgrest.commands.main import main
 from orgrest.editor.completion import Candidate, Context, complete, context
 from orgrest.editor.regions import Kind
 from orgrest.files import entries
@@ -178,7 +174,7 @@ def test_urls_and_hosts_of_the_document_are_offered() -> None:
     ]
     assert found[5:] == ["http://", "https://"]
     assert labels(text.replace("@@", "https://a.org/x@@")) == ["https://a.org/x?b=1"]
-    assert about(text, "https://a.org") == "In this document 2 times."
+    assert about(text, "https://a.org") == "Used 2 times in this document."
 
 
 def test_urls_of_other_blocks_are_offered_in_org() -> None:
@@ -391,7 +387,7 @@ def test_a_variable_shows_its_value_and_line() -> None:
     assert about(text, "long") == "a" * 57 + "...\n\nline 2"
     assert about(text, "text") == "several lines\n\nline 3"
     capture = "GET http://x/\n-> jq-set-var :id .a[0]\n#\nGET http://x/:@@\n"
-    assert about(capture, "id") == "what jq .a[0] picks from the response\n\nline 2"
+    assert about(capture, "id") == "the values that jq .a[0] selects from the response\n\nline 2"
     assert about(":a = 1\n:a = 2\nGET http://x/:@@", "a") == "2\n\nline 2"
 
 
@@ -435,11 +431,11 @@ def test_header_arguments_and_earlier_blocks_give_variables_in_org() -> None:
     told = {one.label: one.documentation for one in offered(text, "org")}
     outside = "header argument :var"
     assert told == {
-        "captured": "what jq .a picks from the response\n\nline 8",
+        "captured": "the values that jq .a selects from the response\n\nline 8",
         "global": f"1\n\n{outside}",
         "header": f"the result of login\n\n{outside}",
         "line": f"a b\n\n{outside}",
-        "lisp": f"Emacs Lisp, which is not run\n\n{outside}",
+        "lisp": f"Emacs Lisp (not evaluated)\n\n{outside}",
         "list": f"a list\n\n{outside}",
         "outer": f"2\n\n{outside}",
         "own": "3\n\nline 22",
@@ -588,7 +584,7 @@ def test_all_header_arguments_are_offered_org_only_ones_last() -> None:
     assert labels("#+begin_src restclient :results raw @@", "org")[-len(found) :] == found
     assert found.index(":wrap") < found.index(":comments")
     assert about("#+begin_src rest :exp@@", ":exports", "org") == (
-        "What Org exports. Of Org; nothing changes here."
+        "What Org exports. An Org setting; orgrest ignores it."
     )
 
 
@@ -824,7 +820,7 @@ def test_lines_of_a_request_file_are_what_the_parser_takes_them_for(lines: list[
 def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> None:
     text += "\n#+begin_src restclient :var own=1\nGET :"
     place = len(text)
-    document = org.Document(f"{text}\n#+end_src\n")
+    document = org.OrgDocument(f"{text}\n#+end_src\n")
     expected = of_block(document.blocks[-1], Inherited(document)).variables
     found = {
         one.label
@@ -832,102 +828,6 @@ def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> No
         if one.kind == "variable" and one.documentation.endswith("header argument :var")
     }
     assert found == set(expected)
-
-
-# -------------------------------------------------------------------------------- the command line
-
-
-def run(
-    capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, list[dict[str, Any]], str]:
-    """Run `orgrest complete`; return its status, its candidates and what it complains of."""
-    with pytest.raises(SystemExit) as end:
-        main(["complete", *arguments])
-    out, complaints = capsys.readouterr()
-    return int(end.value.code or 0), json.loads(out or "[]"), complaints
-
-
-def test_the_command_prints_candidates_as_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "a.http"
-    file.write_bytes("# ☃\r\nGET http://x/\r\nacc".encode())
-    status, found, _ = run(capsys, str(file), "--offset", "21")
-    assert status == 0
-    assert found[0] == {
-        "label": "accept",
-        "kind": "header",
-        "start": 18,
-        "end": 21,
-        "insert": "accept: ",
-        "documentation": "Media types the client can take in the response, with weights.\n\n"
-        "RFC 9110, section 12.5.1",
-    }
-
-
-def test_the_command_takes_the_suffix_the_option_and_the_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "POST http://x/\n\n< "
-    (tmp_path / "a.org").write_text(text)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "b.json").touch()
-    place = ("--offset", str(len(text)))
-    assert run(capsys, str(tmp_path / "a.org"), *place)[1] == []
-    _, found, _ = run(capsys, str(tmp_path / "a.org"), *place, "--document", "http")
-    assert [one["label"] for one in found] == ["a.org", "other/"]
-    monkeypatch.chdir(tmp_path / "other")
-    _, found, _ = run(
-        capsys, str(tmp_path / "a.org"), *place, "--document", "http", "--directory", "."
-    )
-    assert [one["label"] for one in found] == ["b.json"]
-
-
-def test_the_command_offers_names_of_the_environment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ORGREST_SECRET", "hunter2")
-    file = tmp_path / "a.rest"
-    file.write_text(':a := env("ORGREST_SEC')
-    _, found, _ = run(capsys, str(file), "--offset", str(len(file.read_text())))
-    assert [one["insert"] for one in found] == ["ORGREST_SECRET"]
-    assert "hunter2" not in json.dumps(found)
-
-
-def test_the_command_reads_any_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "a.http"
-    file.write_bytes(b"# \xff\xfe\xe9\nGE")
-    status, found, _ = run(capsys, str(file), "--offset", "8")
-    assert (status, [one["label"] for one in found]) == (0, ["GET"])
-
-
-def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "a.http"
-    file.write_text("GET")
-    status, _, complaint = run(capsys, str(file), "--offset", "4")
-    assert status == 2
-    assert "offset 4 is outside a text of 3 characters" in complaint
-    status, _, complaint = run(capsys, str(tmp_path / "none"), "--offset", "0")
-    assert status == 2
-    assert "none: cannot be read: No such file or directory" in complaint
-    assert run(capsys, str(file))[0] == 2
-
-
-def test_the_command_reads_standard_input_and_starts_light() -> None:
-    """An editor runs it at a key press: nothing that sends requests may be loaded."""
-    command = [sys.executable, "-X", "importtime", "-m", "orgrest", "complete", "--offset", "23"]
-    text = "#+begin_src restclient\n\n#+end_src\n"
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)[0]["label"] == "DELETE"
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "orgrest.editor.completion" in loaded
-    assert not loaded & {
-        "urllib3",
-        "rich",
-        "pygls",
-        "orgrest.http.transport",
-        "orgrest.run.run",
-    }
 
 
 def test_many_comments_among_headers_do_not_delay_completion() -> None:

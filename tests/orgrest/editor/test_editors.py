@@ -1,4 +1,4 @@
-"""orgrest in the real editors: Emacs with Org, eglot and company, and Neovim.
+"""orgrest in the real editors: Emacs with Org, eglot and company.
 
 Each runs without its user's configuration, with a HOME of its own, against a server on loopback.
 """
@@ -14,18 +14,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import threading
 import tomllib
 import venv
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from components import needs
-from emacs_runs import call, emacs, environment, init_line
+from emacs_runs import emacs, environment, init_line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, response
@@ -84,7 +83,7 @@ def test_emacs_starts_when_orgrest_has_been_removed(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "nil")
-    assert f"orgrest is not in {tmp_path / 'gone'} any more" in done.stderr
+    assert f"orgrest is no longer in {tmp_path / 'gone'}" in done.stderr
 
 
 def test_a_folder_whose_name_is_no_text_is_an_error_not_a_broken_line(
@@ -448,87 +447,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert len(told) == 3
 
 
-# ---------------------------------------------------------------- the commands that Emacs stands on
-
-
-def babel(given: object) -> tuple[int, str]:
-    text = given if isinstance(given, str | bytes) else json.dumps(given)
-    done = CliRunner().invoke(editor_commands.babel, input=text)
-    return done.exit_code, done.output
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("{", "not JSON"),
-        ("[]", "not a JSON object"),
-        (b"\xff", "not JSON"),
-        ({}, "no document"),
-        ({"line": "3"}, "no line"),
-        ({"arguments": []}, "no arguments"),
-    ],
-)
-def test_nonsense_from_an_editor_is_refused_with_the_reason(
-    given: object, said: str, tmp_path: Path
-) -> None:
-    if isinstance(given, dict) and given:
-        given = call("http://x", tmp_path, **given)
-    code, output = babel(given)
-    assert code == 2
-    assert said in output
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"line": 1}, "notes.org:1: no request block here"),
-        ({"line": 99}, "notes.org:99: no request block here"),
-        ({"body": "GET nowhere"}, "notes.org:2:5: not an absolute http or https URL: nowhere"),
-        ({"body": "\nGET http://x/{{a}}", "values": {"a": ":a"}}, "refers to itself"),
-        ({"arguments": {"timeout": "soon"}}, "notes.org:3: :timeout is a number of seconds"),
-        ({"arguments": {"jq": "."}, "body": ":a = <<"}, "never ends"),
-        ({"results": ["list", "value", "raw"]}, "looks like Org markup"),
-        ({"results": ["verbatim", "value", "html"]}, "exported as it is, it could run scripts"),
-        ({"results": ["file"], "arguments": {"file": "../x"}}, "below the document's folder"),
-    ],
-)
-def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
-    changes: dict[str, object], said: str, tmp_path: Path, api: str
-) -> None:
-    if "value" in changes.get("results", ()):
-        changes = {**changes, "body": f"GET {api}/live"}
-    code, output = babel(call(api, tmp_path, **changes))
-    assert code == 1
-    assert said in json.loads(output)["error"]
-
-
-def test_org_gets_what_it_makes_the_document_of(tmp_path: Path, api: str) -> None:
-    def result(**changes: object) -> Any:
-        code, output = babel(call(api, tmp_path, **changes))
-        assert code == 0, output
-        return json.loads(output)["result"]
-
-    json_body = '{\n  "a": [\n    1,\n    2\n  ],\n  "n": "x"\n}\n'
-    assert result().startswith(
-        f"#+BEGIN_SRC js\n{json_body}// GET {api}/json\n// HTTP/1.1 200 OK\n"
-    )
-    assert result(results=["code"]).startswith(f"{json_body}// GET")
-    assert result(results=["raw", "silent"]) == json_body.removesuffix("\n")
-    assert result(results=["raw", "table", "value"], body=f"GET {api}/rows") == [
-        ["a", "b"],
-        None,
-        ["1", "x"],
-        ["22", ""],
-    ]
-    assert result(results=["list", "value"], body=f"GET {api}/lines") == ["one", "two", "three"]
-    two = f"GET {api}/text\n###\nGET {api}/text"
-    block = "#+BEGIN_SRC text\none line\n\n#+END_SRC\n"
-    shown = result(body=two, arguments={"requests": "all", "noheaders": None})
-    assert shown == f":results:\n{block}{block}:end:\n"
-    inline = f"* A\nsrc_restclient{{GET {api}/text}}\n"
-    there: dict[str, object] = {"document": inline, "line": 2, "body": f"GET {api}/text"}
-    assert result(**there) == "{{{results(=one line=)}}}"
-    assert result(**there, results=["drawer"]) == "one line"
+# ------------------------------------------------------- the line for Emacs, and standard input
 
 
 @needs_emacs
@@ -541,18 +460,6 @@ def test_emacs_reads_every_path_of_the_line_as_it_is(
     assert [text for text in written if "\n" in text] == []
     forms = " ".join(f"(tell {text})" for text in written)
     assert emacs(tmp_path_factory.mktemp("read"), forms) == texts
-
-
-def test_what_is_secret_stays_so_in_what_emacs_gets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ORGREST_TEST_TOKEN", "hush-hush")
-    body = ':t := env("ORGREST_TEST_TOKEN")\nGET {}/?:t\nA: :t'
-    with RawServer(response(b"it is hush-hush", "Content-Type: text/plain")) as server:
-        for url in (server.url, "http://127.0.0.1:1", "ftp://"):
-            _, output = babel(call("", tmp_path, body=body.format(url)))
-            assert "hush" not in output
-        assert b"A: hush-hush" in server.requests[0]
 
 
 def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path, api: str) -> None:
@@ -581,20 +488,25 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
     assert changing(printed) == changing((tmp_path / "notes.org").read_text())
     to_curl = ("export", "-", "--to", "curl", "--stdin-name", "sub/a.http", "--line", "3")
     assert "--data-raw" in run(*to_curl, text=text).stdout
-    assert "for standard input" in run("notes.org", "--stdin-name", "x.org", text="").stderr
+    assert (
+        "requires input from standard input,"
+        in run("notes.org", "--stdin-name", "x.org", text="").stderr
+    )
     needs = run("-", "--stdin-name", "x.org", text=block)
-    assert (needs.returncode, "needs --stdout" in needs.stderr) == (2, True)
+    assert (needs.returncode, "requires --stdout" in needs.stderr) == (2, True)
     wrong = run("-", "--stdin-name", "a.http", text=f"GET {api}/{{{{b}}}}\n")
     assert wrong.stderr.startswith("orgrest: a.http:1:")
 
 
 # ----------------------------------------------------------------------------------- request files
 
+SAID = """
+(defvar said nil)
+(advice-add 'message :before (lambda (&rest all) (setq said (apply #'format all))))
+"""
 SHOWN = """
 (defun shown ()
-  ;; what shows the answer kills the buffer of the process first
-  (wait-for (lambda () (not (and (processp orgrest--process)
-                                 (buffer-live-p (process-buffer orgrest--process))))))
+  (wait-for (lambda () (null orgrest--pending)))
   (wait-for (lambda () (get-buffer "*orgrest response*")))
   (with-current-buffer "*orgrest response*"
     (list (symbol-name major-mode) buffer-read-only
@@ -627,7 +539,7 @@ def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
         f"<p>x</p>\n<!-- GET {api}/html?q=%41 -->\n<!-- HTTP/1.1 200 OK -->\n"
         "<!-- Content-Type: text/html -->\n<!-- Content-Length: 8 -->\n<!-- Request duration: \n"
     )
-    assert head.startswith("GET 200 OK, 0.")
+    assert re.fullmatch(rf"orgrest: GET {api}/html\?q=%%41 200 OK \d\.\d+ s", head)
     assert told[1] == ["a.http", 2, "orgrest-send", "quit-window"]
     assert told[2][0] == "fundamental-mode"
     assert told[2][2].startswith("one line\n")
@@ -670,30 +582,29 @@ def test_an_image_can_be_seen_and_saved(tmp_path: Path, api: str) -> None:
 
 @needs_emacs
 def test_emacs_stays_usable_while_a_request_is_under_way_and_can_cancel_it(tmp_path: Path) -> None:
-    seen = threading.Event()
-
     def never(connection: socket.socket, _: bytes) -> None:
-        seen.set()
+        (tmp_path / "seen").touch()
         connection.recv(1)  # until the client is gone
 
     with RawServer(never) as server:
         (tmp_path / "a.http").write_text(f"GET {server.url}/\n")
         told = emacs(
             tmp_path,
-            """(find-file "a.http")
+            SAID
+            + """(find-file "a.http")
             (orgrest-send)
             (insert "# typed meanwhile\n")
             (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))
-            (wait-for (lambda () (progn (sleep-for 0.5) t)))
+            (wait-for (lambda () (file-exists-p "seen")))
             (orgrest-cancel)
-            (wait-for (lambda () (not (process-live-p orgrest--process))))
-            (tell (list (current-message) (and (get-buffer "*orgrest response*") t)))
+            (wait-for (lambda () (null orgrest--pending)))
+            (tell (list said (and (get-buffer "*orgrest response*") t)))
             (condition-case problem (orgrest-cancel) (error (tell (error-message-string problem))))
             """,
         )
     assert told[0] == "A request is under way: C-c C-k cancels it"
     assert told[2] == "No request is under way"
-    assert told[1][1] is None
+    assert told[1] == ["orgrest: cancelled", None]
 
 
 @needs_emacs
@@ -703,21 +614,18 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
     )
     told = emacs(
         tmp_path,
-        """(defvar said nil)
-        (advice-add 'message :before (lambda (&rest all) (setq said (apply #'format all))))
-        (find-file "a.http")
+        SAID
+        + """(find-file "a.http")
         (dolist (line '("127" "nothing"))
           (at line) (orgrest-send)
-          (wait-for (lambda () (not (process-live-p orgrest--process))))
-          (wait-for (lambda () (not (equal said "orgrest: sent..."))))
+          (wait-for (lambda () (null orgrest--pending)))
           (tell said))
         (condition-case problem (orgrest-copy-as-curl)
           (error (tell (error-message-string problem))))""",
     )
-    assert told[0].startswith("a.http:1:1: ")
     assert "refused" in told[0]
-    reason = "a.http:4:14: the variable nothing is not defined"
-    assert told[1:] == [reason, reason]
+    reason = "the variable nothing is not defined"
+    assert told[1:] == [f"orgrest: {reason}", reason]
 
 
 @needs_emacs
@@ -732,10 +640,9 @@ def test_the_response_before_a_failure_is_not_taken_for_a_new_one(tmp_path: Path
     )
     (_, _, text, head), (*_, after) = told
     assert text.startswith("one line\n")
-    assert head.startswith("a.http:4:1: ")
     assert "refused" in head
     assert head.endswith("(below: the response before)")
-    assert after.startswith("GET 200 OK, 0.")
+    assert after.startswith(f"orgrest: GET {api}/text 200 OK 0.")
 
 
 @needs_emacs
@@ -782,6 +689,7 @@ def test_a_block_being_edited_is_evaluated_with_the_variables_of_its_document(
         (goto-char (point-max)) (insert "?added")
         (call-interactively (key-binding (kbd "C-c C-c")))
         (tell (list (buffer-name) (key-binding (kbd "C-c C-k"))))
+        (with-current-buffer "notes.org" (wait-for (lambda () (null orgrest--pending))))
         (call-interactively (key-binding (kbd "C-c '")))
         (tell (list (buffer-name) (buffer-substring-no-properties (point-min) (point-max))))""",
     )
@@ -851,7 +759,7 @@ delete all rows
 
 COMPLETE = r"""
 (defvar calls 0)
-(advice-add 'orgrest--complete :before (lambda () (setq calls (1+ calls))))
+(advice-add 'orgrest--items :before (lambda () (setq calls (1+ calls))))
 (defun complete-here (mode before after)
   (with-temp-buffer
     (funcall mode)
@@ -892,7 +800,7 @@ NOT_ASKED = [
 
 
 @needs_emacs
-def test_emacs_completes_without_a_language_server(tmp_path: Path) -> None:
+def test_emacs_completes_what_is_typed(tmp_path: Path) -> None:
     forms = " ".join(
         f"(tell (complete-here '{mode} {json.dumps(before)} {json.dumps(after)}))"
         for mode, before, after, _, _ in COMPLETED
@@ -910,38 +818,36 @@ def test_typing_elsewhere_in_an_org_document_starts_nothing(tmp_path: Path) -> N
 
 
 @needs_emacs
-def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) -> None:
+def test_one_process_completes_all_and_knows_each_change(tmp_path: Path) -> None:
     told = emacs(
         tmp_path,
         COMPLETE
         + """
         (defun labels ()
           (pcase (orgrest-completion-at-point)
-            (`(,start ,end ,table . ,plist)
-             (list calls (all-completions (buffer-substring start end) table)
-                   (funcall (plist-get plist :annotation-function) "X")))))
+            (`(,start ,end ,table . ,_)
+             (list (length orgrest--servers)
+                   (process-id (jsonrpc--process (cdar orgrest--servers)))
+                   (all-completions (buffer-substring start end) table)))))
         (find-file "a.http")
-        (insert "GET http://x/\\nacc") (tell (labels))
+        (insert "# é😀\nGET http://x/\nacc") (tell (labels))
         (insert "ept-l") (tell (labels))
-        (save-excursion (goto-char (point-min)) (insert "\\n")) (tell (labels))
         (delete-char -8) (insert "u") (tell (labels))
         (tell (mapcar (lambda (key)
                         (funcall (plist-get (nthcdr 3 (orgrest-completion-at-point)) key)
                                  "user-agent"))
                       '(:annotation-function :company-kind :company-docsig)))
-        (insert "ser-agent: x\\n\\n###\\nPO") (tell (labels))
-        (insert "ST http://y/\\nUs") (tell (labels))""",
+        (insert "ser-agent: x\n\n###\nPO") (tell (labels))
+        (find-file "b.http") (insert "PO") (tell (labels))""",
     )
-    first, second, third, fourth, described, fifth, sixth = told
-    assert first[0] == second[0] == 1
-    assert "accept-language" in first[1]
-    assert second[1] == ["accept-language"]
-    assert (third[0], fourth[0]) == (2, 3)
-    assert "user-agent" in fourth[1]
-    assert fifth[1] == ["POST"]
-    assert "User-Agent" in sixth[1]
+    first, second, third, described, fourth, other = told
+    assert "accept-language" in first[2]
+    assert second[2] == ["accept-language"]
+    assert "user-agent" in third[2]
     assert described[:2] == ["  header", "property"]
     assert described[2]
+    assert fourth[2] == other[2] == ["POST"]
+    assert {tuple(one[:2]) for one in (first, second, third, fourth, other)} == {(1, first[1])}
 
 
 @needs_emacs
@@ -990,88 +896,13 @@ def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
     assert told == [None]
 
 
-# ----------------------------------------------------------------------------------------- Neovim
-
 DOCS = Path(__file__).parents[3] / "docs"
-needs_neovim = needs("nvim")
 
 
 def blocks(page: str, language: str) -> list[str]:
     """The code blocks of a page of the documentation."""
     text = (DOCS / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def neovim(folder: Path, step: str) -> dict[str, object]:
-    """Run a step of neovim.lua with the configuration of docs/neovim.md; give its answers."""
-    home = folder / "home"
-    both, new, old = blocks("neovim.md", "lua")
-    number = re.search(r"v0\.(\d+)", subprocess.check_output(["nvim", "--version"], text=True))
-    config = home / ".config" / "nvim" / "init.lua"
-    config.parent.mkdir(parents=True)
-    config.write_text(both + (new if number and int(number[1]) >= 11 else old))
-    program = home / "bin" / "orgrest"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m orgrest "$@"\n')
-    program.chmod(0o755)
-    env = {
-        name: value
-        for name, value in environment(home).items()
-        if not name.startswith(("XDG_", "NVIM"))
-    }
-    env |= {"PATH": f"{program.parent}:{env['PATH']}", "FOLDER": str(folder), "STEP": step}
-    driver = Path(__file__).with_name("neovim.lua")
-    done = subprocess.run(
-        ["nvim", "--headless", "-n", "-i", "NONE", "-c", f"luafile {driver}"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        cwd=folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    path = folder / "answers.json"
-    assert path.exists(), done.stderr
-    found: dict[str, object] = json.loads(path.read_text())
-    assert "problem" not in found, found
-    return found
-
-
-@needs_neovim
-def test_neovim_shows_what_is_wrong_and_sends_what_is_on_the_screen(
-    tmp_path: Path, api: str
-) -> None:
-    (tmp_path / "a.http").write_text(f"GET {api}/nothing\n\n###\n\nGET {api}/{{{{none}}}}\n")
-    found = neovim(tmp_path, "http")
-    assert "none" in str(found["diagnostic"])
-    assert str(found["response"]).startswith('{\n  "a": [')
-    assert "HTTP/1.1 200 OK" in str(found["response"])
-    assert found["language"] == "jsonc"
-    assert found["curl"] == f"curl {api}/json"
-    assert "none" in str(found["failure"])
-
-
-@needs_neovim
-def test_neovim_puts_the_result_below_the_block_as_the_command_does(
-    tmp_path: Path, api: str
-) -> None:
-    text = f"* A\n#+begin_src restclient\nGET {api}/json\n#+end_src\n* B\n"
-    (tmp_path / "notes.org").write_text(text)
-    found = neovim(tmp_path, "org")
-    assert (tmp_path / "notes.org").read_text() == text
-    command = [sys.executable, "-m", "orgrest", "notes.org"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    saved = (tmp_path / "notes.org").read_text()
-    assert changing(f"{found['document']}\n") == changing(saved)
-    assert found["undo"] == 1
-
-
-@needs_neovim
-def test_neovim_completes(tmp_path: Path) -> None:
-    (tmp_path / "b.http").write_text("GET http://x/\ncontent-ty")
-    found = neovim(tmp_path, "completion")
-    assert str(found["line"]).rstrip() == "content-type:"
 
 
 # ------------------------------------------------------------------------------- VS Code and Helix
@@ -1237,7 +1068,7 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
         (tell (flymake-diagnostic-text (car (flymake-diagnostics))))
         (goto-char (line-end-position)) (insert "\\nContent-Ty")
         (let ((calls 0))
-          (advice-add 'orgrest--complete :before (lambda () (setq calls (1+ calls))))
+          (advice-add 'orgrest--items :before (lambda () (setq calls (1+ calls))))
           (completion-at-point)
           (tell (list calls (buffer-substring (line-beginning-position) (point)))))
         (tell (plist-get (run "orgrest.send") :text))

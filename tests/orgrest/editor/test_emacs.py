@@ -13,14 +13,14 @@ import re
 import subprocess
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from components import needs
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
@@ -116,7 +116,7 @@ def emacs(folder: Path, script: str, *files: Path) -> str:
     return done.stdout
 
 
-@attrs.frozen
+@classes.frozen
 class Seen:
     """What Org sees in a document."""
 
@@ -274,7 +274,7 @@ def differs_on_purpose(text: str) -> bool:
     Blocks of one name share a result: Emacs rereads parts of the document from a stale cache then.
     A text below a keyword without a hash is deleted when the block is cached.
     """
-    document = Document(text)
+    document = OrgDocument(text)
     names = [block.name for block in document.blocks if block.name]
     results = [result_of(document, block) for block in document.blocks]
     return (
@@ -300,14 +300,14 @@ def differs_on_purpose(text: str) -> bool:
 def test_org_finds_the_same_blocks(tmp_path: Path) -> None:
     texts = [Writer(seed).document() for seed in range(60)]
     for text, seen in zip(texts, look(tmp_path, *texts), strict=True):
-        ours = [(block.line + 1, block.language) for block in Document(text).blocks]
+        ours = [(block.line + 1, block.language) for block in OrgDocument(text).blocks]
         assert ours == [(line, language or "") for line, language, _, _ in seen.blocks], text
 
 
 def test_org_finds_results_where_orgrest_does(tmp_path: Path) -> None:
     texts = [Writer(seed).document() for seed in range(60)]
     for text, seen in zip(texts, look(tmp_path, *texts), strict=True):
-        document = Document(text)
+        document = OrgDocument(text)
         ours = [block for block in document.blocks if block.language == "restclient"]
         for block, theirs in zip(ours, seen.results, strict=True):
             found = result_of(document, block)
@@ -488,5 +488,5 @@ def test_org_reads_escaped_text_as_it_was(tmp_path: Path) -> None:
     bodies = ["* a\n,* b\n#+c\n ,#+d\n", ",,* a\n", "plain\n"]
     texts = [f"#+begin_src text\n{escape(body)}#+end_src\n" for body in bodies]
     for body, text, seen in zip(bodies, texts, look(tmp_path, *texts), strict=True):
-        document = Document(text)
+        document = OrgDocument(text)
         assert seen.blocks[0][3] == body == document.body(document.blocks[0]).text + "\n"

@@ -1,18 +1,14 @@
-"""The process that stays alive for Emacs and evaluates one block after the other."""
+"""Emacs and its language server: one process, evaluation in the background, cancelling."""
 
 from __future__ import annotations
 
-import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from components import needs
-from emacs_runs import call, emacs
+from emacs_runs import emacs
 from servers import RawServer, by_path, response
 
 needs_emacs = needs("emacs")
@@ -23,7 +19,8 @@ RUN = """
   (condition-case problem (progn (org-babel-execute-src-block) (tell "done"))
     (error (tell (error-message-string problem)))
     (quit (tell "quit"))))
-(defun who () (tell (and (process-live-p orgrest--helper) (process-id orgrest--helper))))
+(defun server () (jsonrpc--process (cdar orgrest--servers)))
+(defun who () (tell (process-id (server))))
 (find-file "notes.org")
 """
 
@@ -62,8 +59,8 @@ def test_a_process_that_was_killed_is_started_again(tmp_path: Path, api: str) ->
     document(tmp_path, f"GET {api}/json")
     told = emacs(
         tmp_path,
-        f'{RUN}(run "GET") (who) (kill-process orgrest--helper)'
-        "(wait-for (lambda () (not (process-live-p orgrest--helper))))"
+        f'{RUN}(run "GET") (who) (kill-process (server))'
+        "(wait-for (lambda () (null orgrest--servers)))"
         '(run "GET") (who)',
     )
     assert [told[0], told[2]] == ["done", "done"]
@@ -89,10 +86,9 @@ def test_quitting_ends_the_request_that_is_under_way(tmp_path: Path, api: str) -
         document(tmp_path, f"GET {url}/", f"HEAD {api}/json")
         told = emacs(
             tmp_path,
-            f"{RUN}(run-at-time 3 nil (lambda () (setq quit-flag t)))"
-            '(run "GET") (tell orgrest--helper) (run "HEAD")',
+            f'{RUN}(run-at-time 3 nil (lambda () (setq quit-flag t)))(run "GET") (run "HEAD")',
         )
-    assert told == ["quit", None, "done"]
+    assert told == ["quit", "done"]
 
 
 @needs_emacs
@@ -110,28 +106,10 @@ def test_a_process_that_is_not_used_ends(tmp_path: Path, api: str) -> None:
     document(tmp_path, f"GET {api}/json")
     told = emacs(
         tmp_path,
-        f'(setq orgrest--helper-idle 0.2){RUN}(run "GET")'
-        "(wait-for (lambda () (null orgrest--helper)))"
+        f'(setq orgrest--idle 0.2){RUN}(run "GET")'
+        "(wait-for (lambda () (null orgrest--servers)))"
         "(tell (mapcar (lambda (one) (buffer-name one))"
-        ' (seq-filter (lambda (one) (string-match "orgrest \\\\(babel\\\\|err\\\\)"'
+        ' (seq-filter (lambda (one) (string-match "orgrest.*\\\\(output\\\\|stderr\\\\)"'
         " (buffer-name one))) (buffer-list))))",
     )
     assert told == ["done", None]
-
-
-def test_each_line_is_answered_also_behind_nonsense(tmp_path: Path, api: str) -> None:
-    lines: list[Any] = [call(api, tmp_path), {}, call(api, tmp_path, body="GET http://{{x}}/")]
-    text = "".join(f"{json.dumps(one)}\n" for one in lines) + "{\n" + f"{json.dumps(lines[0])}\n"
-    done = subprocess.run(
-        [sys.executable, "-m", "orgrest", "babel", "--serve"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    first, nothing, failed, nonsense, last = map(json.loads, done.stdout.splitlines())
-    assert '"a": 1' in first["result"]
-    assert "no document" in nothing["error"]
-    assert "x is not defined" in failed["error"]
-    assert "not JSON" in nonsense["error"]
-    assert set(last) == set(first)

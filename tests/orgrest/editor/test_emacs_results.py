@@ -18,7 +18,7 @@ import pytest
 
 from orgrest.org import data
 from orgrest.org.arguments import Inherited, of_block
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.org.placing import place, place_inline
 from orgrest.org.results import element_named
 from orgrest.org.text import escape
@@ -135,7 +135,7 @@ def bodies(number: int, chance: random.Random) -> list[str]:
 def written(line: str, body: str) -> str:
     """A document with a result, as orgrest writes it."""
     text = f"* H\n#+begin_src restclient {line}\nGET x\n#+end_src\n* after\n"
-    document = Document(text)
+    document = OrgDocument(text)
     arguments = of_block(document.blocks[0], Inherited(document))
     block = f"#+BEGIN_SRC text\n{escape(body)}#+END_SRC\n"
     shown = layout.show(arguments, [body], [block], "restclient")
@@ -202,7 +202,7 @@ def test_an_inline_result_is_nothing_but_text_verbatim_or_code(tmp_path: Path) -
     for body in bodies(100, chance):
         for line in chance.sample(lines, 3):
             text = f"* H\nsee src_restclient[{line}]{{GET x}} there\n* after\n"
-            document = Document(text)
+            document = OrgDocument(text)
             (block,) = document.evaluated
             arguments = of_block(block, Inherited(document))
             shown = layout.inline(arguments, body.rstrip("\n"), "restclient")
@@ -236,6 +236,6 @@ def test_what_looks_like_text_to_everybody_is_left_as_it_is() -> None:
 @pytest.mark.parametrize("text", [MARK, "a_b", "https://x/?a=1", "~", "=1+1", "x|y_z", "[[a]]"])
 def test_a_cell_or_item_that_is_protected_is_read_back_as_it_was(text: str) -> None:
     for made in (layout.table(json.dumps([[text]])), layout.listed(f"{text}\n")):
-        element = element_named(Document(f"#+NAME: n\n{made}"), "n")
+        element = element_named(OrgDocument(f"#+NAME: n\n{made}"), "n")
         assert element is not None
         assert data.read(element, "n", "", header=False) in ([text], [[text]])

@@ -276,7 +276,7 @@ def test_a_body_is_laid_out_only_by_a_command_that_says_what_it_does(
     context = types.CodeActionContext([], only=[types.CodeActionKind.Refactor])
     params = types.CodeActionParams(buffer.identifier, where, context)
     (one,) = buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params)
-    assert one.title == "Pretty-print the body (changes the bytes that are sent)"
+    assert one.title == "Format the body (changes the bytes that are sent)"
     editor.make(one.edit)
     assert buffer.text == text.replace(
         '{"a": [1.0, :b]}', '{\n    "a": [\n      1.0,\n      :b\n    ]\n  }'

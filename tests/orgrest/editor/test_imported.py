@@ -74,14 +74,14 @@ def test_what_imported_files_define_and_name_is_no_problem(folder: Path) -> None
     ("text", "found"),
     [
         ("import lib.http\nGET http://x/{{nowhere}}\n", ["the variable nowhere is not defined"]),
-        ("import lib.http\n# @ref no\nGET http://x/\n", ["no request is named no; there are"]),
-        ("import lib.http\nrun #no\n", ["no request is named no; there are login, whole file"]),
-        ("import none.http\nGET http://x/{{unknown}}\n", ["cannot read none.http"]),
+        ("import lib.http\n# @ref no\nGET http://x/\n", ["no request named no; available:"]),
+        ("import lib.http\nrun #no\n", ["no request named no; available: login, whole file"]),
+        ("import none.http\nGET http://x/{{unknown}}\n", ["could not read none.http"]),
         ("import ../none.http\n", ["../none.http is outside the document's folder"]),
-        ("import bad.http\n", ["bad.http:1:8: cannot read none.http"]),
+        ("import bad.http\n", ["bad.http:1:8: could not read none.http"]),
         (
             "import circle.http\n",
-            ["import each other in a circle, each is read once: a.http -> circle.http -> a.http"],
+            ["import each other; each is read once: a.http -> circle.http -> a.http"],
         ),
     ],
 )
@@ -153,9 +153,9 @@ def test_the_path_of_an_import_leads_to_its_file(folder: Path) -> None:
 
 def test_what_another_file_names_is_renamed_there(folder: Path) -> None:
     names = Names(analysed(folder))
-    with pytest.raises(RenameError, match=r"login is named in \./lib\.http, line 4: rename"):
+    with pytest.raises(RenameError, match=r"login is defined in \./lib\.http, line 4: rename"):
         names.rename(occurrence(names, "login.response"), "enter")
-    with pytest.raises(RenameError, match=r"base is named in \./lib\.http, line 1: rename"):
+    with pytest.raises(RenameError, match=r"base is defined in \./lib\.http, line 1: rename"):
         names.rename(occurrence(names, "base}}"), "root")
 
 
@@ -220,8 +220,14 @@ def test_no_path_is_offered_in_a_body() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("# @name a\nGET http://x/\n###\n# @name a\nGET http://x/{{a.response.status}}\n", ["too"]),
-        ("### a\nGET http://x/\n### a\nGET http://x/\n", ["the request at line 2 is named a, too"]),
+        (
+            "# @name a\nGET http://x/\n###\n# @name a\nGET http://x/{{a.response.status}}\n",
+            ["also"],
+        ),
+        (
+            "### a\nGET http://x/\n### a\nGET http://x/\n",
+            ["the request at line 2 is also named a:"],
+        ),
         ("# @name r0\nGET http://x/{{r0.response.body.$.id}}\n", ["refers to itself: r0 -> r0"]),
         (
             "### a\nGET http://x/{{b.id}}\n### b\n# @ref a\nGET http://x/\n",

@@ -134,6 +134,19 @@ def test_hints_show_values_but_no_secrets_and_nothing_that_changes(buffer: Buffe
     assert list(buffer.ask(types.TEXT_DOCUMENT_INLAY_HINT, params)) == []
 
 
+def test_hints_of_addresses_leave_room_for_what_editors_show_behind_them(
+    editor: Editor, tmp_path: Path
+) -> None:
+    values = "@api = https://api.example.org\n@far = https://a-long-name.example.org\n"
+    text = f"{values}GET {{{{api}}}}/{{{{far}}}}\n"
+    opened = editor.open(tmp_path / "hints.http", text, "http")
+    whole = types.Range(types.Position(0, 0), types.Position(99, 0))
+    params = types.InlayHintParams(opened.identifier, whole)
+    found = [one.label for one in opened.ask(types.TEXT_DOCUMENT_INLAY_HINT, params)]
+    assert found == ["= api.example.org", "= a-long-name.exam..."]
+    editor.close(opened)
+
+
 def test_requests_are_found_in_all_files_of_the_workspace(
     editor: Editor, buffer: Buffer, workspace: Path
 ) -> None:

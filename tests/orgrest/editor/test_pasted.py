@@ -82,7 +82,7 @@ class TestWhere:
     def test_prose_around_a_command_stays(self) -> None:
         marked = "* Log in\nCall it like this:\n\ncurl http://|h/\n\nThat is all.\n"
         assert at(marked, "org") == (
-            "Turn the curl command into a request",
+            "Convert the curl command to a request",
             marked.replace("curl http://|h/", BLOCK),
         )
 
@@ -95,14 +95,14 @@ class TestWhere:
         marked = "|curl http://a/\ncurl http://b/|\ncurl http://c/\n"
         found = at(marked, "http")
         assert found is not None
-        assert found[0] == "Turn the curl command into requests"
+        assert found[0] == "Convert the curl command to requests"
         assert "curl http://c/" in found[1]
         assert "GET http://b/" in found[1]
 
     def test_a_message_with_its_body_becomes_a_block(self) -> None:
         found = at("POST /a HTTP/1.1\nHost: |x.y\n\nbody\n", "org")
         assert found == (
-            "Turn the HTTP message into a request",
+            "Convert the HTTP message to a request",
             "#+begin_src http\n# @name POST /a\nPOST https://x.y/a\n\nbody\n#+end_src\n",
         )
 

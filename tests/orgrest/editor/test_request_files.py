@@ -85,7 +85,7 @@ def test_nothing_is_wrong_with_what_other_requests_scripts_and_the_environment_g
 def test_what_the_chosen_environment_lacks_is_told_with_the_ones_that_have_it(folder: Path) -> None:
     found = Report(analysed(folder)).diagnostics
     assert [one.code for one in found] == ["undefined-variable"] * 2
-    assert "the environment dev or prod has it" in found[0].message
+    assert "defined in the environment dev or prod" in found[0].message
 
 
 def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder: Path) -> None:
@@ -96,12 +96,12 @@ def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("user}}", ["ann", "of dev, in http-client.env.json"]),
+        ("user}}", ["ann", "from dev, in http-client.env.json"]),
         ("host}}", ["http://example.org", "set in line 1"]),
-        ("sid}}", ["gets its value when requests are sent"]),
+        ("sid}}", ["set when requests are sent"]),
         ("$guid", ["The same as $uuid."]),
         ("$randomInt", ["$randomInt [MIN MAX]"]),
-        ("no-redirect", ["A redirect is not followed."]),
+        ("no-redirect", ["Does not follow redirects."]),
         ("login.response", ["POST {{host}}/login/{{$guid}}", "named in line 5"]),
         ("response.body.$", ["of `POST", "sent first"]),
         ("login\n# @no", ["named in line 5"]),
@@ -135,7 +135,7 @@ def test_a_request_is_renamed_wherever_it_is_referred_to(folder: Path) -> None:
         .replace("@name login", "@name enter")
         .replace("@ref login", "@ref enter")
     )
-    with pytest.raises(RenameError, match="there is a second already"):
+    with pytest.raises(RenameError, match="second already exists"):
         names.rename(one, "second")
 
 
@@ -185,7 +185,7 @@ def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
         ("# @name a\nGET http://x/\n\n###\nGET {{a.resp|", "a.response.body", None, "line 1"),
         ("@b = {{$gu|", "$guid", "$guid}}", "The same as $uuid."),
         ("GET http://x/{{$random|", "$randomInt", None, "MIN MAX"),
-        ("# @no-r|\nGET http://x/", "no-redirect", None, "not followed"),
+        ("# @no-r|\nGET http://x/", "no-redirect", None, "Does not follow"),
         ("// @tim|", "timeout", "timeout ", "@timeout TIME"),
         ("# @name a\nGET http://x/\n\n###\n# @ref |", "a", None, "line 1"),
         ("GET http://x/\n\n> {%\n  client.gl|", "client.global.set", "client.global.set(", "run"),

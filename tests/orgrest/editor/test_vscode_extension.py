@@ -16,6 +16,8 @@ from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
 from orgrest.http.parsing.request_file.grammar import METHODS, RARE_METHODS
 from orgrest.options import OPTIONS
+from orgrest.run.outcomes import EvaluationError
+from orgrest.run.writable_files import check
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "editors" / "vscode"
@@ -104,6 +106,7 @@ def test_each_setting_that_a_user_finds_in_vs_code_is_read() -> None:
         "text": {"type": "array", "items": {"type": "string"}, "default": []},
         "pairs": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}},
         "description": {"type": "boolean", "default": True},
+        "folder": {"type": "array", "items": {"type": "string"}, "default": []},
     }
     properties = read("package.json")["contributes"]["configuration"]["properties"]
     rows = {row.setting: types[row.kind] for row in OPTIONS if row.setting}
@@ -111,6 +114,16 @@ def test_each_setting_that_a_user_finds_in_vs_code_is_read() -> None:
         found = properties[f"orgrest.{name}"]
         assert {key: found[key] for key in expected} == expected, name
     code = "".join(path.read_text() for path in (FOLDER / "src").rglob("*.ts"))
-    own = set(re.findall(r"settings\s*\.get(?:<\w+>)?\(\s*\"([\w.]+)\"", code))
+    own = set(re.findall(r"(?:settings\s*\.get(?:<\w+>)?|\bsetting)\(\s*\"([\w.]+)\"", code))
     client = {"trace.server"}  # read by VS Code's client of language servers
     assert {name.removeprefix("orgrest.") for name in properties} == rows.keys() | own | client
+
+
+def test_the_button_that_allows_writing_finds_the_folder_in_the_refusal(tmp_path: Path) -> None:
+    source = (FOLDER / "src" / "extension.ts").read_text()
+    pattern = next(one for one in re.findall(r"/(\S.*)/\.exec\(", source) if "--allow-write" in one)
+    with pytest.raises(EvaluationError) as refused:
+        check(tmp_path / "b" / "x.json", "../b/x.json", tmp_path / "a" / "a.http", [])
+    found = re.search(pattern, refused.value.reason)
+    assert found is not None
+    assert found[1] == str(tmp_path / "b")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import socket
 import threading
 from pathlib import Path
 
 import pytest
+import waiting
 from editors import TIMEOUT, Editor, plain
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from served import BLOCK, GATE
-from servers import RawServer
+from servers import RawServer, response
+from waiting import descendants, is_alive
 
 
 def test_a_server_that_never_answers_blocks_nothing(
@@ -94,6 +99,46 @@ def test_cancelling_closes_the_connection(editor: Editor, folder: Path) -> None:
         with pytest.raises(JsonRpcException):
             sent.result(TIMEOUT)
         assert closed.wait(TIMEOUT)
+
+
+ENDLESS = {
+    "script": "GET {url}\n\n> {{% for (;;); %}}\n",
+    "script above": "< {{% for (;;); %}}\nGET {url}\n",
+    "XPath": "GET {url}\n\n?? xpath //a//a == 1\n",
+    "jq": '#+begin_src http :jq "def f: f; f"\nGET {url}\n#+end_src\n',
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@pytest.mark.parametrize("how", ["request", "button", "command"])
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_cancelling_ends_the_process_of_a_script_or_a_path(
+    editor: Editor, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, how: str
+) -> None:
+    monkeypatch.setattr(waiting, "LONGEST", 30)  # the process's own limit comes after 60 s
+    server_process = editor.do(lambda: editor.client._server).pid
+    before = set(descendants(server_process))
+    deep = response(b"<a>" * 8000 + b"</a>" * 8000, "Content-Type: text/xml")
+    with RawServer(response(b"1") if kind == "jq" else deep) as server:
+        text = ENDLESS[kind].format(url=server.url)
+        name = "endless.org" if kind == "jq" else "endless.http"
+        buffer = editor.open(folder / name, text, "org" if kind == "jq" else "http")
+        line = next(n for n, one in enumerate(text.split("\n")) if one.startswith("GET"))
+        editor.client.progress_reports["run-3"] = []
+        sent = editor.start_run("orgrest.send", buffer.uri, line, "run-3")
+        process = editor.wait_for(lambda: set(descendants(server_process)) - before).pop()
+        os.kill(process, signal.SIGSTOP)  # so that no limit of CPU time ends it
+        if how == "request":
+            editor.notify("$/cancelRequest", types.CancelParams("run-3"))
+        elif how == "button":
+            [token] = editor.wait_for(lambda: [*editor.client.progress_reports.keys() - {"run-3"}])
+            given = types.WorkDoneProgressCancelParams(token)
+            editor.notify(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, given)
+        else:
+            assert buffer.command("orgrest.cancel") == 1
+        with contextlib.suppress(JsonRpcException):
+            sent.result(TIMEOUT)
+        editor.wait_for(lambda: not is_alive(process))
 
 
 def test_a_question_can_be_cancelled_too_and_none_follows(

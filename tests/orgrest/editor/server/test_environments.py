@@ -32,11 +32,11 @@ def test_the_environment_that_the_user_chooses_counts_at_once_and_is_remembered(
     editor.answer = "prod"
     found = buffer.command("orgrest.chooseEnvironment")
     assert found == {"environments": ["dev", "prod"], "chosen": ["prod"]}
-    assert "no environment now" in editor.questions[-1]
+    assert "currently no environment" in editor.questions[-1]
     assert buffer.diagnostics(lambda found: not found) == []
     said = _hovered(buffer, "{{ho|st")
     assert "two.example" in said
-    assert "of prod, in http-client.env.json" in said
+    assert "from prod, in http-client.env.json" in said
     with Editor(environ=editor._environ) as other:
         again = other.open(folder / "a.http", "GET http://{{host}}/\n", "http")
         assert "two.example" in _hovered(again, "{{ho|st")
@@ -64,20 +64,50 @@ def test_a_client_may_set_the_environments(editor: Editor, folder: Path) -> None
     editor.close(buffer)
 
 
+def test_the_settings_that_a_user_of_rest_client_has_apply_below_the_folders_files(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/{{{{mine}}}}/{{{{both}}}}/{{{{token}}}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    (folder / "http-client.env.json").write_text('{"dev": {"both": "of-the-file"}}')
+    own = {"mine": "of-the-user", "both": "of-the-user", "token": "a-secret-value"}
+    settings = {
+        "environments": ["dev"],
+        "restClient": {
+            "rest-client.environmentVariables": {"dev": own},
+            "rest-client.defaultHeaders": {"X-Mine": "default", "X-Broken": 7},
+            "rest-client.timeoutinmilliseconds": 30_000,
+            "rest-client.certificates": [],
+        },
+    }
+    params = types.DidChangeConfigurationParams(settings)
+    editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+    assert buffer.diagnostics(lambda found: not found) == []
+    found = buffer.command("orgrest.send", line=0)
+    assert server.requests[-1].startswith(b"GET /of-the-user/of-the-file/a-secret-value ")
+    assert b"X-Mine: default" in server.requests[-1]
+    assert "a-secret-value" not in str(found)
+    for given in ({"rest-client.environmentVariables": ["not an object"]}, {}):
+        params = types.DidChangeConfigurationParams({"environments": [], "restClient": given})
+        editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+        assert "mine" in buffer.diagnostics()[0].message
+    editor.close(buffer)
+
+
 def test_a_client_may_set_the_values_that_a_request_asks_for(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
     text = f"# @prompt who Who is it?\nGET {server.url}/{{{{who}}}}\n"
     buffer = editor.open(folder / "a.http", text, "http")
     failed = buffer.command("orgrest.send", line=1)
-    assert "Who is it?; where nobody can answer" in failed["message"]
-    assert "in an editor, the setting variables has it" in failed["message"]
+    assert "Who is it?; to run it without a prompt, use" in failed["message"]
+    assert "(in an editor, the setting `variables`)" in failed["message"]
     for values in ({"who": "me", "other": 7}, {"who": "me"}):
         params = types.DidChangeConfigurationParams({"orgrest": {"variables": values}})
         editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
         said = _hovered(buffer, "{{wh|o")
         assert "me" in said
-        assert "given by the setting `variables`" in said
+        assert "set by the editor setting `variables`," in said
         assert buffer.command("orgrest.send", line=1)["status"] == 200
     editor.notify(
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,
@@ -88,6 +118,6 @@ def test_a_client_may_set_the_values_that_a_request_asks_for(
 
 def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", "GET http://x/\n", "http")
-    with pytest.raises(JsonRpcException, match="no environment file is beside the document"):
+    with pytest.raises(JsonRpcException, match="no environment file beside the document"):
         buffer.command("orgrest.chooseEnvironment")
     editor.close(buffer)

@@ -49,7 +49,7 @@ def test_an_editor_that_takes_no_edits_is_shown_results(server: RawServer, folde
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
         found = buffer.command("orgrest.send", 1)
         assert (found["outcome"], found["status"]) == ("passed", 200)
-        assert "takes no edits" in found["message"]
+        assert "does not support edits:" in found["message"]
         assert editor.messages == []
         assert '"a": 1' in found["text"]
         scratch = Path(found["uri"].removeprefix("file://")).parent
@@ -176,14 +176,17 @@ def test_what_cannot_be_handled_is_logged_in_a_line() -> None:
         ]
         for body in bodies:
             write_message(process.stdin, body)
-        assert "no open Org or request file" in answer_to(3, process.stdout)["error"]["message"]
+        assert (
+            "not an open Org document or request file"
+            in answer_to(3, process.stdout)["error"]["message"]
+        )
         answer_to(4, process.stdout)
         write_message(process.stdin, b'{"jsonrpc": "2.0", "method": "exit"}')
         lines = process.stderr.read().decode().splitlines()
     assert len(lines) == 4, lines  # pygls tells twice of a message that is not as LSP has it
     assert all(line.startswith("orgrest: ") and len(line) < 500 for line in lines)
     assert "Expecting value" in lines[0]
-    assert "no open Org or request file" in lines[3]
+    assert "not an open Org document or request file" in lines[3]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -77,7 +77,7 @@ def test_a_question_that_is_dismissed_signs_nobody_in(
     buffer = editor.open(tmp_path / "a.http", text(provider, "code"), "http")
     result = buffer.command("orgrest.send", 5)
     assert result["outcome"] == "error"
-    assert "you said no" in result["message"]
+    assert "you declined" in result["message"]
     assert provider.authorizations == []
 
 

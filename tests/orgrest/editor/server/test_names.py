@@ -58,9 +58,9 @@ def test_a_name_is_changed_everywhere_or_not_at_all(editor: Editor, folder: Path
     expected = ORG.replace("login", "enter").replace(":h/", ":host/").replace("{{h}}", "{{host}}")
     expected = expected.replace(":var h=", ":var host=").replace("(h=", "(host=")
     assert buffer.text == expected.replace("\n", "\r\n")
-    with pytest.raises(JsonRpcException, match="not a name"):
+    with pytest.raises(JsonRpcException, match="invalid name"):
         rename("{{ho|st}}", "a b")
-    with pytest.raises(JsonRpcException, match="no name here"):
+    with pytest.raises(JsonRpcException, match="no name at this position"):
         rename("* |😀", "x")
     nothing = types.PrepareRenameParams(buffer.identifier, buffer.at("* |😀"))
     assert buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, nothing) is None

@@ -19,11 +19,12 @@ TEXT = "#+begin_src http\nGET http://127.0.0.1:9/\n#+end_src\n"
 class Client:
     """A client that sends what it likes; `folder` is the server's for temporary files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *start: str) -> None:
         self.folder = folder
+        self.told: list[dict[str, Any]] = []
         environ = {**os.environ, "TMPDIR": str(folder), "HOME": str(folder)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "orgrest", "lsp"],
+            [sys.executable, *(start or ("-m", "orgrest", "lsp"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -59,6 +60,7 @@ class Client:
             found: dict[str, Any] = json.loads(self._out.read(length))
             if "method" not in found:
                 return found
+            self.told.append(found)
 
     def initialize(self, process: int | None = None) -> None:
         params = {"processId": process, "capabilities": {}, "rootUri": None}
@@ -203,3 +205,96 @@ def test_a_server_ends_with_the_process_of_its_client(client: Client) -> None:
         owner.communicate(b"\n")
     assert client.process.wait(30) == 1
     assert scratch(client) == []
+
+
+FAULTY = """
+import asyncio, os, sys
+from orgrest.commands.main import main
+from orgrest import classes
+from orgrest.editor.server import documents
+from orgrest.editor.server.features import session, table, views
+from orgrest.editor.server.server import Server
+
+def raises(name, function):
+    def check():
+        if name == open("fault").read():
+            raise KeyError("secret-of-a-user")
+    async def later(*given):
+        check()
+        return await function(*given)
+    def at_once(*given, **named):
+        check()
+        return function(*given, **named)
+    return later if asyncio.iscoroutinefunction(function) else at_once
+
+table.FEATURES = tuple((m, raises(m, f), o) for m, f, o in table.FEATURES)
+table.COMMANDS = {n: classes.evolve(c, run=raises(n, c.run)) for n, c in table.COMMANDS.items()}
+for module, name in ((views, "history"), (session, "session"), (views, "pasted")):
+    setattr(module, name, raises(f"orgrest/{name}", getattr(module, name)))
+table.environments = raises("orgrest/environments", table.environments)
+for name in ("open", "change", "close", "configure", "look_again"):
+    setattr(Server, name, raises(name, getattr(Server, name)))
+main(["lsp"])
+"""
+NOTIFIED = {
+    "open": "textDocument/didOpen",
+    "change": "textDocument/didChange",
+    "configure": "workspace/didChangeConfiguration",
+    "look_again": "workspace/didChangeWatchedFiles",
+    "close": "textDocument/didClose",
+}
+
+
+def test_a_bug_in_one_answer_is_told_and_the_editor_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault, uri = tmp_path / "fault", (tmp_path / "a.org").as_uri()
+    fault.write_text("")
+    place, document = {"line": 1, "character": 5}, {"uri": uri, "version": 1}
+    everything = {
+        "textDocument": document, "position": place, "range": {"start": place, "end": place},
+        "context": {"includeDeclaration": True, "diagnostics": [], "triggerKind": 1,
+                    "isRetrigger": False}, "newName": "n", "query": "",
+        "previousResultId": "1", "options": {"tabSize": 2, "insertSpaces": True}, "text": "",
+        "positions": [place], "uri": uri, "limit": 1,
+    }  # fmt: skip
+    opened = {"languageId": "org", "text": TEXT}
+    contents = {
+        "textDocument/didOpen": {"textDocument": {**document, **opened}},
+        "textDocument/didChange": {"textDocument": document, "contentChanges": [{"text": TEXT}]},
+        "workspace/didChangeConfiguration": {"settings": {}},
+        "workspace/didChangeWatchedFiles": {"changes": []},
+        "textDocument/didClose": {"textDocument": document},
+    }
+    from orgrest.editor.server.commands import COMMANDS
+    from orgrest.editor.server.features.table import FEATURES
+
+    with Client(tmp_path, "-c", FAULTY) as client:
+        client.initialize()
+        client.send(method="textDocument/didOpen", params=contents["textDocument/didOpen"])
+        asked = [*(method for method, _, _ in FEATURES), *COMMANDS]
+        asked += [f"orgrest/{name}" for name in ("history", "session", "pasted", "environments")]
+        for number, name in enumerate(asked):
+            method, params = name, everything
+            if name in COMMANDS:
+                method = "workspace/executeCommand"
+                params = {"command": name, "arguments": [{"uri": uri, "line": 1}]}
+            fault.write_text(name)
+            client.send(id=number, method=method, params=params)
+            answer = client.answer()
+            assert answer["id"] == number, name
+            assert "This is a bug in orgrest: please report it" in answer["error"]["message"], name
+            assert "secret-of-a-user" not in json.dumps(answer), name
+            assert client.is_there(), name
+        for name, method in NOTIFIED.items():
+            fault.write_text(name)
+            client.send(method=method, params=contents[method])
+            assert client.is_there(), name
+            told = [one for one in client.told if "this is a bug" in json.dumps(one).lower()]
+            assert len(told) == 1, name
+            assert "secret-of-a-user" not in json.dumps(client.told)
+            client.told.clear()
+        fault.write_text("")
+        client.send(id="well", method="textDocument/documentSymbol", params=everything)
+        assert client.answer()["result"]

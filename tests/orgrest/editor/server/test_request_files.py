@@ -206,5 +206,9 @@ def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> N
     command = shlex.split(buffer.command("orgrest.copyAsCurl", 1))
     assert command[0] == "curl"
     assert {"http://x/", "A: b", '{"a": 1}'} <= set(command)
-    with pytest.raises(JsonRpcException, match="no is not defined"):
-        buffer.command("orgrest.copyAsCurl", 5)
+    har = plain(buffer.command("orgrest.requestAsHar", 1))
+    assert (har["method"], har["url"], har["postData"]["text"]) == ("POST", "http://x/", '{"a": 1}')
+    assert {"name": "A", "value": "b"} in har["headers"]
+    for name in ("orgrest.copyAsCurl", "orgrest.requestAsHar"):
+        with pytest.raises(JsonRpcException, match="no is not defined"):
+            buffer.command(name, 5)

@@ -302,7 +302,7 @@ def test_a_view_shows_the_environment_without_asking(editor: Editor, tmp_path: P
     assert found == {"environments": ["dev", "live"], "chosen": []}
     editor.request("orgrest/environments", {**params, "chosen": ["live", "dev"]})
     assert plain(editor.request("orgrest/environments", params))["chosen"] == ["live", "dev"]
-    with pytest.raises(JsonRpcException, match="no environment prod"):
+    with pytest.raises(JsonRpcException, match="no such environment: prod"):
         editor.request("orgrest/environments", {**params, "chosen": ["prod"]})
     assert plain(editor.request("orgrest/environments", params))["chosen"] == ["live", "dev"]
     assert editor.questions == []

@@ -162,7 +162,7 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
         "Send request",
         "Send all above",
         "Copy as curl",
-        "Choose environment",
+        "Select environment",
     ]
     assert actions(0, "refactor") == []
     assert actions(0, "quickfix") == []
@@ -190,7 +190,7 @@ def test_a_pasted_curl_command_becomes_a_request(
     context = types.CodeActionContext([], only=["quickfix"])
     params = types.CodeActionParams(buffer.identifier, where, context)
     actions = buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params)
-    (one,) = [one for one in actions if one.title == "Turn the curl command into a request"]
+    (one,) = [one for one in actions if one.title == "Convert the curl command to a request"]
     editor.make(one.edit)
     assert buffer.text == f"### a\r\nGET {server.url}/pasted\r\nX-A: b\r\n"
     assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
@@ -225,7 +225,7 @@ def test_what_came_of_assertions_is_shown_at_their_lines_and_above_the_request(
     buffer.diagnostics(lambda found: not found)
     buffer.command("orgrest.send", 0)
     lenses = buffer.lenses()
-    assert lenses[0].command.title.endswith("2 assertions held")
+    assert lenses[0].command.title.endswith("2 assertions passed")
 
 
 def test_other_documents_are_left_alone(editor: Editor, folder: Path) -> None:
@@ -271,12 +271,16 @@ def test_a_document_without_a_file_has_no_folder(editor: Editor, server: RawServ
 @pytest.mark.parametrize(
     ("command", "arguments", "reason"),
     [
-        ("orgrest.send", None, "the argument is"),
-        ("orgrest.send", ["x"], "the argument is"),
-        ("orgrest.send", [{"uri": "file:///nowhere.org"}], "no open Org or request file"),
-        ("orgrest.send", [{"uri": "URI", "line": -1}], "a number from 0"),
-        ("orgrest.send", [{"uri": "URI", "line": "1"}], "a number from 0"),
-        ("orgrest.explode", [{"uri": "URI"}], "no command"),
+        ("orgrest.send", None, "the argument must be"),
+        ("orgrest.send", ["x"], "the argument must be"),
+        (
+            "orgrest.send",
+            [{"uri": "file:///nowhere.org"}],
+            "not an open Org document or request file",
+        ),
+        ("orgrest.send", [{"uri": "URI", "line": -1}], "a number, counted from 0"),
+        ("orgrest.send", [{"uri": "URI", "line": "1"}], "a number, counted from 0"),
+        ("orgrest.explode", [{"uri": "URI"}], "unknown command"),
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(

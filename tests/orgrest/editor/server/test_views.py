@@ -76,6 +76,19 @@ def test_what_was_sent_before_is_listed_the_last_first_for_the_folder_that_is_op
     ]
 
 
+def test_the_history_of_a_folder_is_cleared_and_that_of_others_is_kept(
+    editor: Editor, server: RawServer, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "a.http"
+        editor.open(path, f"GET {server.url}/json\n", "http").command("orgrest.send", 0)
+    cleared = ask(editor, "history", folders=[(tmp_path / "one").as_uri()], clear=True)
+    assert cleared == {"runs": []}
+    assert runs(editor, tmp_path / "one") == []
+    assert len(runs(editor, tmp_path / "other")) == 1
+
+
 def test_a_response_of_the_history_is_told_as_when_it_came(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
@@ -105,16 +118,16 @@ def test_of_a_long_body_the_history_says_that_it_has_the_beginning(
     found = ask(editor, "history", run=runs(editor, tmp_path)[0]["run"], number=0)
     body = found["record"]["exchanges"][0]["response"]["body"]
     assert body["cut"]
-    assert body["problem"] == "The history keeps only the beginning of this body."
+    assert body["problem"] == "[truncated: the history keeps only the beginning of this body]"
     assert body["pretty"].startswith('["xxx')
 
 
 def test_a_request_that_the_history_has_not_is_an_error(editor: Editor) -> None:
-    with pytest.raises(JsonRpcException, match="no run begins with 19990101"):
+    with pytest.raises(JsonRpcException, match="no run has an id that starts with 19990101"):
         ask(editor, "history", run="19990101", number=0)
-    with pytest.raises(JsonRpcException, match="a run is an id"):
+    with pytest.raises(JsonRpcException, match="expected the id of a run and the"):
         ask(editor, "history", run="1")
-    with pytest.raises(JsonRpcException, match="a run is an id"):
+    with pytest.raises(JsonRpcException, match="expected the id of a run and the"):
         ask(editor, "history", run=[], number="x")
 
 
@@ -122,7 +135,7 @@ def test_no_history_is_said_to_be_none(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "ORGREST_HISTORY": "off"}
     with (
         Editor(environ=environ, experimental=EXPERIMENTAL) as editor,
-        pytest.raises(JsonRpcException, match="the history is off"),
+        pytest.raises(JsonRpcException, match="the history is turned off by"),
     ):
         ask(editor, "history")
 
@@ -154,8 +167,31 @@ def test_cookies_and_variables_of_a_document_are_shown_without_secrets_and_clear
     buffer.command("orgrest.send", 1)
     assert b"Cookie:" not in server.requests[count]
     assert ask(editor, "session", textDocument=identifier, clear="variables")["variables"] == []
-    with pytest.raises(JsonRpcException, match="what is cleared is"):
+    with pytest.raises(JsonRpcException, match="expected `cookies` or `variables`"):
         ask(editor, "session", textDocument=identifier, clear="all")
+
+
+def test_a_server_that_replaces_a_killed_one_knows_its_cookies_and_variables(
+    editor: Editor, server: RawServer, tmp_path: Path
+) -> None:
+    text = (
+        f"#+begin_src restclient\nGET {server.url}/json\n-> jq-set-var :a .a\n#+end_src\n"
+        f"#+begin_src http\nGET {server.url}/png?{{{{a}}}}\n#+end_src\n"
+    )
+    buffer = editor.open(tmp_path / "kept.org", text, "org")
+    identifier = {"uri": buffer.uri}
+    buffer.command("orgrest.send", 1)
+    known = ask(editor, "session", textDocument=identifier, state=True)
+    state = known.pop("state")
+    with Editor(experimental=EXPERIMENTAL) as other:
+        again = other.open(tmp_path / "kept.org", text, "org")
+        for bad in ("", "[]", "{}", state.replace('"wide"', '"broad"')):
+            with pytest.raises(JsonRpcException, match="a state is"):
+                ask(other, "session", textDocument=identifier, state=bad)
+        assert ask(other, "session", textDocument=identifier, state=state) == known
+        again.command("orgrest.send", 5)
+        assert server.requests[-1].startswith(b"GET /png?1 ")
+        assert b"Cookie: session=abcdefgh\r\n" in server.requests[-1]
 
 
 @needs_engine
@@ -204,7 +240,7 @@ def test_a_pasted_curl_command_becomes_a_request(
         range={"start": where, "end": where},
         text=given,
     )
-    assert found["title"] == "Turn the curl command into a request"
+    assert found["title"] == "Convert the curl command to a request"
     assert found["text"] == after
 
 
