@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,3 +30,26 @@ def is_alive(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes that a process, and those below it, started (Linux)."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == process:
+            found += [int(stat.parent.name), *descendants(int(stat.parent.name))]
+    return found
+
+
+def is_watched(process: int) -> bool:
+    """Whether the kernel sends a process SIGIO once a pipe that it inherited is closed (Linux)."""
+    for info in Path(f"/proc/{process}/fdinfo").glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            _, flags = info.read_text().splitlines()[1].split()
+            if int(flags, 8) & os.O_ASYNC:
+                return True
+    return False

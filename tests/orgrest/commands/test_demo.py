@@ -12,7 +12,7 @@ import pytest
 from orgrest.commands import demo, demo_server
 from orgrest.commands.main import main
 from orgrest.files import FileError
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def test_nothing_but_results_differs_from_the_tour(tmp_path: Path) -> None:
     kept = [line for line in demo.tour(port).splitlines() if line]
     lines = iter(text.splitlines())
     assert all(any(line == found for found in lines) for line in kept)
-    assert len(Document(text).blocks) >= 9
+    assert len(OrgDocument(text).blocks) >= 9
 
 
 def test_without_a_path_it_is_a_temporary_file(
@@ -64,7 +64,10 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["demo", str(path)])
     assert ended.value.code == 2
-    assert "exists: the tour does not replace it" in capsys.readouterr().err
+    assert (
+        "already exists, and would be overwritten: move it, or choose another path"
+        in capsys.readouterr().err
+    )
     assert path.read_text() == "mine\n"
 
 

@@ -35,7 +35,7 @@ def test_a_check_in_ci_names_what_would_change_and_writes_nothing(
     notes.write_bytes(b"text  \n#+begin_src restclient\nGET http://x/\n#+end_src\n")
     found = orgrest("format", "--check", str(tmp_path))
     assert (found.status, found.out) == (1, "")
-    assert found.err == f"orgrest: {file}: would be formatted\n"
+    assert found.err == f"orgrest: would reformat {file}\n"
     shown = orgrest("format", "--diff", str(tmp_path))
     assert shown.status == 0
     assert shown.lines[3:] == [

@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_costs_a_line_and_nothing_else(
     called = orgrest("a.http", "-q")
     assert (called.status, called.out.count('"a": 1')) == (0, 2)
     (line,) = called.err.splitlines()
-    assert line.startswith("orgrest: the history of this run is not kept: ")
+    assert line.startswith("orgrest: could not save the history of this run: ")
     assert "ORGREST_HISTORY=off" in line
 
 
@@ -168,7 +168,7 @@ def test_a_full_disk_costs_a_line_and_leaves_whole_lines(document, server, orgre
     run = "from orgrest.commands.main import main; main(['a.http'])"
     done = run_with_full_disk(run, most_bytes=3000)
     assert (done.returncode, len(server.requests)) == (0, 5)
-    assert done.stderr.count("history of this run is not kept: File too large") == 1
+    assert done.stderr.count("could not save the history of this run: File too large") == 1
     kept = orgrest("history", "show", "--json").lines
     assert 0 < len(kept) < 5
     assert [json.loads(line)["name"] for line in kept] == [f"r{n}" for n in range(len(kept))]
@@ -216,7 +216,7 @@ def test_of_a_very_long_run_the_beginning_is_kept_and_said_to_be(
     document("".join(f"### r{n}\nGET HOST/\n\n" for n in range(9)))
     orgrest("a.http", "-q")
     (line,) = orgrest("history").lines
-    assert line.endswith("requests (and more that were not kept)")
+    assert line.endswith("requests (and more that were not saved)")
 
 
 def test_what_a_killed_run_left_is_read(orgrest, document, folder) -> None:
@@ -250,13 +250,18 @@ def test_wrong_runs_are_said_to_be(orgrest, document) -> None:
     document()
     orgrest("a.http", "-q")
     orgrest("a.http", "-q")
-    for which, why in (("7", "no run 7"), ("2", ""), ("xyz", "no run begins"), ("20", "no run 20")):
+    for which, why in (
+        ("7", "no run 7"),
+        ("2", ""),
+        ("xyz", "no run has an id that starts"),
+        ("20", "no run 20"),
+    ):
         called = orgrest("history", "show", which)
         assert (called.status == 0) == (not why)
         assert why in called.err
     year = json.loads(orgrest("history", "list", "--json").lines[0])["run"][:6]
-    assert "several runs begin" in orgrest("history", "show", year).err
-    assert "has no request x" in orgrest("history", "show", "--name", "x").err
+    assert "several runs have ids that start" in orgrest("history", "show", year).err
+    assert "has no request named x" in orgrest("history", "show", "--name", "x").err
 
 
 # ------------------------------------------------------------------------------------ comparisons
@@ -321,7 +326,7 @@ def test_bodies_that_differ_behind_what_is_kept_are_not_the_same(orgrest, docume
     server.head = (TEXT,)
     called = twice(orgrest, document, server, long + b"a", long + b"b")
     assert called.status == 1
-    assert "behind what was kept" in called.out
+    assert "after the part that was saved" in called.out
     server.head = ("Content-Type: image/png",)
     called = twice(orgrest, document, server, b"\x89PNG\r\n\x1a\n\0a", b"\x89PNG\r\n\x1a\n\0b")
     assert called.out.startswith("body: 10 bytes, sha256 ")
@@ -344,7 +349,7 @@ def test_a_response_is_compared_with_that_of_the_same_document(orgrest, document
     orgrest("c.http", "-q")
     called = orgrest("diff", "one")
     assert (called.status, called.out) == (2, "")
-    assert "c.http was answered once" in called.err
+    assert "has only one response" in called.err
 
 
 def test_a_run_can_be_chosen_to_compare_with(orgrest, document, server) -> None:
@@ -395,7 +400,7 @@ def test_the_result_in_a_document_is_compared(
 def test_what_cannot_be_compared_with_the_document_says_why(orgrest, document, server) -> None:
     document()
     orgrest("a.http", "-q")
-    assert "request files hold no results" in orgrest("diff", "one", "--stored").err
+    assert "request files contain no results" in orgrest("diff", "one", "--stored").err
     document(ORG, "a.org")
     for head, body, why in (
         (TEXT, b"x" * LONG, "only the beginning"),
@@ -406,11 +411,11 @@ def test_what_cannot_be_compared_with_the_document_says_why(orgrest, document, s
         called = orgrest("diff", "one", "--stored")
         assert (called.status, why in called.err) == (2, True), called.err
     document(ORG, "a.org")
-    assert "no result of a block one" in orgrest("diff", "one", "--stored").err
+    assert "no result for a block named one" in orgrest("diff", "one", "--stored").err
     document(ORG.replace("HOST", "http://127.0.0.1:1"), "a.org")
     orgrest("a.org", "-q")
     document(ORG + "\n#+RESULTS: one\n: x\n", "a.org")
-    assert "not answered" in orgrest("diff", "one", "--stored").err
+    assert "has no response" in orgrest("diff", "one", "--stored").err
 
 
 VALUES = st.recursive(
@@ -467,7 +472,7 @@ class Watching:
         for line in self.process.stderr:
             if b"waiting" in line:
                 return
-        raise AssertionError("it ended")
+        raise AssertionError("exit status")
 
     def __enter__(self) -> Watching:
         return self

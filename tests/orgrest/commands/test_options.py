@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-import attrs
 import click
 import pytest
 
@@ -20,10 +19,10 @@ from orgrest.run.plan import Choice
 from orgrest.run.settings import RetryPolicy, Settings
 
 PARTS = {
-    "": {one.name for one in attrs.fields(Settings)},
-    "inputs": {one.name for one in attrs.fields(Inputs)},
-    "choice": {one.name for one in attrs.fields(Choice)},
-    "retry_policy": {one.name for one in attrs.fields(RetryPolicy)},
+    "": {*Settings.__annotations__},
+    "inputs": {*Inputs.__annotations__},
+    "choice": {*Choice.__annotations__},
+    "retry_policy": {*RetryPolicy.__annotations__},
     "client": set(inspect.signature(Client).parameters),
     "budget": set(inspect.signature(Budget).parameters),
 }
@@ -72,8 +71,9 @@ def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
 
 def test_an_editor_can_set_what_the_table_says() -> None:
     names = {row.setting for row in OPTIONS if row.setting}
-    assert names == {"environments", "variables", "openapi"}
+    assert names == {"environments", "variables", "openapi", "allowWrite"}
     choices = Choices()
-    choices.configure({"environments": ["dev"], "variables": {"a": "1"}, "openapi": False})
-    expected = {"environments": ("dev",), "variables": {"a": "1"}, "openapi": False}
+    given = {"environments": ["dev"], "variables": {"a": "1"}, "openapi": False}
+    choices.configure(given | {"allowWrite": ["/out"]})
+    expected = given | {"environments": ("dev",), "allowWrite": (Path("/out"),)}
     assert choices.settings == expected

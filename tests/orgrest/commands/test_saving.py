@@ -95,7 +95,7 @@ class TestReading:
         for path in (tmp_path / "fifo", Path("/dev/zero")):
             with pytest.raises(FileError) as caught:
                 File.read(path)
-            assert str(caught.value) == f"{path}: cannot be read: it is not a regular file"
+            assert str(caught.value) == f"{path}: could not read the file: not a regular file"
 
     @pytest.mark.parametrize(
         ("name", "reason"),
@@ -108,7 +108,7 @@ class TestReading:
     def test_what_cannot_be_read_is_told(self, tmp_path: Path, name: str, reason: str) -> None:
         with pytest.raises(FileError) as caught:
             File.read(tmp_path / name)
-        assert caught.value.reason == f"cannot be read: {reason}"
+        assert caught.value.reason == f"could not read the file: {reason}"
 
     def test_a_link_to_a_file_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"a")
@@ -155,14 +155,14 @@ class TestSaving:
     def test_a_file_that_was_changed_meanwhile_is_left_alone(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
         (tmp_path / "a").write_bytes(b"theirs\n")
-        with pytest.raises(FileChangedError, match="was changed on disk in the meantime"):
+        with pytest.raises(FileChangedError, match="the file was changed on disk in the meantime"):
             file.save("mine\n")
         assert (tmp_path / "a").read_bytes() == b"theirs\n"
 
     def test_a_file_that_is_gone_is_not_made_again(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
         (tmp_path / "a").unlink()
-        with pytest.raises(FileChangedError, match="cannot be read any more"):
+        with pytest.raises(FileChangedError, match="could not read the file again"):
             file.save("mine\n")
         assert list(tmp_path.iterdir()) == []
 
@@ -177,7 +177,7 @@ class TestSaving:
                     os.setuid(65534)
                 file.save("new\n")
             except FileError as error:
-                status = 0 if error.reason == "is read-only" else 2
+                status = 0 if error.reason == "the file is read-only" else 2
             finally:
                 os._exit(status)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -212,7 +212,7 @@ class TestSaving:
             monkeypatch.setattr(files.os, "fsync", full)
         else:
             monkeypatch.setattr(Path, "replace", full)
-        with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        with pytest.raises(FileError, match="could not write the file: No space left on device"):
             file.save("new\n")
         monkeypatch.undo()
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -226,7 +226,7 @@ class TestSaving:
             "except FileError as error: print(error)"
         )
         done = run_with_full_disk(code, str(file.path), most_bytes=1000)
-        assert "a: cannot be written: File too large" in done.stdout
+        assert "a: could not write the file: File too large" in done.stdout
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
         assert file.path.read_bytes() == b"old\n"
 
@@ -240,6 +240,16 @@ class TestSaving:
         done = subprocess.run([sys.executable, "-c", code], check=False)
         assert done.returncode == -9
         assert (tmp_path / "a").read_bytes() == b"old\n"
+
+    def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(self, tmp_path: Path) -> None:
+        script = Path(__file__).with_name("killed_saves.py")
+        path = tmp_path / "a.org"
+        done = subprocess.run(
+            [sys.executable, str(script), str(path)], check=True, capture_output=True, text=True
+        )
+        kills, *damaged = done.stdout.splitlines()
+        assert int(kills) > 50
+        assert damaged == []
 
     def test_the_next_run_removes_what_a_killed_save_left(self, tmp_path: Path) -> None:
         self.read(tmp_path / "a")
@@ -338,7 +348,7 @@ class TestSaving:
         assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640
 
     def test_a_folder_that_is_not_there_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(FileError, match="cannot be written: No such file or directory"):
+        with pytest.raises(FileError, match="could not write the file: No such file or directory"):
             files.write(tmp_path / "no" / "b", b"x")
 
 
@@ -373,8 +383,8 @@ class TestWhileEvaluating:
         assert path.read_text() == "edited\n"
         beside = tmp_path / "notes.org.orgrest-results"
         assert beside.read_text().count("#+RESULTS") == 3
-        assert f"{path}: was changed on disk in the meantime\n" in err
-        assert err.endswith(f"the document with the results is in {beside}\n")
+        assert f"{path}: the file was changed on disk in the meantime\n" in err
+        assert err.endswith(f"the document with the results was saved as {beside}\n")
 
     def test_each_request_is_saved_when_asked_for(self, tmp_path: Path, capsys) -> None:
         _, _, _, seen = self.evaluate(tmp_path, capsys, lambda *_: None, "--save", "each")
@@ -400,7 +410,7 @@ class TestWhileEvaluating:
 
         code, err, path, seen = self.evaluate(tmp_path, capsys, edit, "--save", "each")
         assert code == 1
-        assert err.count(f"{path}: is read-only") == 1
+        assert err.count(f"{path}: the file is read-only") == 1
         assert path.read_bytes() == seen[0]
 
     def test_a_file_for_a_result_that_cannot_be_written_is_told(
@@ -458,3 +468,19 @@ def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
         fcntl.flock(written, fcntl.LOCK_EX)
         write(tmp_path / "a.json", b"{}")
     assert {one.name for one in tmp_path.iterdir()} == {"a.json", new.name, other.name}
+
+
+def test_a_save_waits_for_the_save_of_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.org"
+    path.write_text("old\n")
+    file = File.read(path)
+
+    def waited(*_: object) -> None:
+        path.write_text("another's\n")  # it was saving, and is done now
+
+    monkeypatch.setattr(fcntl, "flock", waited)
+    with pytest.raises(FileChangedError):
+        file.save("mine\n")
+    assert path.read_text() == "another's\n"

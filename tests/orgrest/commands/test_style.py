@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MODULES = {"--version": 90, "--help": 112}
+MODULES = {"--version": 85, "--help": 112}
 """The most modules that may be imported; click itself needs 57."""
 
 
@@ -101,16 +101,16 @@ def test_nobody_waits_for_modules_that_argument_parsing_does_not_need(argument: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("tset", "a.http"), "tset: No such file or directory: did you mean `orgrest test`?"),
+        (("tset", "a.http"), "tset: No such file or directory; did you mean `orgrest test`?"),
         (("a.http", "tset"), "tset: No such file or directory"),
         (("a.http", "nothing.http"), "nothing.http: No such file or directory"),
         (("https://example.com/a b",), "echo 'GET https://example.com/a b' | orgrest"),
-        (("a.http", "."), ".: a folder: `orgrest test .` runs the documents in it"),
-        (("a.http", "--env", "dve"), "there is no environment dve; there are dev, prod"),
-        (("test", "a.http", "--env", "dve"), "there is no environment dve; there are dev, prod"),
+        (("a.http", "."), ". is a folder; to run the documents in it, use `orgrest test .`"),
+        (("a.http", "--env", "dve"), "unknown environment dve; available: dev, prod"),
+        (("test", "a.http", "--env", "dve"), "unknown environment dve; available: dev, prod"),
         (
             ("export", "a.http", "--to", "curl", "--env", "dve"),
-            "there is no environment dve; there are dev, prod",
+            "unknown environment dve; available: dev, prod",
         ),
     ],
 )
@@ -129,7 +129,7 @@ def test_nothing_is_sent_by_a_mistyped_command_line(
 def test_errors_of_usage_start_with_the_name_of_the_program_and_name_the_help(orgrest) -> None:
     told = orgrest("test", "a.http", "--nonsense").err
     assert told.startswith("orgrest: No such option")
-    assert told.endswith("\nTry 'orgrest test --help'.\n")
+    assert told.endswith("\nTry 'orgrest test --help' for help.\n")
 
 
 @pytest.mark.parametrize("command", [(), ("test",)])
@@ -137,8 +137,38 @@ def test_a_binary_file_is_one_error(orgrest, tmp_path: Path, command: tuple[str,
     (tmp_path / "a.http").write_bytes(bytes(range(256)) * 9)
     called = orgrest(*command, "a.http")
     assert called.status == 2
-    assert called.err.count("this is binary data, not a text") == 1
+    assert called.err.count("binary data, not text") == 1
     assert "a.http" in called.err
+
+
+@pytest.mark.parametrize(
+    ("codec", "mark", "reason"),
+    [
+        ("utf-16-le", b"", "UTF-16 without a byte order mark, or damaged"),
+        ("utf-16-be", b"", "UTF-16 without a byte order mark, or damaged"),
+        ("utf-32", b"", "UTF-32 without a byte order mark, or damaged"),
+        ("utf-8", b"\xff\xfe", "starts with the byte order mark of UTF-16, but is not UTF-16"),
+        ("utf-8", b"\xfe\xff ", "starts with the byte order mark of UTF-16, but is not UTF-16"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.http", "a.org"])
+def test_a_file_in_the_wrong_encoding_is_told_which_and_what_to_do(
+    orgrest, tmp_path: Path, name: str, codec: str, mark: bytes, reason: str
+) -> None:
+    text = "#+begin_src http\nGET http://127.0.0.1:1/\n#+end_src\n"
+    if name == "a.http":
+        text = text.split("\n")[1] + "\n"
+    (tmp_path / name).write_bytes(mark + text.encode(codec))
+    called = orgrest(name)
+    assert called.status == 2
+    assert called.err == f"orgrest: {name}: {reason}: save the file as UTF-8\n"
+
+
+@pytest.mark.parametrize("name", ["a.http", "a.org"])
+def test_a_file_in_utf_16_with_its_mark_is_read(orgrest, server, tmp_path: Path, name: str) -> None:
+    text = f"#+begin_src http\nGET {server.url}/json\n#+end_src\n"
+    (tmp_path / name).write_text(text if name == "a.org" else text.split("\n")[1], "utf-16")
+    assert orgrest(name, "--dry-run").out.startswith(f"GET {server.url}/json\n")
 
 
 @pytest.mark.parametrize("text", ["", "# no request\n"])
@@ -150,7 +180,7 @@ def test_an_empty_document_has_the_same_status_in_both_formats(
         (tmp_path / name).write_text(text)
         called = orgrest(*command, name)
         assert called.status == 1
-        assert "no request here: a request is " in called.err
+        assert "no request found: requests " in called.err
 
 
 def test_a_variable_of_the_environment_is_found_by_its_name(
@@ -160,7 +190,7 @@ def test_a_variable_of_the_environment_is_found_by_its_name(
     (tmp_path / "a.http").write_text("GET http://h/{{TOKEN}}\n")
     called = orgrest("a.http")
     assert called.status == 1
-    assert "the environment variable is {{$processEnv TOKEN}}" in called.err
+    assert "for the environment variable, write {{$processEnv TOKEN}}" in called.err
     (tmp_path / "a.http").write_text("GET http://h/{{$processEnv TOKEN}}\n")
     assert orgrest("a.http", "--dry-run").status == 0
 
@@ -197,4 +227,4 @@ def test_the_history_shows_the_current_folder_unless_asked_for_all(
     assert "/one\n" in orgrest("history", "show", "1").out
     assert "/two\n" in orgrest("history", "show", "1", "--all").out
     assert len(orgrest("history", "list", "--all").lines) == 2
-    assert "no request two here" in orgrest("diff", "two").err
+    assert "no request named two in the history" in orgrest("diff", "two").err

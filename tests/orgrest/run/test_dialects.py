@@ -6,10 +6,10 @@ import datetime
 import json
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.run import Run
@@ -50,7 +50,7 @@ def ask(server: RawServer, tmp_path: Path) -> Ask:
             run = Run(
                 text.replace("HOST", server.url),
                 file="a.http",
-                settings=attrs.evolve(Settings(), inputs=inputs),
+                settings=classes.evolve(Settings(), inputs=inputs),
                 services=Services(client=client),
                 plain=True,
             )
@@ -81,7 +81,7 @@ def test_jetbrains_url_goes_on_in_indented_lines(ask: Ask, text: str, path: str)
 @pytest.mark.parametrize("text", ["GET HOST/a\n    b=2\n", "GET HOST/?\na=1\n"])
 def test_a_line_that_continues_no_url_is_an_error_and_nothing_is_sent(ask: Ask, text: str) -> None:
     (one,), sent = ask(text)
-    assert "this is not a header" in str(one.reason)
+    assert "expected a header (Name: value)" in str(one.reason)
     assert not sent
 
 
@@ -144,7 +144,7 @@ class TestKulala:
 
     def test_a_command_is_not_run_and_said_so(self, ask: Ask) -> None:
         (one,), sent = ask("# @env-stdin-cmd N touch /tmp/x\nGET HOST\n")
-        assert "no command is run" in str(one.reason)
+        assert "orgrest runs no commands; use" in str(one.reason)
         assert not sent
 
 
@@ -160,8 +160,10 @@ class TestHttpyac:
         _, sent = ask(text)
         assert paths(sent) == ["/0", "/1", "/2"]
 
-    def test_an_object_of_a_script_becomes_headers(self, ask: Ask) -> None:
-        text = '{{\nexports.mine = {"X-A": "1", "X-B": 2}\n}}\nGET HOST\nX-C: 3\n...mine\n'
+    @pytest.mark.parametrize("value", ["mine", "{...mine}", '{"X-A": mine["X-A"], "X-B": 2}'])
+    def test_an_object_of_a_script_becomes_headers(self, ask: Ask, value: str) -> None:
+        code = 'exports.mine = {"X-A": "1", "X-B": 2}'
+        text = f"{{{{\n{code}\n}}}}\nGET HOST\nX-C: 3\n...{value}\n"
         _, (sent,) = ask(text)
         assert "X-C: 3\r\nX-A: 1\r\nX-B: 2\r\n" in sent
 
@@ -210,3 +212,83 @@ def test_a_reference_to_no_variable_is_an_error_that_names_it(ask: Ask) -> None:
     (one,), sent = ask("GET HOST/{{$dotenv %who}}\n", __env="NAME=value\n")
     assert "the variable who is not defined" in str(one.reason)
     assert not sent
+
+
+@pytest.mark.parametrize("mark", ["# @ref ok", "# @force-ref ok", "# @loop for x of ok.a.b"])
+@pytest.mark.parametrize("script", ["", "{{\nawait pm.sendRequest('HOST/script')\n}}\n"])
+def test_nothing_is_sent_for_a_request_that_is_misspelt(ask: Ask, mark: str, script: str) -> None:
+    text = f"# @name bad\n{mark}\n{script}GET HOST/bad\nX Y Z\n\n### ok\n# @name ok\nGET HOST/ok\n"
+    outcomes, sent = ask(text)
+    assert [one.state for one in outcomes] == ["failed", "done"]
+    assert outcomes[0].reason is not None
+    assert "expected a header (Name: value)" in outcomes[0].reason.reason
+    assert paths(sent) == ["/ok"]
+
+
+HALVES = """\
+# @name half
+GET HOST/half
+
+###
+GET HOST/u?{{half.response.body.$.half}}
+X: {{half.low}}
+
+###
+POST HOST/json
+Content-Type: application/json
+
+{"a": "{{half.half}}", "b": {{half.list}}}
+
+###
+POST HOST/form
+Content-Type: application/x-www-form-urlencoded
+
+a={{half.low}}
+
+###
+# @loop for x of half.list
+POST HOST/loop
+
+{{x}}
+"""
+
+
+def test_half_characters_in_a_response_are_sent_as_javascript_sends_them(
+    tmp_path: Path,
+) -> None:
+    body = rb'{"half": "\ud800", "low": "\udc80", "list": ["a\udfffb", {"\ud800": "\ud83d\ude00"}]}'
+    with RawServer(response(body, "Content-Type: application/json")) as server, Client() as client:
+        run = Run(
+            HALVES.replace("HOST", server.url),
+            file="a.http",
+            settings=classes.evolve(Settings(), inputs=Inputs(directory=tmp_path)),
+            services=Services(client=client),
+            plain=True,
+        )
+        assert [one.reason for one in run.outcomes()] == [None] * 6
+        _, query, json_, form, first, second = [one.decode() for one in server.requests]
+    assert query.startswith("GET /u?%EF%BF%BD HTTP/1.1\r\n")
+    assert "X: \ufffd\r\n" in query
+    assert json_.endswith('{"a": "\ufffd", "b": ["a\ufffdb",{"\ufffd":"\U0001f600"}]}')
+    assert form.endswith("\r\n\r\na=%EF%BF%BD")
+    assert first.endswith("\r\n\r\na\ufffdb")
+    assert second.endswith('\r\n\r\n{"\ufffd":"\U0001f600"}')
+
+
+@pytest.mark.parametrize("mark", ["@xpath_ns", "# @xpath_ns", "//@xpath_ns"])
+def test_xpaths_use_the_declared_prefixes_of_namespaces(tmp_path: Path, mark: str) -> None:
+    body = b"<b xmlns:n='http://example.com/book'><n:title>Harry</n:title></b>"
+    with RawServer(response(body, "Content-Type: text/xml")) as server, Client() as client:
+        run = Run(
+            f"@host = example.com\n{mark} book=http://{{{{host}}}}/book\nGET {server.url}/\n\n"
+            "?? xpath //book:title == Harry\n?? xpath //book:title == Sally\n"
+            "?? xpath //n:title == Harry\n\n###\n"
+            f"GET {server.url}/\n\n?? xpath //book:title == Harry\n",
+            file="a.http",
+            settings=classes.evolve(Settings(), inputs=Inputs(directory=tmp_path)),
+            services=Services(client=client),
+            plain=True,
+        )
+        first, second = run.outcomes()
+    assert [one.held for one in first.tests] == [True, False, True]
+    assert [one.held for one in second.tests] == [False]

@@ -9,11 +9,11 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from components import needs_engine
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
@@ -57,7 +57,7 @@ def outcomes(
         evaluation = Run(
             text,
             file="a.http",
-            settings=attrs.evolve(given, inputs=inputs),
+            settings=classes.evolve(given, inputs=inputs),
             services=Services(client=client),
             plain=True,
         )
@@ -123,32 +123,32 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
     ("code", "reason"),
     [
         ("nope + 1", "nope + 1: ReferenceError: nope is not defined"),
-        ("token.foo", "token.foo: Error: gives undefined, which is no text"),
-        ("token.slice", "gives function, which is no text"),
-        ("0/0", "0/0: Error: gives NaN"),
+        ("token.foo", "token.foo: Error: expected text, found undefined"),
+        ("token.slice", "expected text, found function"),
+        ("0/0", "0/0: Error: expected a finite number, found NaN"),
         ("new Error('x')", "Error: x"),
         ("token = 5", "token = 5: TypeError: 'token' is read-only"),
         ("while (1);", "SyntaxError"),
         ("1 //", "SyntaxError"),
         ("/if", "SyntaxError"),
-        ("require('fs')", "scripts see no files, network or programs"),
-        ("new Promise(() => 0)", "waits for something that never comes"),
-        ("(() => { for (;;) ; })()", "the expression did not come to an end within"),
-        ("'x'.repeat(2 ** 28)", "of memory are used"),
-        ("'{' + '{x'", "gives a text with {{, which is not looked at again"),
+        ("require('fs')", "scripts cannot access files, the network or programs"),
+        ("new Promise(() => 0)", "waits for something that never happens"),
+        ("(() => { for (;;) ; })()", "the expression did not finish within"),
+        ("'x'.repeat(2 ** 28)", "the script used more than"),
+        ("'{' + '{x'", "contains {{, but results are not expanded again"),
         ("api-key", "the variable api-key is not defined"),
         ("foo.bar", "the variable foo.bar is not defined"),
         ("my token", "the variable my token is not defined"),
         ("gone.response.body.$.id", "the variable gone.response.body.$.id is not defined"),
-        ("response.parsedBody.id", "no response came yet in this run"),
+        ("response.parsedBody.id", "there is no response in this run yet"),
         ("a + 1", "the variable a refers to itself: a -> a + 1 -> a"),
     ],
 )
 def test_what_gives_no_text_is_an_error_and_is_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
 ) -> None:
-    monkeypatch.setattr(scripts, "TIMEOUT", 1.0)
-    monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (1.0,))
+    monkeypatch.setattr(scripts, "TIMEOUT", 3.0)
+    monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (3.0,))
     text = f"@a = {{{{a + 1}}}}\n@token = x\nGET http://h/{{{{{code}}}}}\n"
     (one,) = outcomes(tmp_path, text, complete=True)
     assert reason in str(one.reason)
@@ -188,7 +188,10 @@ def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: 
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("port + 1", "port + 1 depends on whether port is a text or a number: write String(port)"),
+        (
+            "port + 1",
+            "port + 1 depends on whether port is text or a number: write String(port)",
+        ),
         ("Number(port) + 1", "8081"),
         ("String(port) + 1", "80801"),
         ("port.slice(1)", "080"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
+from orgrest import classes
 from orgrest.http.values import Inputs
 from orgrest.org.argument_syntax import parse, value
 from orgrest.org.arguments import Inherited, of_block
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes, place
 from orgrest.rendering import layout
@@ -31,7 +31,7 @@ def outcomes(text: str, folder: Path) -> list[str]:
     evaluation = Run(
         text,
         file="x.org",
-        settings=attrs.evolve(options, inputs=inputs),
+        settings=classes.evolve(options, inputs=inputs),
     )
     return [str(outcome.reason) for outcome in evaluation.outcomes() if outcome.reason]
 
@@ -61,7 +61,7 @@ def outcomes(text: str, folder: Path) -> list[str]:
     ids=lambda text: repr(text[:24]),
 )
 def test_a_long_document_is_read_in_one_go(text: str) -> None:
-    document = Document(text)
+    document = OrgDocument(text)
     assert "\n".join(document.lines) == text
     for block in document.blocks[:3]:
         of_block(block, Inherited(document))
@@ -84,7 +84,7 @@ def test_lisp_lists_nested_without_end_are_an_error() -> None:
 
 def test_many_unclosed_openings_do_not_slow_results_down() -> None:
     block = "#+begin_src http\nGET x\n#+end_src\n\n"
-    document = Document(":d:\n" * N + "* H\n" + block * 1000)
+    document = OrgDocument(":d:\n" * N + "* H\n" + block * 1000)
     for block in document.blocks:
         assert closes(document, place(document, block, ":results:\n:end:\n"), block) is None
 
@@ -96,7 +96,7 @@ def test_noweb_cannot_grow_without_end(tmp_path: Path) -> None:
         text += f"#+NAME: n{level}\n#+begin_src sh :noweb yes\n{inner}\n#+end_src\n"
     text += "#+begin_src http :noweb yes\nGET http://x/\n\n<<n11>>\n#+end_src\n"
     (reason,) = outcomes(text, tmp_path)
-    assert "make this block longer than 4194304 characters" in reason
+    assert "the block is longer than 4194304 characters after <<...>> are expanded" in reason
 
 
 def test_noweb_cannot_be_nested_without_end(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_noweb_cannot_be_nested_without_end(tmp_path: Path) -> None:
     )
     text += "#+begin_src http :noweb yes\nGET http://x/\n\n<<n0>>\n#+end_src\n"
     (reason,) = outcomes(text, tmp_path)
-    assert "<<n50>> is nested too deep" in reason
+    assert "<<n50>> is nested too deeply" in reason
 
 
 def test_references_cannot_be_chained_without_end(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_references_cannot_be_chained_without_end(tmp_path: Path) -> None:
         f"#+NAME: n{level}\n#+begin_src http :var a=n{level + 1}\nGET http://x/:a\n#+end_src\n"
         for level in range(200)
     )
-    assert "references go deeper than 50" in outcomes(text, tmp_path)[0]
+    assert "references are nested more than 50 deep" in outcomes(text, tmp_path)[0]
 
 
 class TestTables:

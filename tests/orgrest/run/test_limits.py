@@ -14,7 +14,8 @@ from orgrest.editor import babel
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
-from orgrest.org.document import Document
+from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.org.document import OrgDocument
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -78,7 +79,7 @@ def test_of_a_long_body_the_document_shows_the_beginning_and_a_link(
     assert "The whole body: [[file:notes-long.txt]]\n" in text
     assert (tmp_path / "notes-long.txt").read_text() == LINES
     assert text.endswith("#+END_SRC\n\nText below.\n")
-    assert outcome.notes == ("the body is longer than 1024 bytes: a file holds all of it",)
+    assert outcome.notes == ("the body is larger than 1024 bytes: all of it was written to a file",)
     again, _ = run(server, tmp_path, text)
     assert [line for line in again.split("\n") if "duration" not in line] == [
         line for line in text.split("\n") if "duration" not in line
@@ -131,7 +132,7 @@ def test_what_needs_all_of_a_long_body_is_not_given_a_part(
     user = "#+begin_src restclient :var x=long\nGET HOST/lines?:x\n#+end_src\n"
     _, outcomes = run(server, tmp_path, block("/lines", ":limit 1k") + user)
     assert [outcome.state for outcome in outcomes] == ["done", "failed"]
-    assert f"all of it is needed: :limit {len(LINES)}" in str(outcomes[1].reason)
+    assert f"all of it is needed: use :limit {len(LINES)}" in str(outcomes[1].reason)
     _, (inline,) = run(server, tmp_path, "src_restclient[:limit 5]{GET HOST/lines}\n")
     assert inline.state == "failed"
 
@@ -150,24 +151,29 @@ def test_a_limit_that_is_none_is_an_error(server: RawServer, tmp_path: Path, siz
         assert outcome.state == "done"
         return
     assert outcome.state == "failed"
-    assert f"not {size}" in str(outcome.reason)
+    assert f"found {size}" in str(outcome.reason)
     assert "#+RESULTS" not in text
 
 
 def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_path: Path) -> None:
     text = block("/lines", ":limit 1k").replace("HOST", server.url)
-    document = Document(text)
+    document = OrgDocument(text)
     (found,) = document.blocks
-    call = babel.Call(
+    call = babel.BabelBlock(
         line=2,
         text=document.body(found).text,
         arguments=of_block(found, Inherited(document)),
         values={},
         literal={},
     )
-    inputs = Inputs(directory=tmp_path)
     with Client() as client:
-        reply = babel.evaluate(text, call, file="notes.org", inputs=inputs, client=client)
+        run = Run(
+            text,
+            file="notes.org",
+            settings=Settings(Inputs(directory=tmp_path), languages=REQUEST_LANGUAGES),
+            services=Services(client=client),
+        )
+        reply = babel.evaluate(run, call, "notes.org")
     assert "The whole body: [[file:notes-long.txt]]" in str(reply.value)
     assert reply.outcome.files == ((tmp_path / "notes-long.txt", LINES.encode()),)
 

@@ -149,7 +149,7 @@ def test_a_person_signs_in_in_the_browser_and_the_request_has_their_token(
     assert given["redirect_uri"].startswith("http://127.0.0.1:")
     [question] = jo.questions
     assert f"sign in at {provider.url}" in question
-    assert f"sends the token to {provider.url}" in question
+    assert f"send the token to {provider.url}" in question
     assert "'public'" in question
     assert any(jo.browser.opened[0] in text for text in jo.told)
     assert json.loads(outcomes[0].exchanges[0].response.body)["user"] == USER
@@ -236,7 +236,7 @@ def test_a_port_that_is_taken_is_an_error_before_the_browser_opens(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         settings = f"{SETTINGS}@p_redirectUri = http://{host}:{port}/callback\n"
-        assert f"nothing can listen on port {port}" in reason(
+        assert f"could not listen on port {port}" in reason(
             documents.run(someone=jo, settings=settings)
         )
     assert jo.browser.opened == []
@@ -392,7 +392,7 @@ def test_a_login_that_is_over_is_forgotten_and_the_next_run_signs_in(
     [outcome] = documents.run()
     assert outcome.exchanges[0].response.status == 401
     documents.new_logins()
-    assert "a person to sign in" in reason(documents.run())
+    assert "a person can sign in" in reason(documents.run())
     jo = Someone()
     done(documents.run(someone=jo))
     assert jo.questions == []  # as they allowed before
@@ -468,10 +468,10 @@ def test_another_document_that_names_the_same_login_does_not_get_its_token(
     done(documents.run(someone=Someone()))
     documents.new_logins()
     said = reason(documents.run(name="hostile.http"))
-    assert "kept, but not allowed to" in said
+    assert ", but have not allowed" in said
     assert "hostile.http" in said
     jo = Someone(says=False)
-    assert "you said no" in reason(documents.run(name="hostile.http", someone=jo))
+    assert "you declined" in reason(documents.run(name="hostile.http", someone=jo))
     [question] = jo.questions
     assert "hostile.http wants to send your token" in question
     assert len(provider.bearers) == 1
@@ -490,7 +490,7 @@ def test_a_token_goes_to_no_host_that_the_person_did_not_allow(
     text = CODE.replace("GET {url}", f"GET {evil.url}")
     said = reason(documents.run(text, someone))
     assert evil.url in said
-    assert "not allowed" in said or "you said no" in said
+    assert "not allowed" in said or "you declined" in said
     assert evil.requests == []
 
 
@@ -535,12 +535,17 @@ def test_an_allowed_token_cannot_be_taken_elsewhere(
             self.questions.append(question)
             return evil.url not in question
 
+    # what the person allowed another document does not count
+    other = f"GET {evil.url}/\nAuthorization: Bearer {TOKEN}\n"
+    given = {"settings": "", "environments": ("dev",)}
+    done(documents.run(other, Someone(), name="other.http", **given))
+    evil.requests.clear()
     with RawServer(good) as server:
         text = WAYS[way].replace("{token}", TOKEN)
         text = text.replace("{evil}", evil.url).replace("{good}", server.url)
-        outcomes = documents.run(text, Careful(), settings="", environments=("dev",))
+        outcomes = documents.run(text, Careful(), **given)
     secrets = [one["access_token"].encode() for one in provider.tokens]
-    assert secrets or way in ("in the URL", "by a variable")
+    assert secrets
     assert not any(secret in one for secret in secrets for one in evil.requests)
     assert any(one.state == "failed" for one in outcomes) or way == "after a redirect"
 
@@ -563,7 +568,7 @@ def test_a_damaged_file_counts_as_no_login(
     [file] = documents.kept.iterdir()
     file.write_bytes(damage)
     documents.new_logins()
-    assert "a person to sign in" in reason(documents.run())
+    assert "a person can sign in" in reason(documents.run())
     jo = Someone()
     done(documents.run(someone=jo))
     assert len(jo.questions) == 1
@@ -582,7 +587,7 @@ def test_a_file_whose_parts_are_of_other_types_counts_as_no_login(documents: Doc
     ):
         file.write_text(json.dumps({**whole, **damage}))
         documents.new_logins()
-        assert "a person to sign in" in reason(documents.run())
+        assert "a person can sign in" in reason(documents.run())
 
 
 def test_where_nothing_can_be_kept_the_run_goes_on_and_says_so_once(
@@ -591,7 +596,7 @@ def test_where_nothing_can_be_kept_the_run_goes_on_and_says_so_once(
     documents.kept.write_text("a file, no folder")
     jo = Someone()
     done(documents.run(f"{CODE}\n{CODE}", jo))
-    assert sum("not kept" in text for text in jo.told) == 1
+    assert sum("could not save the login" in text for text in jo.told) == 1
     assert provider.asked == ["authorization_code"]
 
 
@@ -637,7 +642,7 @@ def test_an_answer_without_a_code_is_an_error(documents: Documents, provider: Pr
         requests.get(f"{uri}?state={state}", timeout=9)
 
     jo.browser.before = answer
-    assert "led back without a code" in reason(documents.run(someone=jo))
+    assert "redirected without a code" in reason(documents.run(someone=jo))
     assert provider.asked == []
 
 
@@ -677,7 +682,7 @@ def test_an_answer_of_another_issuer_is_refused_before_its_code_is_used(
     if works:
         done(outcomes)
     else:
-        assert "the code is not used" in reason(outcomes)
+        assert "the code was not used" in reason(outcomes)
         assert provider.asked == []
 
 
@@ -690,14 +695,14 @@ def test_an_answer_of_another_issuer_is_refused_before_its_code_is_used(
         ("redirectUri = http://localhost.evil.example/callback", "loopback address"),
         ("redirectUri = http://127.0.0.1/callback?next=x", "loopback address"),
         ("redirectUri = http://127.0.0.1:99999/callback", "loopback address"),
-        ("authorizationEndpoint = file:///etc/passwd", "not an https URL"),
-        ("authorizationEndpoint = http://login.example/a", "not an https URL"),
-        ("authorizationEndpoint = https://me@login.example/a", "not an https URL"),
-        ("authorizationEndpoint = https://login.example/a#b", "not an https URL"),
-        ("authorizationEndpoint = https://b\u00fccher.example/a", "not an https URL"),
-        ("authorizationEndpoint = https:///a", "not an https URL"),
-        ("authorizationEndpoint = https://[a/", "not an https URL"),
-        ("tokenEndpoint = http://login.example/a", "not an https URL"),
+        ("authorizationEndpoint = file:///etc/passwd", "be an https URL"),
+        ("authorizationEndpoint = http://login.example/a", "be an https URL"),
+        ("authorizationEndpoint = https://me@login.example/a", "be an https URL"),
+        ("authorizationEndpoint = https://login.example/a#b", "be an https URL"),
+        ("authorizationEndpoint = https://b\u00fccher.example/a", "be an https URL"),
+        ("authorizationEndpoint = https:///a", "be an https URL"),
+        ("authorizationEndpoint = https://[a/", "be an https URL"),
+        ("tokenEndpoint = http://login.example/a", "be an https URL"),
         ("clientId = {{no}}", "no is not defined"),
     ],
 )
@@ -716,13 +721,16 @@ def test_a_login_elsewhere_than_by_tls_and_loopback_is_not_begun(
 
 
 HOSTILE = {
-    "huge": (b'{"access_token": "' + b"a" * 3_000_000 + b'"}', "more than 1 MiB"),
-    "deep": (b"[" * 500_000, "gave no token"),
-    "no JSON": (b"<html>", "gave no token"),
-    "a list": (b"[1]", "gave no token"),
-    "a line break": (b'{"access_token": "a\\r\\nX: y"}', "gave no token"),
-    "a proof": (b'{"access_token": "a", "token_type": "DPoP"}', "needs a proof"),
-    "a large number": (b'{"access_token": 1, "expires_in": ' + b"9" * 9000 + b"}", "gave no token"),
+    "huge": (b'{"access_token": "' + b"a" * 3_000_000 + b'"}', "larger than 1 MiB"),
+    "deep": (b"[" * 500_000, "returned no token"),
+    "no JSON": (b"<html>", "returned no token"),
+    "a list": (b"[1]", "returned no token"),
+    "a line break": (b'{"access_token": "a\\r\\nX: y"}', "returned no token"),
+    "a proof": (b'{"access_token": "a", "token_type": "DPoP"}', "requires a proof"),
+    "a large number": (
+        b'{"access_token": 1, "expires_in": ' + b"9" * 9000 + b"}",
+        "returned no token",
+    ),
 }
 
 
@@ -737,7 +745,7 @@ def test_what_a_hostile_token_endpoint_answers_ends_as_an_error(
         said = reason(documents.run(someone=jo, settings=settings))
     assert why in said
     assert len(said) < 1000
-    assert f"have {hostile.url} give the token" in jo.questions[0]
+    assert f"get the token from {hostile.url}," in jo.questions[0]
     assert provider.bearers == []
 
 
@@ -749,7 +757,7 @@ def test_a_token_endpoint_that_is_away_opens_the_browser_once_in_a_run(
     jo = Someone()
     outcomes = documents.run(f"{CODE}\n{CODE}", jo, settings=settings)
     assert [one.state for one in outcomes] == ["failed", "failed"]
-    reason = f"no token comes from {gone.url}: the connection to {gone.host} was refused"
+    reason = f"could not get a token from {gone.url}: connection to {gone.host} refused"
     assert reason in str(outcomes[1].reason)
     assert len(jo.browser.opened) == 1
 
@@ -776,7 +784,9 @@ def test_a_device_cannot_make_the_browser_open_just_anything(
     with RawServer(response(json.dumps(answer).encode())) as hostile:
         settings = SETTINGS.replace("{url}/device", f"{hostile.url}/device")
         jo = Someone()
-        assert "nobody confirmed" in reason(documents.run(DEVICE, jo, settings=settings))
+        assert "the device code was not confirmed in time" in reason(
+            documents.run(DEVICE, jo, settings=settings)
+        )
     assert jo.browser.opened == []
     assert "\x1b" not in "".join(jo.told)
 
@@ -814,7 +824,7 @@ def test_a_login_that_nobody_answers_ends_and_listens_no_more(
     monkeypatch.setattr(flows, "LONGEST_LOGIN", 0.3)
     jo = Someone(None)
     said = reason(documents.run(someone=jo))
-    assert "no answer to this login came" in said
+    assert "no response to this login" in said
     uri, _ = callback(jo.browser.opened[0])
     with pytest.raises(requests.ConnectionError):
         requests.get(uri, timeout=9)
@@ -825,7 +835,7 @@ def test_a_run_that_is_broken_off_waits_for_no_login(documents: Documents) -> No
     jo = Someone(None)
     jo.browser.before = lambda _: budget.stop("enough")
     said = reason(documents.run(someone=jo, client=Client(budget=budget)))
-    assert "broken off" in said
+    assert "interrupted" in said
     uri, _ = callback(jo.browser.opened[0])
     with pytest.raises(requests.ConnectionError):
         requests.get(uri, timeout=9)

@@ -113,7 +113,7 @@ def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
 def test_a_body_with_a_secret_does_not_follow_in_any_encoding(way: str, tmp_path: Path) -> None:
     found, reasons = leaked(BODIES[way], tmp_path)
     assert found == []
-    assert "holds a secret" in reasons[0]
+    assert "contains a secret" in reasons[0]
 
 
 @needs_engine
@@ -149,6 +149,62 @@ X: {{t}}
 {{t}}
 #+end_src
 """
+
+
+CALLS = """\
+@t = {{$processEnv SECRET}}
+@word = {{$processEnv WORD}}
+{{
+request.url = request.url + encodeURIComponent([...t].map(c => c.charCodeAt(0)).join('+'))
+}}
+POST HOST/
+###
+{{
+request.url = request.url + [...word].map(c => c.charCodeAt(0).toString(2)).join('')
+}}
+POST HOST/
+###
+# @loop for x of [[...t].map(c => c.charCodeAt(0)).join('+'), 'x']
+POST HOST/
+
+{{x}}
+###
+GET HOST/
+
+> {%
+const made = [...word].map(c => c.charCodeAt(0).toString(2)).join('')
+pm.sendRequest('HOST/?q=' + made, () => {})
+%}
+"""
+MADE = {"+".join(str(ord(one)) for one in SECRET), "".join(f"{ord(one):b}" for one in WORD)}
+
+
+@needs_engine
+@pytest.mark.parametrize("status", ["200 OK", "307 Temporary Redirect"])
+def test_what_a_script_makes_of_a_secret_is_in_no_report(status: str, tmp_path: Path) -> None:
+    with RawServer(response(b"")) as evil:
+
+        def answer(connection, request: bytes) -> None:  # type: ignore[no-untyped-def]  # a socket
+            path = request.split(b" ", 2)[1].decode()
+            place = f"Location: {evil.url}{path}"
+            connection.sendall(response(b"", place, status=status))
+
+        with RawServer(answer) as server:
+            (tmp_path / "a.http").write_text(CALLS.replace("HOST", server.url))
+            reports = {"--har": "r.har", "--html": "r.html", "--jsonl": "r.jsonl"}
+            options = [word for pair in reports.items() for word in pair]
+            subprocess.run(
+                [sys.executable, "-m", "orgrest", "test", "a.http", *options],
+                cwd=tmp_path, capture_output=True, timeout=120, check=False,
+                env={**os.environ, "SECRET": SECRET, "WORD": WORD},
+            )  # fmt: skip
+            sent = b"".join(server.requests).replace(b"%2B", b"+")
+    assert all(one.encode() in sent for one in MADE)
+    for name in reports.values():
+        shown = (tmp_path / name).read_text().replace("%2B", "+")
+        assert [one for one in MADE if one in shown] == [], name
+    told = b"".join(evil.requests).replace(b"%2B", b"+")
+    assert [one for one in MADE if one.encode() in told] == []
 
 
 @pytest.fixture(scope="module")

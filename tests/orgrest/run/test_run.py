@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
 
+from orgrest import classes
 from orgrest.files import write_result
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -77,7 +77,7 @@ class Evaluated:
             evaluation = Run(
                 self.before,
                 file="notes.org",
-                settings=attrs.evolve(given, inputs=inputs),
+                settings=classes.evolve(given, inputs=inputs),
                 services=Services(client=None if given.dry_run else client, write=write, ask=ask),
                 plain=plain,
             )
@@ -156,9 +156,9 @@ class TestResults:
         done = run(block("/orgish"))
         assert done.results()[0].startswith("#+begin_example\n,* h\n,#+begin_src restclient\n")
         assert done.outcomes[0].notes == (
-            "the response looks like Org markup and stands in an example block",
+            "the response looks like Org markup, so it was inserted as an example block",
         )
-        assert [b.language for b in Document(done.text).blocks] == ["restclient"]
+        assert [b.language for b in OrgDocument(done.text).blocks] == ["restclient"]
 
     def test_all_requests_of_a_block_run_when_asked_for(self, run, server) -> None:
         more = ("#", "GET HOST/line?2")
@@ -181,7 +181,7 @@ class TestResults:
         done = run(text)
         assert len(done.results()) == 1
         assert done.notices == (
-            "line 4: 1 block in http left alone in a restclient document (--lang http takes them)",
+            "line 4: 1 block in http ignored in a restclient document (use --lang http to send)",
         )
         assert len(run(text, languages=frozenset({"http", "restclient"})).results()) == 2
 
@@ -220,9 +220,9 @@ class TestFiles:
         assert done.text == done.before
         assert done.reasons() == [
             (
-                f"notes.org:1: :file {path}: results are written below the document's folder only, "
-                "and not to hidden files (--allow-write "
-                f"{(tmp_path / path).resolve().parent} lets it be written)"
+                f"notes.org:1: :file {path}: results can only be written inside the document's "
+                "folder, and not to hidden files (use --allow-write "
+                f"{(tmp_path / path).resolve().parent} to allow it)"
             )
         ]
 
@@ -246,12 +246,21 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("line", "reason"),
         [
-            (":file ~/x", ":file ~/x: results are written below the document's folder only"),
-            (":file x :output-dir ~", ":file x: results are written below the document's folder"),
+            (":file ~/x", ":file ~/x: results can only be written inside the document's folder"),
+            (
+                ":file x :output-dir ~",
+                ":file x: results can only be written inside the document's folder",
+            ),
             (":file ~nobody-here/x", ":file ~nobody-here/x: "),
-            (':file "a\\nb"', ":file a\nb: it holds characters that cannot stand in a link"),
-            (":file-ext ../../x", ":file-ext is how a file's name ends, such as json, not ../../x"),
-            (":file-ext /x", ":file-ext is how a file's name ends"),
+            (
+                ':file "a\\nb"',
+                ":file a\nb: the name contains characters that are not allowed in a link",
+            ),
+            (
+                ":file-ext ../../x",
+                ":file-ext must be the suffix of a file name, such as json; found ../../x",
+            ),
+            (":file-ext /x", ":file-ext must be the suffix of a file name,"),
         ],
     )
     def test_no_link_is_made_to_another_file_than_the_one_that_is_written(
@@ -276,8 +285,8 @@ class TestFiles:
         text = block("/json", f":results file :file notes-{'x' * 300}.json") + old
         done = run(text + block("/json", ":results file :file notes-b.json"), write=write_result)
         assert done.text.startswith(done.before.partition("notes-b.json")[0])
-        assert "is not written: " in done.reasons()[0]
-        assert "xxx.json: cannot be written: File name too long" in done.reasons()[0]
+        assert "could not write the file of this result:" in done.reasons()[0]
+        assert "xxx.json: could not write the file: File name too long" in done.reasons()[0]
         assert [one.state for one in done.outcomes] == ["failed", "done"]
         assert (tmp_path / "notes-b.json").read_bytes() == b'{"a":1}'
 
@@ -331,11 +340,11 @@ class TestVariables:
     @pytest.mark.parametrize(
         ("value", "reason"),
         [
-            ("nope", "no block, table, list or result is named nope in this document"),
-            ("py", "py is a block in python, which is not run here, and it has no result in"),
-            ("py()", "py is a block in python, which is not run here"),
+            ("nope", "no block, table, list or result named nope in this document"),
+            ("py", "py is a block in python, which orgrest does not run, and it has no result in"),
+            ("py()", "py is a block in python, which orgrest does not run"),
             ("me", "me refers to itself"),
-            ("tbl[7]", "tbl has no index [7]"),
+            ("tbl[7]", "index out of range: tbl[7]"),
             ("(+ 1 2)", "Emacs Lisp is not run: (+ 1 2)"),
         ],
     )
@@ -434,7 +443,7 @@ class TestNoweb:
     def test_blocks_that_cannot_be_read_are_no_part_of_it(self, run) -> None:
         text = '#+begin_src sh :noweb-ref r :a "b\nx\n#+end_src\n'
         done = run(text + block("/json", ":noweb yes", "", "<<r>>"))
-        assert done.reasons()[0].endswith("<<r>>: no source block has this name")
+        assert done.reasons()[0].endswith("<<r>>: no source block with this name")
 
     def test_without_noweb_the_name_is_text(self, run) -> None:
         found = run(block("/line?", ":results value", "", "<<r>>")).results()
@@ -443,7 +452,7 @@ class TestNoweb:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("<<nope>>", "notes.org:5: <<nope>>: no source block has this name"),
+            ("<<nope>>", "notes.org:5: <<nope>>: no source block with this name"),
             ("<<me>>", "notes.org:5: <<me>> contains itself"),
         ],
     )
@@ -509,7 +518,7 @@ class TestCallsAndInline:
     def test_a_call_of_a_block_that_is_not_there_is_left_alone(self, run) -> None:
         done = run("#+CALL: library(x=1)\n")
         assert (done.outcomes, done.text) == ([], done.before)
-        assert done.notices == ("line 1: no source block here is named library",)
+        assert done.notices == ("line 1: no source block named library",)
 
     def test_an_inline_block_shows_one_line_and_replaces_it(self, run, server) -> None:
         text = "see src_restclient{GET HOST/token}, and call_p[:results replace](x=2).\n\n"
@@ -527,8 +536,8 @@ class TestCallsAndInline:
         assert done.text == done.before
         (reason,) = done.reasons()
         assert reason == (
-            "notes.org:1: an inline block shows one line, the response has 3: "
-            "pick from it with :jq, or use a source block"
+            "notes.org:1: an inline block can only show one line, but the response has 3: "
+            "select a part with :jq, or use a source block"
         )
 
     @pytest.mark.parametrize("words", [":results html", ":results org", ":wrap src a"])
@@ -537,7 +546,7 @@ class TestCallsAndInline:
         done = run(f"src_restclient[{words} {jq}]{{GET HOST/json}}\n")
         assert done.text == done.before
         (reason,) = done.reasons()
-        assert "this response is not safe there" in reason
+        assert "this response cannot be inserted safely" in reason
 
     def test_post_hands_the_result_on(self, run) -> None:
         post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'
@@ -548,9 +557,9 @@ class TestCallsAndInline:
     @pytest.mark.parametrize(
         ("post", "reason"),
         [
-            ("nope(x=*this*)", ":post: no source block is named nope"),
-            ("py(x=*this*)", ":post: python is not run here"),
-            ("42", ":post names a block: name(variable=*this*), not 42"),
+            ("nope(x=*this*)", ":post: no source block named nope"),
+            ("py(x=*this*)", ":post: orgrest does not run python"),
+            ("42", ":post must name a block, as in name(variable=*this*); found 42"),
         ],
     )
     def test_post_runs_nothing_else(self, run, post: str, reason: str) -> None:
@@ -578,11 +587,11 @@ class TestWhatRuns:
     def test_eval_query_asks_on_a_terminal_and_skips_elsewhere(self, run, server) -> None:
         text = block("/json", ":eval query", name="n")
         done = run(text)
-        assert done.reasons() == ["notes.org:2: :eval query needs a terminal to ask on"]
+        assert done.reasons() == ["notes.org:2: :eval query requires a terminal"]
         assert done.outcomes[0].state == "skipped"
         asked: list[str] = []
         assert run(text, ask=lambda q: asked.append(q) or False).reasons() == [
-            "notes.org:2: not evaluated, as you said"
+            "notes.org:2: not evaluated: you declined"
         ]
         assert asked == ["Evaluate the block n at notes.org:2?"]
         run(block("/json", ":eval query"), ask=lambda q: asked.append(q) or True)
@@ -616,7 +625,7 @@ class TestWhatRuns:
         assert len(server.requests) == 1
         assert done.text.count("#+begin_src restclient") == 2
         (notice,) = done.notices
-        assert notice.startswith("line 6: a request right below #+RESULTS: may be an answer")
+        assert notice.startswith("line 6: a request right below #+RESULTS: may be part of")
         run(text, lines=(6,))
         assert [request.split(b" ")[1] for request in server.requests] == [b"/line?2"]
 
@@ -665,9 +674,9 @@ class TestWhatRuns:
     @pytest.mark.parametrize(
         ("options", "reason"),
         [
-            ({"names": ("x",)}, "notes.org: no request block is named x"),
-            ({"lines": (1,)}, "notes.org:1: no request block here"),
-            ({"lines": (99,)}, "notes.org:99: no request block here"),
+            ({"names": ("x",)}, "notes.org: no request block named x"),
+            ({"lines": (1,)}, "notes.org:1: no request block at this line"),
+            ({"lines": (99,)}, "notes.org:99: no request block at this line"),
         ],
     )
     def test_a_choice_of_nothing_is_an_error(
@@ -696,17 +705,17 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            (block("/json", ':jq ".a'), 'argument :jq has a quote that is never closed: ".a'),
+            (block("/json", ':jq ".a'), 'argument :jq has an unclosed quote: ".a'),
             (
                 block("/json", ":results value :post (f)"),
-                ":post holds Emacs Lisp, which is not run",
+                "contains Emacs Lisp, which is not run:",
             ),
-            (block("/json", ":wrap (f)"), ":wrap holds Emacs Lisp, which is not run"),
-            (block("/json", ":timeout soon"), ":timeout is a number of seconds, not soon"),
-            (block("/json", ":headers some"), ":headers is yes, no or only, not some"),
+            (block("/json", ":wrap (f)"), "contains Emacs Lisp, which is not run:"),
+            (block("/json", ":timeout soon"), ":timeout must be a number of seconds, found soon"),
+            (block("/json", ":headers some"), ":headers must be yes, no or only, found some"),
             (
                 "#+begin_src restclient\ntext\n#+end_src\n",
-                "no request here: a request is a line like GET https://example.org/",
+                "no request found: requests start with a line such as GET https://example.org/",
             ),
         ],
     )
@@ -746,7 +755,9 @@ class TestErrors:
         assert "/line?1\n" in first
         assert "/line?2\n" in second
         (notice,) = done.notices
-        assert notice.startswith("line 7: the block at line 2 is named n, too: each keeps a result")
+        assert notice.startswith(
+            "line 7: the block at line 2 is also named n: orgrest keeps a result"
+        )
         if "append" not in line:
             again = run(done.text)
             volatile = re.compile("Request duration: .*")
@@ -759,15 +770,15 @@ class TestHostileDocuments:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("#+begin_src restclient :noweb yes\n#+end_src\n", "no request here"),
+            ("#+begin_src restclient :noweb yes\n#+end_src\n", "no request found"),
             ("#+name: a\n#+begin_src sh\n#+end_src\n" + block("/<<a>>", ":noweb yes"), None),
             (block("/json", ":dir ~nosuchuser/x"), ":dir ~nosuchuser/x: "),
             (block("/json", ":results value file :file a\0b"), ":file a\0b: "),
             (
                 block("/json", ":results value file :file-ext a\0b"),
-                ":file-ext is how a file's name ends",
+                ":file-ext must be the suffix of a file name,",
             ),
-            (block("/json", ":dir a\0b", "", "< c"), "cannot hold a NUL"),
+            (block("/json", ":dir a\0b", "", "< c"), "cannot contain NUL characters"),
             (block("/json", ":results value file :file loop/x"), ":file loop/x: "),
             ("\n#+RESULTS:\n" + block("/png"), None),
             (block("/png", "", name="n") + "\n#+RESULTS: n\n" + block("/png"), None),
@@ -792,14 +803,14 @@ class TestHostileDocuments:
     def test_noweb_that_repeats_a_long_prefix_is_refused_before_it_is_built(self, run) -> None:
         many = "#+name: a\n#+begin_src sh\n" + "x\n" * 20_000 + "#+end_src\n"
         done = run(many + block("/json", ":noweb yes", "", "y" * 200_000 + "<<a>>"))
-        assert "make this block longer than" in done.reasons()[0]
+        assert "the block is longer than" in done.reasons()[0]
 
     def test_variables_that_grow_in_many_headers_are_refused(self, run) -> None:
         values = [":a0 = " + "x" * 1000, *(f":a{i + 1} = {f':a{i} ' * 10}" for i in range(4))]
         headers = [f"X-{i}: :a4" for i in range(300)]
         text = "\n".join([*values, "GET HOST/json", *headers])
         done = run(f"#+begin_src http\n{text}\n#+end_src\n")
-        assert "the values of variables grow beyond 64 MiB" in done.reasons()[0]
+        assert "the values of the variables are larger than 64 MiB" in done.reasons()[0]
 
     def test_a_secret_in_a_reason_is_known_to_who_shows_it(self, run) -> None:
         done = run(
@@ -858,12 +869,14 @@ class TestRequestFiles:
     def test_what_is_wrong_between_requests_is_told_and_the_others_go_on(self, run) -> None:
         done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
         assert [one.state for one in done.outcomes] == ["failed", "done"]
-        assert done.reasons()[0].startswith("notes.org:4:6: this << never ends")
+        assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: missing")
 
     def test_a_file_without_a_request_says_so(self, run) -> None:
-        assert run("# text\n", plain=True).reasons()[0].startswith("notes.org:1:1: no request here")
+        assert (
+            run("# text\n", plain=True).reasons()[0].startswith("notes.org:1:1: no request found")
+        )
         reason = run("text\n", plain=True).reasons()[0]
-        assert reason.startswith("notes.org:1:1: this line means nothing here")
+        assert reason.startswith("notes.org:1:1: unexpected line: expected")
 
     @pytest.mark.parametrize("options", [{"lines": (99,)}, {"names": ("x",)}])
     def test_a_choice_of_nothing_is_an_error(self, run, options: dict[str, object]) -> None:

@@ -10,11 +10,11 @@ import json
 import stat
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from components import needs_engine
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.commands.main import main
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
@@ -52,7 +52,7 @@ class Ran:
             run = Run(
                 text.replace("HOST", server.url),
                 file="a.http",
-                settings=attrs.evolve(Settings(**options), inputs=inputs),
+                settings=classes.evolve(Settings(**options), inputs=inputs),
                 services=Services(client=client),
                 plain=True,
             )
@@ -214,14 +214,18 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
 @pytest.mark.parametrize(
     ("moment", "code", "said"),
     [
-        ("", "request.timeout = 5", "request.timeout is not known here"),
-        ("", "request.body = {a: 1}", "request.body is a text or a Buffer, not object"),
-        ("", "request.method = 'A B'", "set the method to something that is not one: 'A B'"),
-        ("@request", "request.url = 'file:///etc/passwd'", "made of the URL what is none"),
-        ("@request", "request.headers['a b'] = 1", "made a header that cannot be sent: 'a b'"),
-        ("@request", "request.headers.a = 'b\\r\\nc: d'", "made a header that cannot be sent"),
-        ("", "request.headers.a = 'b\\r\\nc: d'", "holds a line break"),
-        ("", "request.url = '/x{{' + 'key}}'", "puts {{key}} into the request, which stands"),
+        ("", "request.timeout = 5", "request.timeout is not supported"),
+        ("", "request.body = {a: 1}", "request.body must be a string or a Buffer, found object"),
+        ("", "request.method = 'A B'", "set an invalid method: 'A B'"),
+        ("@request", "request.url = 'file:///etc/passwd'", "set an invalid URL:"),
+        ("@request", "request.headers['a b'] = 1", "set an invalid header: 'a b'"),
+        ("@request", "request.headers.a = 'b\\r\\nc: d'", "set an invalid header:"),
+        ("", "request.headers.a = 'b\\r\\nc: d'", "contains a line break"),
+        (
+            "",
+            "request.url = '/x{{' + 'key}}'",
+            "inserts {{key}} into the request: placeholders are",
+        ),
     ],
 )
 def test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent(
@@ -262,7 +266,7 @@ def test_credentials_do_not_go_to_the_server_that_a_script_chooses(run) -> None:
 def test_a_body_with_files_is_not_changed_where_they_are_not_seen(run, tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("data")
     text = "{{MOMENT\nrequest.body += '!';\n}}\nPOST HOST/\n\n< data.txt\n"
-    assert "which a script above the request does not see" in run(
+    assert "which a script above the request cannot change: use" in run(
         text.replace("MOMENT", "")
     ).reasons[0]  # fmt: skip
     assert run(text.replace("MOMENT", "@request")).body() == "data!"
@@ -376,7 +380,7 @@ def test_no_test_passes_that_tested_nothing_or_failed(run, code: str) -> None:
 def test_a_test_of_the_response_before_there_is_one_fails(run) -> None:
     done = run("{{\ntest.status(200)\n}}\nGET HOST/a\n")
     (verdict,) = done.outcomes[0].tests
-    assert (verdict.held, verdict.reason) == (False, "there is no response yet")
+    assert (verdict.held, verdict.reason) == (False, "no response yet")
 
 
 def test_sleeping_waits_and_costs_no_time_of_computing(run, monkeypatch) -> None:
@@ -397,14 +401,28 @@ def test_sleeping_waits_and_costs_no_time_of_computing(run, monkeypatch) -> None
 def test_a_script_cannot_make_a_run_sleep_for_hours(run) -> None:
     done = run("{{\nawait sleep(1e9);\n}}\nGET HOST/\n")
     assert done.sent == []
-    assert "sleep() in scripts makes a run wait for 60 minutes in all at most" in done.reasons[0]
+    assert (
+        "sleep() in scripts can make a run wait for at most a total of 60 minutes"
+        in done.reasons[0]
+    )
+
+
+def test_nor_by_many_short_sleeps(run, monkeypatch) -> None:
+    from orgrest.http.transport.limits import Budget
+
+    slept: list[float] = []
+    monkeypatch.setattr(Budget, "wait", lambda _, seconds: slept.append(seconds))
+    done = run("{{\nfor (;;) await sleep(1e6);\n}}\nGET HOST/\n")
+    assert done.sent == []
+    assert slept == [1000.0] * 3
+    assert "at most a total of 60 minutes" in done.reasons[0]
 
 
 def test_an_assertion_does_not_sleep(run) -> None:
     done = run("GET HOST/\n\n?? js await sleep(1e9) == 1\n")
     (verdict,) = done.outcomes[0].tests
     assert not verdict.held
-    assert "sleeps, which scripts of requests alone do" in verdict.reason
+    assert "calls sleep(), which is only available in request scripts" in verdict.reason
 
 
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
@@ -413,7 +431,7 @@ def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (0.3,))
     done = run("{{\nfor (;;) await sleep(0);\n}}\nGET HOST/\n")
     assert done.sent == []
-    assert "the script did not come to an end within 0.3 s" in done.reasons[0]
+    assert "the script did not finish within 0.3 s" in done.reasons[0]
 
 
 def test_a_dry_run_does_not_sleep(run) -> None:
@@ -627,11 +645,12 @@ def test_credentials_of_scripts_requests_are_sent(run, auth: str, sent: str) -> 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("{}", "a request has a url"),
-        ('{url: "HOST", body: {mode: "file", file: "/etc/passwd"}}', "bodies of the mode file"),
+        ("{}", "the request must have a url"),
+        ('{url: "HOST", body: {mode: "file", file: "/etc/passwd"}}',
+         "body mode file is not supported"),
         ('{url: "HOST", body: {mode: "formdata", formdata: [{key: "f", type: "file"}]}}',
-         "scripts see no files"),
-        ('{url: "HOST", auth: {type: "hawk"}}', "auth of the type hawk is not known"),
+         "scripts cannot read files"),
+        ('{url: "HOST", auth: {type: "hawk"}}', "auth type hawk is not supported"),
     ],
 )  # fmt: skip
 def test_what_a_script_cannot_send_is_an_error_of_its_and_nothing_goes_out(
@@ -858,10 +877,13 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
     [
         (CLIENTS + "GET HOST/{{$.clients..id}}/{{$.clients..name}}\n", "$.clients..id 3"),
         ("GET HOST/{{$.nobody..id}}\n", "the variable nobody is not defined"),
-        ("@a = text\nGET HOST/{{$.a..id}}\n", "a is no JSON"),
-        ("@a = [1]\nGET HOST/{{$.a[?}}\n", "is no JSONPath"),
-        ("@a = [1]\nGET HOST/{{$..a}}\n", "begins with the name of a variable"),
-        (f"@a = {list(range(10_001))}\nGET HOST/{{{{$.a[*]}}}}\n", "10,000 elements at most"),
+        ("@a = text\nGET HOST/{{$.a..id}}\n", "a is not valid JSON"),
+        ("@a = [1]\nGET HOST/{{$.a[?}}\n", "is not a valid JSONPath:"),
+        ("@a = [1]\nGET HOST/{{$..a}}\n", "must start with the name of a variable"),
+        (
+            f"@a = {list(range(10_001))}\nGET HOST/{{{{$.a[*]}}}}\n",
+            "a request can be sent for at most 10,000 elements",
+        ),
     ],
 )
 def test_a_list_that_cannot_be_gone_over_is_told_and_nothing_is_sent(

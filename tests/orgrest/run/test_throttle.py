@@ -78,7 +78,7 @@ def test_httpyacs_spellings_are_read(text: str, limit: Limit) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "max 2", "expire 5", "max two expire 5", "slot a"])
 def test_what_says_no_limit_is_an_error(text: str) -> None:
-    with pytest.raises(EvaluationError, match="@ratelimit is"):
+    with pytest.raises(EvaluationError, match="@ratelimit must be"):
         Limit.read(text)
 
 

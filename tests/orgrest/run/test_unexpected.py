@@ -146,7 +146,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 GOOD: dict[str, Any] = {
-    "log": ["a"], "tests": [{"name": "t", "ok": True, "message": ""}], "cancelled": False,
+    "log": ["a"], "tests": [{"name": "t", "ok": True, "message": ""}], "canceled": False,
     "request": {"method": "GET", "url": "http://a/", "headers": [["a", "b"]], "body": None},
     "variables": {"v": {"text": "1", "value": 1, "number": 0}}, "removed": ["r"],
     "globals": {"g": 1}, "next": 1,

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import EvaluationError, Outcome
@@ -43,7 +43,7 @@ def evaluate(
     evaluation = Run(
         text,
         file="a.org",
-        settings=attrs.evolve(given, inputs=inputs),
+        settings=classes.evolve(given, inputs=inputs),
         services=Services(client=client),
     )
     return evaluation, list(evaluation.outcomes())
@@ -209,7 +209,7 @@ def test_a_line_or_a_title_chooses_a_heading(server: RawServer) -> None:
     assert Sent(server, TREE, lines=(6,)).lines == ["GET /list"]
     assert Sent(server, TREE, lines=(11,)).lines == ["POST /create"]
     assert Sent(server, TREE, names=("List",)).lines == ["GET /list", "GET /again"]
-    with pytest.raises(EvaluationError, match="no request block is named Delete"):
+    with pytest.raises(EvaluationError, match="no request block named Delete"):
         Sent(server, TREE, names=("Delete",))
 
 
@@ -217,7 +217,7 @@ def test_a_template_that_is_chosen_says_what_it_lacks(server: RawServer) -> None
     run = Sent(server, TREE, lines=(1,))
     assert run.lines == []
     assert run.reasons == [
-        "a.org:2:10: no method here or above: template is none; write get, post ..."
+        "a.org:2:10: no method here or in a parent heading: replace template with get, post ..."
     ]
 
 
@@ -225,7 +225,7 @@ def test_nothing_without_verbs_tag_or_language_is_sent(server: RawServer) -> Non
     text = "* Plain\nget HOST/a\n** Below :rest:\nget HOST/b\n"
     run = Sent(server, text)
     assert (run.lines, run.text) == ([], text)
-    with pytest.raises(EvaluationError, match="no request block here"):
+    with pytest.raises(EvaluationError, match="no request block at this line"):
         Sent(server, text, lines=(2,))
 
 
@@ -279,20 +279,20 @@ def test_a_stored_response_that_needs_itself_is_an_error(server: RawServer) -> N
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        ('(verb-json-get (oref (verb-stored-response "book") body) "x")', "nothing at x"),
-        ('(verb-json-get (oref (verb-stored-response "book") body) covers)', "neither a text"),
-        ('(verb-json-get "[" 0)', "not JSON"),
+        ('(verb-json-get (oref (verb-stored-response "book") body) "x")', "nothing found at x"),
+        ('(verb-json-get (oref (verb-stored-response "book") body) covers)', "neither text"),
+        ('(verb-json-get "[" 0)', "not valid JSON"),
         ('(verb-json-get "[1]")', "verb-json-get TEXT PATH"),
         ('(oref (verb-stored-response "other") body)', "property Verb-Store: other"),
         ('(oref (verb-stored-response "book") status)', "oref (verb-stored-response"),
-        ("(oref book body)", "a response is"),
+        ("(oref book body)", "expected a response"),
         ("(oref (verb-stored-response) body)", "(verb-stored-response"),
-        ('(verb-headers-get (verb-stored-response "book"))', "it is (verb-headers-get"),
-        ('(verb-var "name")', "with a symbol"),
-        ('(getenv "NOWHERE")', "no NOWHERE in the environment"),
+        ('(verb-headers-get (verb-stored-response "book"))', "expected (verb-headers-get"),
+        ('(verb-var "name")', "where NAME is a symbol"),
+        ('(getenv "NOWHERE")', "NOWHERE is not set in the environment"),
         ("(verb-var a) (verb-var b)", "one expression"),
-        ("(verb-var a", "never closed"),
-        (")", "cannot be read"),
+        ("(verb-var a", "unclosed"),
+        (")", "invalid Lisp"),
         ("()", "Emacs Lisp is not run"),
         ("(verb-var nobody-knows)", "--var 'nobody-knows=VALUE'"),
         ('"a\\nb"', "line break"),
@@ -330,7 +330,7 @@ def test_preludes_are_json_in_the_document_or_beside_it(server: RawServer, tmp_p
     assert Sent(server, text.format("env.json"), folder=tmp_path).lines == ["GET /file/1.50"]
     for given, reason in (
         ("env.el", "as JSON"),
-        ('(verb-set-var "a" "b")', "no code is run"),
+        ('(verb-set-var "a" "b")', "without code"),
         ("bad.json", "a JSON object"),
         ("none.json", "none.json"),
     ):
@@ -346,7 +346,7 @@ def test_a_body_is_sent_in_the_charset_of_its_content_type(server: RawServer) ->
     for charset, more in (("nonsense", ""), ("latin-1", "€")):
         run = Sent(server, text.format(charset, more))
         assert (run.states, run.lines) == (["failed"], [])
-        assert f"in the charset {charset}" in run.reasons[0]
+        assert f"as {charset}" in run.reasons[0]
 
 
 def test_a_block_takes_the_response_of_a_verb_block(server: RawServer) -> None:

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
 from orgrest.files import File
@@ -66,7 +66,7 @@ EXAMPLES = settings(
 )
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Request:
     """A request of the model: `need` is a directive's name, `uses` are names in its URL.
 
@@ -92,7 +92,7 @@ class Request:
     arguments: str = ""
 
 
-@attrs.frozen(eq=False)
+@classes.frozen(eq=False)
 class Document:
     """A document of the model, and the one that it imports."""
 
@@ -109,8 +109,8 @@ def documents(draw: st.DrawFn) -> Document:
     library = draw(st.lists(_requests("lib"), max_size=2)) if kind == "http" else []
     return Document(
         kind,
-        tuple(attrs.evolve(one, path=next(paths)) for one in requests),
-        tuple(attrs.evolve(one, path=next(paths)) for one in library),
+        tuple(classes.evolve(one, path=next(paths)) for one in requests),
+        tuple(classes.evolve(one, path=next(paths)) for one in library),
     )
 
 
@@ -160,11 +160,11 @@ VIA = {
 def _possible(kind: str, one: Request) -> Request:
     """Return a request without what its language, or what it has besides, does not allow."""
     if kind == "verb":
-        return attrs.evolve(one, holds=None)
+        return classes.evolve(one, holds=None)
     if one.trouble == "language":
-        return attrs.evolve(one, name=None, captures=None, part="request")
+        return classes.evolve(one, name=None, captures=None, part="request")
     # a block that captures answers with JSON, which others do not use as it is
-    return attrs.evolve(one, name=None) if one.captures else one
+    return classes.evolve(one, name=None) if one.captures else one
 
 
 # ------------------------------------------------------------------------------------ as text
@@ -242,18 +242,18 @@ def _target(one: Request, url: str) -> str:
 # ------------------------------------------------------------------------- what should happen
 
 
-@attrs.define
+@classes.define
 class Model:
     """The few rules by which requests are sent; `log` is what the server gets."""
 
     document: Document
-    log: list[str] = attrs.field(factory=list)
-    came_to: dict[int, list[str]] = attrs.field(factory=dict)
-    told: set[int] = attrs.field(factory=set)
-    extra: list[tuple[str, Request]] = attrs.field(factory=list)
-    captured: dict[str, str] = attrs.field(factory=dict)
-    _busy: set[str] = attrs.field(factory=set)
-    _open: list[int] = attrs.field(factory=list)
+    log: list[str] = classes.field(factory=list)
+    came_to: dict[int, list[str]] = classes.field(factory=dict)
+    told: set[int] = classes.field(factory=set)
+    extra: list[tuple[str, Request]] = classes.field(factory=list)
+    captured: dict[str, str] = classes.field(factory=dict)
+    _busy: set[str] = classes.field(factory=set)
+    _open: list[int] = classes.field(factory=list)
 
     def run(self) -> list[tuple[Request, list[str]]]:
         """Send everything; return each request of the document with what its turns came to."""
@@ -297,7 +297,8 @@ class Model:
         if anew and not again:
             return self.came_to[id(one)]
         self._open.append(id(one))
-        words = [self._turn(one) for _ in range(1 if one.turns is None else one.turns)]
+        turns = 1 if one.turns is None or self._is_misspelt(one) else one.turns
+        words = [self._turn(one) for _ in range(turns)]
         self._open.pop()
         if not anew:
             self.came_to[id(one)] = words
@@ -307,13 +308,15 @@ class Model:
         return words
 
     def _turn(self, one: Request) -> str:
+        if self._is_misspelt(one):
+            return "error"
         if one.need:
             other = self._meant(one.need, one)
             if other is None or self._is_disabled(other):
                 return "error"
             if "error" in self.send(other, again=one.again):
                 return "error"
-        if one.before == "throws" or (self.document.kind == "http" and one.trouble in MISSPELT):
+        if one.before == "throws":
             return "error"
         used = ""
         for name in one.uses:
@@ -346,9 +349,13 @@ class Model:
             self.captured[one.captures] = one.path
         return "failed" if one.holds is False or one.after == "fails" else "passed"
 
+    def _is_misspelt(self, one: Request) -> bool:
+        """Return whether a request is an error before its first turn."""
+        return self.document.kind == "http" and one.trouble in MISSPELT
+
     def _is_disabled(self, other: Request) -> bool:
-        """Return whether a request is not sent for another one either; Org's blocks are."""
-        return other.trouble == "disabled" and self.document.kind == "http"
+        """Return whether a request is not sent for another one either."""
+        return other.trouble == "disabled"
 
     def _meant(self, name: str, using: Request) -> Request | None:
         """Return the request that a name means in another one."""
@@ -437,7 +444,7 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
         evaluation = Run(
             text,
             file=str(path),
-            settings=attrs.evolve(given_, inputs=Inputs(directory=path.parent)),
+            settings=classes.evolve(given_, inputs=Inputs(directory=path.parent)),
             services=Services(client=None if given_.dry_run else client),
             plain=path.suffix == ".http",
         )
@@ -457,6 +464,9 @@ def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
 @example(
     Document("org", (Request("/r0", "a", ("a",)), Request("/r1", None, ("a",)))),
 )
+@example(Document("http", (Request("/r0", uses=("a",)), Request("/r1", "a", turns=3))))
+@example(Document("http", (Request("/r0", turns=0, trouble="assertion"),)))
+@example(Document("http", (Request("/r0", turns=3, trouble="comment"),)))
 @given(documents())
 def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None:
     with tempfile.TemporaryDirectory() as folder, counting() as server:
@@ -509,7 +519,7 @@ def _check_records(
         else:
             assert not sent or path in thrown
             assert record["reason"]
-            assert record["title"] or "not a language" in record["reason"]
+            assert record["title"] or "unknown request language" in record["reason"]
         if record["outcome"] == "failed":
             assert not all(one["passed"] for one in record["assertions"])
         if record["outcome"] == "passed":
@@ -601,7 +611,7 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
         assert {one for one in own if by_line[one[0]] not in misspelt} <= set(dry)
     kind: Any = "org" if path.suffix == ".org" else "http"
     analysis = Analysis(text, kind, lambda: Inputs(directory=path.parent))
-    lines = [text.count("\n", 0, one.span.start) + 1 for one in outline.lenses(analysis)]
+    lines = [text.count("\n", 0, start) + 1 for start in outline.lenses(analysis)]
     steps = [line for line, _ in groupby(line for line, _ in dry)]
     assert lines == steps
     assert len(lines) == len(document.requests) - len(misspelt)
@@ -660,7 +670,7 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
     ]
 
 
-@attrs.frozen
+@classes.frozen
 class Placed:
     """A request for tests of positions: `above` and `below` are blank lines around its text."""
 
@@ -709,7 +719,7 @@ def test_the_request_at_a_line_is_the_one_above_it_up_to_the_next_separator(
             server.requests.clear()
             states = _sent_at(path, line)
             if owner is None:
-                assert states == ["no request block here"]
+                assert states == ["no request block at this line"]
                 assert not server.requests
             else:
                 assert states == ["done"]
@@ -759,7 +769,7 @@ def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardo
     for record in records:
         assert (record["outcome"] == "skipped") == (not record["exchanges"]) or record["reason"]
         if record["outcome"] == "skipped":
-            assert record["reason"] == "a request failed before (--bail)"
+            assert record["reason"] == "an earlier request failed (--bail)"
     words = Counter(one["outcome"] for one in records)
     assert words["failed"] + words["error"] == (first is not None)
     assert {one["row"] for one in records} == set(range(1, rows + 1))

@@ -69,6 +69,7 @@ NEVER = [
         "ax.json",
     ),
     *("a-x.sh", "a-x.py", "a-results/x.el"),  # with the name of the document, too
+    *(".x.png", "sub/.x/y.pdf", "a-results/.x.json"),  # only the dot is wrong
     *("sub/package.json", "sub/.x/y.json", "PACKAGE.JSON", "x.json.py", "README.md", "x.so"),
 ]
 
@@ -110,7 +111,7 @@ def test_a_document_never_writes_over_a_file_that_orgrest_did_not_write(orgrest:
     for file in ("a.org", "a.http"):
         done = orgrest(file)
         assert done.exit_code == 1
-        assert "a-mine.txt is there already, and orgrest did not write it" in done.stderr
+        assert "a-mine.txt already exists and was not written by orgrest" in done.stderr
     assert (orgrest.folder / "a-mine.txt").read_text() == "mine"
 
 
@@ -121,7 +122,7 @@ def test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it(orgr
     orgrest.write("a-b.txt", "edited")
     done = orgrest("a.http")
     assert done.exit_code == 1
-    assert "a-b.txt is there already" in done.stderr
+    assert "a-b.txt already exists" in done.stderr
     assert (orgrest.folder / "a-b.txt").read_text() == "edited"
 
 
@@ -182,5 +183,5 @@ def test_what_is_remembered_does_not_grow_without_end(
     writable_files.check(folder / "59.json", "59.json", document, ())
     from orgrest.run.outcomes import EvaluationError
 
-    with pytest.raises(EvaluationError, match="of this name"):
+    with pytest.raises(EvaluationError, match="with this name"):
         writable_files.check(folder / "0.json", "0.json", document, ())

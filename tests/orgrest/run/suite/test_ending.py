@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from components import needs_engine
 from servers import RawServer, by_path, response
-from waiting import is_alive, wait_until
+from waiting import descendants, is_alive, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,19 +59,6 @@ main()
 """
 
 
-def children(process: int) -> list[int]:
-    """Return the processes that one started, and theirs."""
-    found: list[int] = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if parent == process:
-            found += [int(stat.parent.name), *children(int(stat.parent.name))]
-    return found
-
-
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", WITHOUT_LIMITS, *arguments],
@@ -84,7 +71,7 @@ def busy(run: subprocess.Popen[str]) -> list[int]:
     seen: set[int] = set()
 
     def working() -> bool:
-        seen.update(children(run.pid))
+        seen.update(descendants(run.pid))
         return run.poll() is not None or any(spent(one) > 20 for one in seen)
 
     wait_until(working)
@@ -188,7 +175,7 @@ def test_a_password_managers_processes_end_with_the_run(
     )
     (tmp_path / "a.http").write_text(f"GET {server.url}/a\nX: {{{{$secret token}}}}\n")
     run = start(tmp_path, "a.http")
-    working = wait_until(lambda: children(run.pid), lambda found: len(found) > 2)
+    working = wait_until(lambda: descendants(run.pid), lambda found: len(found) > 2)
     run.send_signal(by)
     ended(run, working)
     assert run.returncode == 130

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from servers import RawServer, by_path, response, silent
+from waiting import descendants, is_alive, is_watched, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 XML = b"<a>" * 4000 + b"</a>" * 4000
 
@@ -84,6 +86,24 @@ def test_a_run_ends_after_max_time_with_a_record_of_each_request(
     assert {word: summary[word] for word in found} == found
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, limits of CPU time end it")
+def test_a_run_that_is_killed_leaves_no_process_behind(
+    tmp_path: Path, server: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {server.url}/a\nX: {{{{$secret s}}}}\n")
+    (tmp_path / "secrets.toml").write_text(f'[s]\nprovider = "pass"\nhosts = ["{server.url}"]\n')
+    (tmp_path / "pass").write_text("#!/bin/sh\nsleep 1000\n")  # a process below another one
+    (tmp_path / "pass").chmod(0o755)
+    monkeypatch.setenv("ORGREST_SECRETS", str(tmp_path / "secrets.toml"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with start(tmp_path, "a.http") as run:
+        below = wait_until(lambda: descendants(run.pid), lambda found: len(found) == 2)
+        wait_until(lambda: is_watched(below[0]))
+        run.kill()
+        run.communicate(timeout=40)
+    wait_until(lambda: not any(map(is_alive, below)))
+
+
 def test_files_that_run_each_other_end_with_the_time(tmp_path: Path, server: RawServer) -> None:
     nested(tmp_path, server)
     with start(tmp_path, "test", "f1.http", "--max-time", "2", "--jsonl", "r.jsonl", "-q") as run:
@@ -102,7 +122,7 @@ def test_files_that_run_each_other_end_with_the_budget(
     with start(tmp_path, *command, "--max-requests", "30") as run:
         _, said = run.communicate(timeout=40)
     assert run.returncode == 1
-    assert "the run has made 30 requests (--max-requests)" in said
+    assert "the run has reached its limit of 30 requests (--max-requests)" in said
     assert len(server.requests) == 30
 
 
@@ -113,8 +133,10 @@ def test_the_second_signal_ends_a_run_at_once_with_its_reports(
         f"GET {server.url}/a\n\n"
         f"###\n# @sleep 60000\nGET {server.url}/a\n\n"  # broken off by the first signal
         f"###\n# @tag teardown\n# @name teardown\n# @sleep 20000\nGET {server.url}/a\n"
+        f"###\n# @tag teardown\n# @name late\nGET {server.url}/a\n"
     )
-    with start(tmp_path, "test", "a.http", "--jsonl", "r.jsonl") as run:
+    (tmp_path / "b.http").write_text(f"GET {server.url}/a\n")
+    with start(tmp_path, "test", "a.http", "b.http", "--jsonl", "r.jsonl") as run:
         assert run.stderr is not None
         while "passed" not in (line := run.stderr.readline()) and "ok" not in line:
             assert line, "the first request was not told"
@@ -125,5 +147,8 @@ def test_the_second_signal_ends_a_run_at_once_with_its_reports(
         run.communicate(timeout=40)
     records, summary = told(tmp_path)
     assert run.returncode == 130
-    assert records[0]["outcome"] == "passed"
+    names = [None, None, "teardown", "late", None]
+    assert [one["name"] for one in records] == names  # one of each, in order
+    outcomes = [one["outcome"] for one in records]
+    assert (outcomes[0], outcomes[3:]) == ("passed", ["skipped", "skipped"])
     assert summary["ended"] == "interrupted"

@@ -10,6 +10,8 @@ from hostile import HOSTILE
 from servers import RawServer, by_path, response
 from waiting import wait_until
 
+from orgrest.reports import html
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -26,6 +28,7 @@ GET HOST/404
 
 ?? status == 404
 """
+MANY = 5000
 VISIBLE = "[...document.querySelectorAll('details.request')].filter(d => d.checkVisibility())"
 
 
@@ -40,6 +43,32 @@ def page(run, browser: Browser, folder: Path) -> Browser:
     run("a.http", "--html", "r.html", a_http=DOCUMENT)
     browser.open(folder / "r.html")
     return browser
+
+
+@pytest.fixture
+def many(run, browser: Browser, folder: Path) -> Browser:
+    """The page of a run of many requests, of which two failed."""
+    once = run("a.http", a_http=DOCUMENT)
+    passed, failed, _ = once.requests
+    failing = (70, 2345)
+    records = (
+        {**(failed if number in failing else passed), "name": f"request{number}"}
+        for number in range(MANY)
+    )
+    (folder / "many.html").write_bytes(b"".join(html.pieces(once.report, records)))
+    browser.open(folder / "many.html")
+    return browser
+
+
+def focused(browser: Browser) -> str | None:
+    title = "document.activeElement.closest('details')?.querySelector('.title').textContent"
+    found: str | None = browser.ask(title)
+    return found
+
+
+def elements(browser: Browser) -> int:
+    found: int = browser.ask("document.querySelectorAll('*').length")
+    return found
 
 
 def titles(browser: Browser) -> list[str]:
@@ -85,15 +114,14 @@ def test_the_search_finds_requests_by_what_is_in_them(page: Browser) -> None:
 
 
 def test_the_page_is_read_by_keyboard(page: Browser) -> None:
-    focused = "document.activeElement.closest('details')?.querySelector('.title').textContent"
     page.press("j")
-    assert page.ask(focused) == "first"
+    assert focused(page) == "first"
     page.press("j", "j", "j")
-    assert page.ask(focused) == "third"
+    assert focused(page) == "third"
     page.press("Enter")
     assert page.ask("document.activeElement.parentNode.open")
     page.press("k")
-    assert page.ask(focused) == "second"
+    assert focused(page) == "second"
     page.press("f")
     assert titles(page) == ["second"]
     page.press("f", "o")
@@ -104,8 +132,7 @@ def test_the_page_is_read_by_keyboard(page: Browser) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_light_and_dark(page: Browser, scheme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    page.call("Emulation.setEmulatedMedia", features=features)
+    page.in_colors(scheme)
     page.press("o")
     contrasts = page.ask("""
     (() => {
@@ -132,6 +159,15 @@ def test_text_can_be_read_in_light_and_dark(page: Browser, scheme: str) -> None:
     assert contrasts[0][0] >= 4.5, contrasts[0]  # WCAG 2.2, level AA
     dark = page.ask("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 31)"
     assert dark == (scheme == "dark")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_people_from_using_the_page(
+    page: Browser, scheme: str
+) -> None:
+    page.in_colors(scheme)
+    page.press("o")
+    assert page.barriers() == []
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -173,3 +209,68 @@ def test_a_script_that_got_in_would_not_be_run(page: Browser) -> None:
     document.body.append(added);
     """)
     assert page.ask("document.title") != "x"
+
+
+def test_a_report_of_thousands_of_requests_has_rows_only_near_the_screen(many: Browser) -> None:
+    assert titles(many)[0] == "request0"
+    assert elements(many) < 2000
+    many.ask("scrollTo(0, document.body.scrollHeight)")
+    wait_until(lambda: titles(many)[-1], lambda title: title == f"request{MANY - 1}")
+    wait_until(lambda: elements(many), lambda count: count < 2000)
+    many.press("o")
+    opened = many.ask(f"{VISIBLE}.at(-1).innerText")
+    assert '"state": "done"' in opened
+    assert many.complaints() == []
+
+
+def test_the_search_finds_at_each_key_what_was_never_on_the_screen(many: Browser) -> None:
+    many.press("/", *"request498")
+    assert titles(many) == ["request498", *(f"request{n}" for n in range(4980, 4990))]
+    many.press("7")
+    assert titles(many) == ["request4987"]
+    many.press("Escape")
+    assert many.ask("document.getElementById('shown').textContent") == ""
+    many.press("/", *"==")
+    assert titles(many) == ["request70", "request2345"]
+    many.press("Escape", "/", *"class=")
+    assert titles(many) == []
+
+
+def test_printing_prints_all_requests(many: Browser) -> None:
+    rows = "document.querySelectorAll('details.request').length"
+    many.ask("dispatchEvent(new Event('beforeprint'))")
+    assert many.ask(rows) == MANY
+    many.ask("dispatchEvent(new Event('afterprint'))")
+    wait_until(lambda: elements(many), lambda count: count < 2000)
+    # Printing some of them really: the browser takes half a minute for the pages of all.
+    many.press("/", *"request49")
+    many.ask(f"addEventListener('afterprint', () => {{ window.printed = {rows} }}, true)")
+    assert many.ask(rows) < 111
+    many.call("Page.printToPDF", transferMode="ReturnAsStream")
+    assert many.ask("printed") == 111
+
+
+def test_thousands_of_requests_are_read_by_keyboard(many: Browser) -> None:
+    many.press(*"j" * 55)
+    assert focused(many) == "request54"
+    many.press("Tab")
+    assert focused(many) == "request55"
+    many.press(*"j" * 15)
+    assert focused(many) == "request70"
+    many.press("f")
+    assert titles(many) == ["request70", "request2345"]
+    assert focused(many) == "request70"
+    many.press("j")
+    assert focused(many) == "request2345"
+    many.press("f")
+    assert focused(many) == "request2345"
+    many.press("k", "Enter")
+    assert focused(many) == "request2344"
+    inside = "document.activeElement.parentNode.querySelector('.inside')?.checkVisibility()"
+    wait_until(lambda: many.ask(inside))
+    many.press("Escape", "k")
+    assert focused(many) == f"request{MANY - 1}"
+    top, bottom = many.ask(
+        "(({top, bottom}) => [top, bottom])(document.activeElement.getBoundingClientRect())"
+    )
+    assert 0 < top < bottom < many.ask("innerHeight")

@@ -97,11 +97,11 @@ def test_a_full_disk_is_told_and_no_success(run, server: RawServer) -> None:
         pytest.skip("no /dev/full")
     done = run("a.http", "--jsonl", "/dev/full", a_http="GET HOST/json")
     assert done.status == 1
-    assert "/dev/full: cannot be written: No space left" in done.err
+    assert "/dev/full: could not write the file: No space left" in done.err
     assert server.requests == []
     done = run("a.http", "--junit", "/dev/full", a_http="GET HOST/json")
     assert done.status == 1
-    assert "/dev/full: cannot be written: No space left" in done.err
+    assert "/dev/full: could not write the file: No space left" in done.err
 
 
 def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServer) -> None:
@@ -156,9 +156,9 @@ class TestReport:
     @pytest.mark.parametrize(
         ("arguments", "why"),
         [
-            (("missing.jsonl", "--tap", "-"), "cannot be read"),
-            (("a.http", "--tap", "-"), "not a file of"),
-            (("a.http",), "which report"),
+            (("missing.jsonl", "--tap", "-"), "could not read"),
+            (("a.http", "--tap", "-"), "not a file that"),
+            (("a.http",), "no report requested: use"),
             (("a.http", "--tap", "-", "--report-json", "-"), "only one report"),
         ],
     )
@@ -195,7 +195,7 @@ def test_reports_and_history_stay_whole_whoever_writes_and_is_killed(
         told = [one.communicate(timeout=100)[1] for one in runs]
         server.requests.clear()
         for one, said in zip(runs, told, strict=True):
-            assert one.returncode in (0, -9) or "another run is writing this file" in said
+            assert one.returncode in (0, -9) or "another run is writing to this file" in said
         if (folder / "r.json").exists():
             assert len(json.loads((folder / "r.json").read_text())["requests"]) == 30
         heads = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()[:-1]]

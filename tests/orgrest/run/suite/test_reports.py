@@ -162,7 +162,7 @@ class TestData:
         from orgrest.run.suite.spool import read
 
         (folder / "x.jsonl").write_text(text)
-        with pytest.raises(OrgrestError, match=r"not a line|not a file of"):
+        with pytest.raises(OrgrestError, match=r"not a record|not a file that"):
             read(folder / "x.jsonl")
 
     def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:
@@ -191,6 +191,22 @@ class TestData:
         assert exchange["response"]["body"]["text"] == "on and on"
         entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
         assert [one["response"]["status"] for one in entries] == [302] * sent
+
+    def test_the_headers_before_a_redirect_are_those_that_were_sent(self, run) -> None:
+        answers = iter(["Set-Cookie: a=b", "Location: /on", "X: y"])
+        statuses = iter(["200 OK", "302 Found", "200 OK"])
+
+        def answer(connection: socket.socket, _: bytes) -> None:
+            connection.sendall(response(b"", next(answers), status=next(statuses)))
+
+        with RawServer(answer) as server:
+            text = f"GET {server.url}/cookie\n\n###\nGET {server.url}/from\n"
+            _, redirected = run("a.http", a_http=text).requests
+            sent = server.requests[1].decode()
+        [exchange] = redirected["exchanges"]
+        names = [name for name, _ in exchange["request"]["headers"]]
+        assert names == [line.partition(":")[0] for line in sent.split("\r\n")[1:-2]]
+        assert "Cookie" in names
 
     def test_the_phases_of_an_exchange_are_timed(self, run) -> None:
         first, second = run("a.http", a_http="GET HOST/json\n\n###\nGET HOST/json").requests

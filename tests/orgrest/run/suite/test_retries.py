@@ -73,6 +73,24 @@ def test_what_reached_nobody_is_sent_again_whatever_its_method(run) -> None:
     assert request["exchanges"][0]["attempts"] == 3
 
 
+@pytest.mark.parametrize(
+    ("location", "sent", "reason"),
+    [
+        ("/", 11, "still redirected after 10"),
+        ("http://[", 1, "invalid redirect URL:"),
+        ("ftp://a/", 1, "invalid redirect"),
+    ],
+)
+@pytest.mark.parametrize("waits", ["", "?? eventually 60s status == 200\n"])
+def test_a_redirect_that_cannot_be_followed_is_not_sent_again(
+    run, location: str, sent: int, reason: str, waits: str
+) -> None:
+    with in_turn(response(b"", f"Location: {location}", status="302 Found")) as server:
+        [request] = run(*RETRY, "a.http", a_http=f"GET {server.url}/\n{waits}").requests
+        assert len(server.requests) == sent
+    assert reason in request["reason"]
+
+
 def test_a_server_cannot_make_a_run_longer_than_it_may_be(run) -> None:
     with in_turn(response(b"", "Retry-After: 50", status="503 Busy")) as server:
         done = run(*RETRY, "--max-time", "5", "a.http", a_http=f"GET {server.url}")

@@ -91,7 +91,7 @@ class TestOutcomes:
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
         done = run("b.org", b_org=f"{two}{more}")
         assert done.outcomes == ["error", "passed", "passed"]
-        assert "left alone" in done.requests[0]["reason"]
+        assert "ignored in a restclient document (use --lang" in done.requests[0]["reason"]
         [first], second = (one["notes"] for one in done.requests[1:])
         assert ["not sent" in first, second] == [True, []]
         assert first in done.err
@@ -101,9 +101,9 @@ class TestOutcomes:
         ("file", "text", "title", "reason"),
         [
             ("a.http", "# @disabled\nDELETE {{u}}/x\n", "DELETE {{u}}/x", "it is disabled"),
-            ("a.http", "# @loop for x of []\nPUT /x\nHost: h\n", "PUT /x", "no turn"),
+            ("a.http", "# @loop for x of []\nPUT /x\nHost: h\n", "PUT /x", "no iterations"),
             ("a.http", "@a = []\nGET /{{$.a[*].id}}\n", "GET /{{$.a[*].id}}", "list is empty"),
-            ("a.http", "{{\nexports.$cancel = true\n}}\nGET /x\n", "GET /x", "cancelled"),
+            ("a.http", "{{\nexports.$cancel = true\n}}\nGET /x\n", "GET /x", "canceled"),
             ("a.org", "#+begin_src http :eval no\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
             ("a.org", "#+begin_src http :noeval\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
         ],
@@ -126,7 +126,7 @@ class TestOutcomes:
         text = f"#+begin_src http\nGET HOST/404\n#+end_src\n{block}"
         done = run("a.org", "--bail", a_org=text)
         assert done.outcomes == ["failed", "skipped"]
-        assert "DELETE /x\n        a request failed before (--bail)" in done.err
+        assert "DELETE /x\n        an earlier request failed (--bail)" in done.err
 
     def test_quiet_tells_failures_and_sums_only(self, run) -> None:
         done = run("-q", "a.http", a_http="GET HOST/json\n\n###\nGET HOST/json\n?? status == 1")
@@ -141,7 +141,7 @@ class TestOutcomes:
             (("empty",), "no documents"),
             (("*.none",), "no such file"),
             (("",), "is a shell variable not set"),
-            (("a.http", "--name", "other"), "no request with this name or tag"),
+            (("a.http", "--name", "other"), "no requests found with this name or tag"),
             (("a.http", "--write", "--repeat", "2"), "--write"),
             (("a.http", "--tap", "-", "--har", "-"), "only one report"),
             (("a.http", "--data", "rows.csv"), "rows.csv"),
@@ -313,12 +313,12 @@ class TestChoosing:
         ("name", "text", "why"),
         [
             ("a.csv", "a,a\n1,2\n", "rows|first line"),
-            ("a.csv", "a,b\n1\n", "a.csv:2: 1 values for 2 columns"),
+            ("a.csv", "a,b\n1\n", "a.csv:2: expected 2 values, found 1"),
             ("a.csv", "", "no rows"),
-            ("a.csv", 'a\n"x', "no CSV"),
+            ("a.csv", 'a\n"x', "not valid CSV"),
             ("a.json", "{}", "a list of objects"),
             ("a.json", "[1", "a.json:1"),
-            ("a.json", "[" * 100_000, "too deep|no JSON"),
+            ("a.json", "[" * 100_000, "nested too deeply|not valid JSON"),
         ],
     )
     def test_data_that_are_no_table_are_told_with_their_place(
@@ -503,7 +503,7 @@ class TestInterrupted:
         assert process.returncode == 130
         found = json.loads((folder / "r.json").read_text())["requests"]
         assert [one["outcome"] for one in found] == ["error", "error"]
-        assert found[1]["reason"] == "under way when the run ended: interrupted"
+        assert found[1]["reason"] == "in progress when the run ended: interrupted"
 
     def test_a_run_that_is_killed_leaves_a_line_for_each_request_that_was_done(
         self, folder: Path
@@ -570,7 +570,7 @@ class TestWaiting:
             a_http="GET HOST/json",
         )  # fmt: skip
         assert done.status == 1
-        assert "http://127.0.0.1:1/ does not answer within 0.3 s" in done.err
+        assert "http://127.0.0.1:1/ did not respond within 0.3 s" in done.err
         assert server.requests == []
 
 
@@ -587,4 +587,4 @@ def test_a_file_without_a_request_that_is_named_says_so(run, folder: Path) -> No
     done = run("vars.http")
     assert done.status == 1
     assert "vars.http:1" in done.err
-    assert "no request here" in done.err
+    assert "no request found" in done.err
