@@ -13,6 +13,7 @@ from typing import Any, Self
 import pytest
 from components import missing
 
+AXE = Path(__file__).parent / "npm/node_modules/axe-core/axe.min.js"
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -90,19 +91,36 @@ class Browser:
             self.messages.append(json.loads(self._socket.recv(timeout=60)))
 
     def ask(self, expression: str) -> Any:
-        """Return the value of an expression in JavaScript."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return the value of an expression in JavaScript, also that of a promise."""
+        found = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
-        codes = {"Enter": 13, "Escape": 27}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27}
         for key in keys:
-            text = {"text": "\r" if key == "Enter" else key} if key != "Escape" else {}
+            text = {} if key in ("Tab", "Escape") else {"text": "\r" if key == "Enter" else key}
             about = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0)}
             self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
             self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def in_colors(self, scheme: str) -> None:
+        """Show the page as for a person who prefers "light" or "dark"."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+
+    def barriers(self) -> list[str]:
+        """Return what axe-core finds wrong with the accessibility of the page."""
+        if not AXE.exists():
+            pytest.skip(missing("axe-core"))
+        self.ask(f"{AXE.read_text('utf-8')};0")
+        barriers: list[str] = self.ask("""
+            axe.run().then((found) => found.violations.flatMap((rule) => rule.nodes.map(
+                (node) => `${rule.id}: ${node.html} ${node.failureSummary}`)))""")
+        return barriers
 
     def complaints(self) -> list[str]:
         """Return what went wrong in the page: exceptions, refused resources, errors."""

@@ -1,4 +1,4 @@
-"""A real Emacs with orgrest's line for its init file, and what orgrest.el sends for a block."""
+"""A real Emacs with orgrest's line for its init file."""
 
 from __future__ import annotations
 
@@ -50,19 +50,3 @@ def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> li
     assert done.returncode == 0, done.stderr[-3000:]
     told = (line.partition("TOLD ") for line in done.stdout.split("\n"))
     return [json.loads(value) for _, mark, value in told if mark]
-
-
-def call(api: str, tmp_path: Path, **changes: object) -> dict[str, object]:
-    """What orgrest.el sends for a block, but for some changes."""
-    body = f"GET {api}/json"
-    return {
-        "document": f"* A\n#+begin_src restclient\n{body}\n#+end_src\n",
-        "file": "notes.org",
-        "directory": str(tmp_path),
-        "line": 3,
-        "body": body,
-        "arguments": {},
-        "results": ["raw", "replace"],
-        "values": {},
-        "literal": {},
-    } | changes

@@ -122,6 +122,15 @@ def test_a_collection_keeps_what_it_inherits(output: str, tmp_path: Path) -> Non
     assert "# Lists *users*.\n# (disabled: off: 1)\n" in text
 
 
+def test_a_folders_header_replaces_that_of_the_collection(tmp_path: Path) -> None:
+    collection(tmp_path, **{"collection.bru": "headers {\n  X-A: outer\n  X-B: b\n}\n",
+                            "Users/folder.bru": "headers {\n  x-a: inner\n}\n",
+                            "Users/Make.bru": request("").replace("One", "Make")})  # fmt: skip
+    assert run(tmp_path).exit_code == 0
+    [made] = sent(tmp_path)
+    assert made.headers == (("X-B", "b"), ("x-a", "inner"))
+
+
 @pytest.mark.parametrize(
     ("rest", "head", "data"),
     [
@@ -151,7 +160,10 @@ def test_the_body_that_is_chosen_is_sent(rest: str, head: str, data: bytes, tmp_
         ("basic {\n  username: me\n  password: pw\n}\n", "Authorization: Basic me pw\n"),
         ("apikey {\n  key: k\n  value: v\n  placement: queryparams\n}\n", "/?k=v\n"),
         ("awsv4 {\n  accessKeyId: a\n  secretAccessKey: s\n}\n", "Authorization: AWS a s\n"),
-        ("wsse {\n  username: a\n}\n", "# not translated: auth: wsse is not known here\n"),
+        (
+            "wsse {\n  username: a\n}\n",
+            "# not translated: auth: unknown authentication type wsse\n",
+        ),
     ],
 )
 def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> None:
@@ -164,20 +176,20 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"a.bru": "meta {\n  name: A\n}\ngrpc {\n  url: x\n}\n"}, "this is no HTTP request"),
+        ({"a.bru": "meta {\n  name: A\n}\ngrpc {\n  url: x\n}\n"}, "not an HTTP request"),
         ({"a.bru": "get {\n  url:\n}\n"}, "the request has no URL"),
         ({"a.bru": "get {\n  url: http://x\n"}, "a.bru:1: not translated: this block is"),
-        ({"a.bru": "what\n"}, "a.bru:1: not translated: not a block: 'what'"),
-        ({"a.bru": "get {\n  what\n}\n"}, "a.bru:2: not translated: not a line like name: value"),
+        ({"a.bru": "what\n"}, "a.bru:1: not translated: expected a block, found 'what'"),
+        ({"a.bru": "get {\n  what\n}\n"}, "a.bru:2: not translated: expected name: value, found"),
         ({"a.bru": request("new {\n  a: b\n}\n")}, 'new: ["a: b"]'),
         ({"a.bru": request("assert {\n  res.body.a: isJson\n}\n")}, "assert: res.body.a: isJson"),
         ({"a.bru": request("assert {\n  res.status: eq {{a}}\n}\n")}, "res.status: eq {{a}}"),
         ({"a.bru": request("vars:post-response {\n  a: f(res)\n}\n")}, "post-response: a: f(res)"),
-        ({"a.bru": request("tests {\n  bru.sleep(1);\n}\n")}, "a script is kept as it"),
+        ({"a.bru": request("tests {\n  bru.sleep(1);\n}\n")}, "a script was imported unchanged"),
         ({"b.bru": request("body:new {\n  a: b\n}\n", "  body: new\n")},
-         "bodies of the mode new are not known"),
-        ({"environments/a.bru": "vars:secret [\n  key,\n]\n"}, "value of the secret key is not"),
-        ({"environments/a.bru": "vars\n"}, "environments/a.bru:1: not translated: not a block"),
+         "unknown body mode new"),
+        ({"environments/a.bru": "vars:secret [\n  key,\n]\n"}, "the value of the secret key"),
+        ({"environments/a.bru": "vars\n"}, "environments/a.bru:1: not translated: expected a"),
         ({"bruno.json": '{"name": "A", "proxy": {"on": true}}'}, 'proxy: {"on": true}'),
     ],
 )  # fmt: skip
@@ -200,9 +212,9 @@ def test_values_of_several_lines_and_annotations_are_read() -> None:
 
 def test_a_folder_of_another_kind_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "api").mkdir()
-    assert "it has no bruno.json" in run(tmp_path).stderr
+    assert "the folder has no bruno.json" in run(tmp_path).stderr
     (tmp_path / "api/bruno.json").write_text("{")
-    assert "this is not JSON" in run(tmp_path).stderr
+    assert "not valid JSON" in run(tmp_path).stderr
 
 
 @pytest.mark.parametrize("ending", ["yml", "yaml"])
@@ -210,10 +222,10 @@ def test_a_collection_in_brunos_yaml_says_how_it_comes_in(ending: str, tmp_path:
     (tmp_path / "api").mkdir()
     top = tmp_path / f"api/opencollection.{ending}"
     top.write_text("opencollection: 1.0.0\ninfo:\n  name: API\n")
-    assert "export it from Bruno as a Postman collection" in run(tmp_path).stderr
+    assert "export the collection as a Postman collection" in run(tmp_path).stderr
     done = CliRunner().invoke(program, ["import", str(top)])
     assert done.exit_code == 2
-    assert "export it from Bruno as a Postman collection" in done.stderr
+    assert "export the collection as a Postman collection" in done.stderr
 
 
 def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,11 +237,11 @@ def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (top / "folder").symlink_to("/etc")
     assert [one.name for one in bruno.read(Source.at(str(top))).folder.items] == ["One"]
     monkeypatch.setattr(bruno, "LARGEST", 30)
-    with pytest.raises(ConversionError, match="larger than"):
+    with pytest.raises(ConversionError, match="too large"):
         bruno.read(Source.at(str(top)))
     monkeypatch.setattr(bruno, "LARGEST", 10_000)
     monkeypatch.setattr(bruno, "_MOST_FILES", 0)
-    with pytest.raises(ConversionError, match="more than 0 files"):
+    with pytest.raises(ConversionError, match=r"too many files \(the maximum is 0\)"):
         bruno.read(Source.at(str(top)))
 
 

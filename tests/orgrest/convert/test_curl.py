@@ -141,8 +141,8 @@ class TestToCommand:
     @pytest.mark.parametrize(
         ("request_", "message"),
         [
-            (Request("GET", "ftp://x/"), "not an absolute http or https URL"),
-            (Request("GET", "http://x/", (("X-A", "b\nX-B: c"),)), "X-A holds a line break"),
+            (Request("GET", "ftp://x/"), "expected an absolute http or https URL, found"),
+            (Request("GET", "http://x/", (("X-A", "b\nX-B: c"),)), "X-A contains a line break"),
         ],
     )
     def test_what_cannot_be_sent_is_no_command(self, request_: Request, message: str) -> None:
@@ -282,13 +282,16 @@ class TestFromCurl:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ("-x http://p:1", "-x http://p:1 is left out: orgrest --proxy URL"),
-            ("--proxy http://p:1", "--proxy http://p:1 is left out"),
-            ("--cacert ca.pem", "--cacert ca.pem is left out: orgrest --ca FILE"),
-            ("--retry 3", "--retry 3 is left out: orgrest test --retry N"),
-            ("-k", "--insecure is left out: orgrest --insecure"),
-            ("--http2", "--http2 is left out: the request is sent as HTTP/1.1"),
-            ("--resolve x:80:127.0.0.1", "--resolve x:80:127.0.0.1 is left out"),
+            ("-x http://p:1", "-x http://p:1 was left out: use orgrest --proxy URL"),
+            ("--proxy http://p:1", "--proxy http://p:1 was left out"),
+            ("--cacert ca.pem", "--cacert ca.pem was left out: use orgrest --ca FILE"),
+            ("--retry 3", "--retry 3 was left out: use orgrest test --retry N"),
+            (
+                "-k",
+                "--insecure was left out: to turn off certificate verification",
+            ),
+            ("--http2", "--http2 was left out: requests are sent as HTTP/1.1"),
+            ("--resolve x:80:127.0.0.1", "--resolve x:80:127.0.0.1 was left out"),
         ],
     )
     def test_what_no_document_can_say_is_named(self, options: str, said: str) -> None:
@@ -325,7 +328,9 @@ class TestFromCurl:
     ) -> None:
         command = f"curl -m 3 http://x/ -d '{body}'"
         assert completed(command, tmp_path).body == body.encode()
-        with pytest.raises(ConversionError, match="with -o FILE it goes into a file beside it"):
+        with pytest.raises(
+            ConversionError, match="with -o FILE it is written to a file beside FILE"
+        ):
             request_of(command)
 
     @pytest.mark.parametrize("options", ["-m soon", "--cert 'a b.pem'", "-m -1"])
@@ -335,9 +340,7 @@ class TestFromCurl:
 
     @pytest.mark.parametrize("option", ["-d", "--data", "--data-ascii"])
     def test_that_curl_strips_the_line_ends_of_a_file_is_told(self, option: str) -> None:
-        with pytest.raises(
-            ConversionError, match=r"curl -d sends dir/a\.txt without its line ends"
-        ):
+        with pytest.raises(ConversionError, match=r"curl -d sends dir/a\.txt without line breaks"):
             request_of(f"curl http://x/ {option} @dir/a.txt")
         for other in ("--data-binary", "--json"):
             assert request_of(f"curl http://x/ {other} @dir/a.txt").endswith("\n\n< dir/a.txt")
@@ -405,7 +408,7 @@ class TestFromCurl:
         )
         printed = bash.stdout.decode(errors="replace")
         if bash.returncode or "\N{REPLACEMENT CHARACTER}" in printed:
-            with pytest.raises(ConversionError, match=r"inside a quote|bytes that are no text"):
+            with pytest.raises(ConversionError, match=r"inside quotes|bytes that are not text"):
                 request_of(command)
         else:
             with TemporaryDirectory() as folder:
@@ -439,35 +442,41 @@ class TestFromCurl:
         ("command", "message"),
         [
             ("curl ", "has no URL"),
-            ("curl a b", "two URLs: a and b"),
-            ("curl http://x/ -H", "-H has no value"),
-            ("curl http://x/ --krb x", "--krb is not understood"),
-            ("curl http://x/ -d @a -d b", "@a stands beside other data"),
-            ("curl http://x/ -d @-", "-d @- cannot read the standard input: write the text"),
-            ("curl http://x/ -F a=@-", "-F a=@- cannot read the standard input"),
-            ("curl http://x/ -F a=@b,c", "holds several files: give each a -F of its own"),
+            ("curl a b", "more than one URL: a and b"),
+            ("curl http://x/ -H", "-H requires a value"),
+            ("curl http://x/ --krb x", "unknown option --krb"),
+            ("curl http://x/ -d @a -d b", "@a cannot be combined with other data:"),
+            ("curl http://x/ -d @-", "-d @-: cannot read standard input: write the text"),
+            ("curl http://x/ -F a=@-", "-F a=@-: cannot read standard input"),
+            ("curl http://x/ -F a=@b,c", "contains several files: use one -F for each"),
             (
                 "curl http://x/ -F 'a=b;c'",
-                "what stands behind ; is not understood: quote the value",
+                "the part after ; is not supported: quote the value",
             ),
-            ("curl http://x/ -F 'a=b;headers=@h'", "what stands behind ; is not understood"),
+            ("curl http://x/ -F 'a=b;headers=@h'", "the part after ; is not supported:"),
             ("curl http://x/ -F a", "-F a is not a form field: write NAME=VALUE"),
             ("curl http://x/ -F a=b -d c", "a form and other data"),
-            ("curl http://x/ -F $'a=b;type=c\\nd'", "the type of a holds a line break"),
-            ("curl http://x/ -F $'a=@b\\nc'", "the name of the file holds a line break"),
+            ("curl http://x/ -F $'a=b;type=c\\nd'", "the type of a contains a line break"),
+            ("curl http://x/ -F $'a=@b\\nc'", "the name of the file contains a line break"),
             ("curl http://x/ -H @h.txt", "-H @h.txt reads headers from a file: write them as -H"),
             ("curl http://x/ -b c.txt", "-b c.txt reads cookies from a file: write NAME=VALUE"),
-            ("curl http://x/ --data-urlencode n@f", "n@f reads a file, encoded: write its text"),
-            ("curl http://x/ --url-query n@f", "n@f reads a file, encoded: write its text"),
-            ("curl http://x/ -H $'A: b\\nC: d'", "the value of A holds a line break: take it out"),
-            ("curl http://x/ -H $'A\\nB: d'", "not a header name"),
-            ("curl http://x/ -A 'a\nX: b'", "the value of User-Agent holds a line break"),
-            ("curl 'http://x/\nX: b'", "the URL holds a line break"),
-            ("curl http://x/ -X 'GET y'", "not a method: 'GET y'"),
-            ("curl http://x/ -d $'\\xff'", "bytes that are no text: put them into a file"),
-            ("curl http://x/ -d $'a\\0'", "bytes that are no text: put them into a file"),
-            ("curl http://x/ -d $'\\U110000'", "U110000 is not a character"),
-            ("curl http://x/ --form-string 'a=< b'", "the body would not be sent as it is"),
+            (
+                "curl http://x/ --data-urlencode n@f",
+                "encodes the content of a file, which is not supported: write the text",
+            ),
+            (
+                "curl http://x/ --url-query n@f",
+                "encodes the content of a file, which is not supported: write the text",
+            ),
+            ("curl http://x/ -H $'A: b\\nC: d'", "the value of A contains a line break: remove it"),
+            ("curl http://x/ -H $'A\\nB: d'", "invalid header name"),
+            ("curl http://x/ -A 'a\nX: b'", "the value of User-Agent contains a line break"),
+            ("curl 'http://x/\nX: b'", "the URL contains a line break"),
+            ("curl http://x/ -X 'GET y'", "invalid method 'GET y'"),
+            ("curl http://x/ -d $'\\xff'", "bytes that are not text: put them into a file"),
+            ("curl http://x/ -d $'a\\0'", "bytes that are not text: put them into a file"),
+            ("curl http://x/ -d $'\\U110000'", "U110000 is not a valid character"),
+            ("curl http://x/ --form-string 'a=< b'", "the body would be sent differently"),
         ],
     )
     def test_what_is_not_understood_is_told(self, command: str, message: str) -> None:

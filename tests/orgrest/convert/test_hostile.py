@@ -10,6 +10,10 @@ import pytest
 from components import needs
 from imports import imported, sent
 
+from orgrest.convert.shared import documents
+from orgrest.org.lisp import unquote
+from orgrest.rendering.sanitize import without_links
+
 EVIL = "-*- eval: (setq owned t) -*-"
 LOCAL = "Local Variables:\neval: (setq owned t)\nEnd:"
 LINK = "[[elisp:(setq owned t)][x]] elisp:(x) <elisp:(x)> src_emacs-lisp{(setq owned t)}"
@@ -63,6 +67,7 @@ def opened(path: Path) -> str:
         ("name", "v", LOCAL),
         ("name", LOCAL, "b"),
         (LINK, "v", "b"),
+        ("name", LINK, "b"),
     ],
 )
 def test_nothing_of_an_import_runs_in_emacs(
@@ -91,3 +96,10 @@ def test_a_body_with_settings_for_emacs_is_sent_as_it_is(output: str, tmp_path: 
 def test_a_body_with_a_nul_leaves_the_document_readable(output: str, tmp_path: Path) -> None:
     imported(tmp_path, collection("name", "v", "a\0b"), output=output)
     assert {one.body for one in sent(tmp_path, output)} == {b"a\0b"}
+
+
+def test_a_link_in_a_variable_is_the_same_text_and_no_link() -> None:
+    value = '[[elisp:(a)]] <shell:b> "http://c" \\ x:y'
+    quoted = documents._quoted(value)
+    assert unquote(quoted) == value
+    assert without_links(quoted) == quoted

@@ -114,7 +114,7 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
         ({"type": "iam", "accessKeyId": "a", "secretAccessKey": "s", "region": "r"},
          "Authorization: AWS a s region:r"),
         ({"type": "bearer", "token": "t", "disabled": True}, "POST http://h.example/\n"),
-        ({"type": "hawk"}, "# not translated: auth: hawk is not known here"),
+        ({"type": "hawk"}, "# not translated: auth: unknown authentication type hawk"),
     ],
 )  # fmt: skip
 def test_credentials_become_a_header(auth: Json, line: str, tmp_path: Path) -> None:
@@ -142,13 +142,13 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
     ("resource", "told"),
     [
         (request(url=""), "the request has no URL"),
-        (request(method="A B"), "not a method"),
+        (request(method="A B"), "invalid method"),
         (request(new=1), "new: 1"),
-        (request(url="http://h/{% response 'body', 'req_2' %}"), "'req_2' %} is not known here"),
-        (request(url="http://h/{{ a | upper }}"), "{{ a | upper }} is not known here"),
-        (request(afterResponseScript="insomnia.vault.get(1)"), "a script is kept as it stands"),
+        (request(url="http://h/{% response 'body', 'req_2' %}"), "'req_2' %} is not supported"),
+        (request(url="http://h/{{ a | upper }}"), "{{ a | upper }} is not supported"),
+        (request(afterResponseScript="insomnia.vault.get(1)"), "a script was imported unchanged"),
         (request(body={"mimeType": "multipart/x", "params": [{"name": "f", "type": "file"}]}),
-         "the file of the field f is not named"),
+         "the field f names no file"),
         ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),
     ],
 )  # fmt: skip
@@ -161,9 +161,9 @@ def test_what_is_not_translated_is_told(resource: Json, told: str, tmp_path: Pat
 def test_what_is_malformed_is_an_error(tmp_path: Path) -> None:
     done = imported(tmp_path, '{"__export_format": 3, "resources": []}')
     assert done.exit_code == 2
-    assert "exports of version 3 are not read here" in done.stderr
+    assert "Insomnia exports of version 3 are not supported: export" in done.stderr
     circle = {"_id": "wrk_1", "_type": "request_group", "parentId": "wrk_1"}
-    assert "in a circle" in imported(tmp_path, export(circle)).stderr
+    assert "contain themselves" in imported(tmp_path, export(circle)).stderr
 
 
 def test_a_part_of_another_response_is_referred_to(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_part_of_another_response_is_referred_to(tmp_path: Path) -> None:
     assert "# @name Log_in\n" in text
     assert "X-0: {{Log_in.response.body.$.token}}\n" in text
     assert "X-1: {{Log_in.response.headers.X-Id}}\n" in text
-    assert "is not known here" in done.stderr
+    assert "is not supported" in done.stderr
     assert [one.url for one in sent(tmp_path)] == ["http://h.example/"] * 2
 
 

@@ -93,7 +93,7 @@ def test_scripts_for_pm_stay_and_others_are_told(tmp_path: Path) -> None:
         ("prerequest", ["pm.variables.set('a', 1);"]),
         ("test", ["pm.test('x', () => pm.response.to.have.status(200));"]),
     ]
-    assert done.stderr.count("a script for its response") == 1
+    assert done.stderr.count("a script for the response") == 1
 
 
 def test_what_a_kept_script_sets_is_not_exported_twice(tmp_path: Path) -> None:

@@ -51,13 +51,23 @@ def test_what_no_format_says_is_told_with_its_line(target: str, tmp_path: Path) 
         *(["?? status == 200"] if target != "postman" else []),
         "@ref two",
         "@sleep 5",
-        "a script for its response",
-        "a script that runs before it is sent",
-        "the response in the file saved.json",
+        "a script for the response",
+        "a script that runs before the request",
+        "saving the response to the file saved.json",
     ]
     assert done.exit_code == 0
     assert export(path, target, "--strict").exit_code == 1
     assert export(path, target, "--strict", "--name", "two").exit_code == 0
+
+
+def test_blocks_that_are_left_out_are_told(tmp_path: Path) -> None:
+    block = "#+begin_src {}\nGET http://h/\n#+end_src\n"
+    path = written(
+        tmp_path, "".join(map(block.format, ("restclient", "http", "restlcient"))), "a.org"
+    )
+    told = export(path, "curl").stderr
+    assert "a.org:4: 1 block in http ignored" in told
+    assert "a.org:7: unknown request language restlcient" in told
 
 
 @pytest.mark.parametrize("target", EVERY)
@@ -106,7 +116,7 @@ def test_what_only_a_run_knows_stays_a_variable(target: str, tmp_path: Path) -> 
     if target == "har":
         assert "{{nobody}}" in done.stdout
         for told in ("{{nobody}} has no value", "{{token}} is written as stale"):
-            assert f"not exported: {told}: an archive has no variables" in done.stderr
+            assert f"not exported: HAR files have no variables: {told}" in done.stderr
         return
     assert done.stdout.count("stale") == 1
     assert "nobody" in done.stdout
@@ -153,7 +163,7 @@ def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_pa
     done = export(path, target, TOKEN="a long secret")
     assert done.exit_code == 0
     assert "long" not in done.output
-    assert "a secret is sent in another form than it has: give it in that form" in done.stderr
+    assert "a secret would be sent in a different form than it is stored in" in done.stderr
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
@@ -161,7 +171,7 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     output = written(tmp_path, "precious", "out")
     done = export(path, "curl", "-o", str(output))
     assert (done.exit_code, output.read_text()) == (2, "precious")
-    assert "this file exists" in done.stderr
+    assert "the file already exists" in done.stderr
 
 
 BINARY = bytes(range(256))
@@ -187,7 +197,7 @@ def test_a_postman_collection_on_standard_output_tells_of_a_body_without_a_file(
 ) -> None:
     (tmp_path / "a.bin").write_bytes(BINARY)
     done = export(written(tmp_path, "POST http://h/\n\n< a.bin\n"), "postman")
-    assert "with -o FILE it goes into a file beside it" in done.stderr
+    assert "with -o FILE it is written to a file beside FILE" in done.stderr
 
 
 CREDENTIALS = "GET http://h/\nAuthorization: {}\n"
@@ -212,7 +222,7 @@ def test_credentials_are_said_in_the_other_tools_words_or_told(
 ) -> None:
     done = export(written(tmp_path, CREDENTIALS.format(credentials)), target)
     if shown is None:
-        assert "credentials that are computed on sending" in done.stderr
+        assert "credentials that are computed when the request is sent" in done.stderr
     else:
         assert shown in done.stdout
 

@@ -15,7 +15,7 @@ from recorded import curl, har, requests
 
 from orgrest.commands.main import program
 
-FROBNICATE = "--frobnicate is not understood: leave it out, or write the request yourself"
+FROBNICATE = "unknown option --frobnicate: remove it, or write the request by hand"
 OUTPUTS = ["out.http", "out.org"]
 
 
@@ -112,14 +112,14 @@ curl "$HOST/$(date)"
         told = [line.split("source:")[1] for line in done.stderr.splitlines()]
         assert told == [
             "6: not translated: not a curl command: ID=$(curl -s $HOST/id)",
-            "8: not translated: TOKEN has a value already",
-            "5: not translated: what follows | is left out",
-            "7: not translated: cannot read the standard input: write the text, or name a file",
+            "8: not translated: TOKEN is already set; this value is ignored",
+            "5: not translated: everything after | was left out",
+            "7: not translated: cannot read standard input: write the text, or name a file",
             "10: not translated: " + FROBNICATE,
-            "11: not translated: $(: a shell computes it: write the value",
+            "11: not translated: $( is computed by a shell: replace it with its value",
         ]
         text = (tmp_path / "out.http").read_text()
-        assert "# curl --frobnicate x\n# not translated: --frobnicate" in text
+        assert "# curl --frobnicate x\n# not translated: unknown option --frobnicate" in text
 
     @pytest.mark.parametrize(
         ("command", "line"),
@@ -127,7 +127,7 @@ curl "$HOST/$(date)"
             ("curl http://x/ -F 'a=b' -F 'f=@x.txt'", "< x.txt"),
             ("$ curl http://x/ \\\n  --max-time 5", "# @timeout 5 s"),
             ("curl 'http://x/' -H 'a: '$'b\\u0021'", "a: b!"),
-            ("curl --insecure https://x/", "# not translated: curl --insecure is left out"),
+            ("curl --insecure https://x/", "# not translated: curl --insecure was left out"),
             ('curl ^"http://x/^" ^\r\n  -H ^"a: b^"', "a: b"),
             ("curl $HOST", "GET {{HOST}}"),
             ("curl http://x/ -d @- <<< abc", "# not translated: cannot read"),
@@ -143,7 +143,7 @@ curl "$HOST/$(date)"
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("curl 'http://x/", "source:1: this is not a shell command: it ends inside a quote"),
+            ("curl 'http://x/", "source:1: not a valid shell command: it ends inside quotes"),
             ("for x in 1; do echo $x; done", "not a format that orgrest can import"),
         ],
     )
@@ -208,8 +208,8 @@ class TestHar:
     @pytest.mark.parametrize(
         ("content", "reason"),
         [
-            ('{"log": {"entries": []}}', "this HAR file has no entries"),
-            ('{"log": ', "1:9: this is not JSON"),
+            ('{"log": {"entries": []}}', "the HAR file has no entries"),
+            ('{"log": ', "1:9: not valid JSON"),
             ('{"a":' * 500 + "1" + "}" * 500, "nested"),
             ('{"method": "a b", "url": "x", "headers": []}', "no method or no URL"),
             ('{"other": 1}', "not a format that orgrest can import"),
@@ -246,10 +246,13 @@ class TestRaw:
     @pytest.mark.parametrize(
         ("message", "reason"),
         [
-            ("GET /x HTTP/1.1\r\n\r\n", "a request needs the header Host"),
-            ("GET x HTTP/1.1\r\nHost: a\r\n\r\n", "not a path: x"),
-            ("GET / HTTP/1.1\r\nHost a\r\n\r\n", "source:2: this is not a header: 'Host a'"),
-            ("PUT http://x/ HTTP/1.1\nTransfer-Encoding: chunked\n\n9\nab", "not complete"),
+            ("GET /x HTTP/1.1\r\n\r\n", "the request needs a Host header"),
+            ("GET x HTTP/1.1\r\nHost: a\r\n\r\n", "not a valid path: x"),
+            (
+                "GET / HTTP/1.1\r\nHost a\r\n\r\n",
+                "source:2: expected a header (Name: value), found 'Host a'",
+            ),
+            ("PUT http://x/ HTTP/1.1\nTransfer-Encoding: chunked\n\n9\nab", "incomplete"),
         ],
     )
     def test_what_is_malformed_is_an_error(self, message: str, reason: str, tmp_path: Path) -> None:
@@ -262,6 +265,6 @@ def test_a_body_that_needs_a_file_is_told_where_there_is_none() -> None:
     command = "curl http://x/ -d '### a'"
     done = CliRunner().invoke(program, ["import", "-"], input=command)
     assert done.exit_code == 0
-    assert "standard input:1: not translated: the body would not" in done.stderr
-    assert "with -o FILE it goes into a file" in done.stderr
+    assert "standard input:1: not translated: the body would" in done.stderr
+    assert "with -o FILE it is written to a file" in done.stderr
     assert "# POST http://x/\n" in done.stdout

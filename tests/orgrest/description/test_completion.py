@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openapi_text import API
 
-from orgrest.commands.main import main
 from orgrest.description.model import Description
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.completion import complete
+from orgrest.editor.completion import Candidate, complete
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.used_files import Described
@@ -120,8 +119,20 @@ def test_a_candidate_tells_what_it_is() -> None:
     assert offered(LINE + "GET {{host}}/ord|")[0] == "{{host}}/orders"
 
 
+def candidates(folder: Path, text: str) -> list[Candidate]:
+    """What an editor is offered at the end of a request file in a folder."""
+    described, scope = Described(), Context(Inputs(directory=folder))
+    return complete(
+        text,
+        len(text),
+        document="http",
+        described=lambda name: described.get(name, scope),
+        beside=lambda: described.beside(scope),
+    )
+
+
 def test_an_editor_reads_what_the_document_names_and_nothing_above_it(
-    tmp_path: Path, capsys
+    tmp_path: Path,
 ) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
@@ -129,11 +140,7 @@ def test_an_editor_reads_what_the_document_names_and_nothing_above_it(
     (tmp_path / "api.yaml").write_text(API)
     for name, count in (("api.yaml", 2), ("../api.yaml", 0), ("none.yaml", 0), ("a.http", 0)):
         text = f"# @openapi {name}\nGET {{{{host}}}}/orders?"
-        (folder / "a.http").write_text(text)
-        with pytest.raises(SystemExit) as ended:
-            main(["complete", str(folder / "a.http"), "--offset", str(len(text))])
-        assert not ended.value.code
-        assert len(json.loads(capsys.readouterr().out)) == count, name
+        assert len(candidates(folder, text)) == count, name
 
 
 def test_a_description_is_read_again_when_it_changes(tmp_path: Path, monkeypatch) -> None:
@@ -245,8 +252,8 @@ def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
         (f"# @prompt id\nGET {HOST}/v1/orders/{{{{id}}}}", []),
         ("# @prompt host\nGET {{host}}/v1/orders?q=1\nX-Client: c", ["q is not described"]),
         ("# @prompt host\nGET {{host}}/v1/nothing", []),
-        (f"GET {HOST}/v1/nothing", ["api.yaml describes no GET here"]),
-        (f"DELETE {HOST}/v1/orders", ["api.yaml describes no DELETE here"]),
+        (f"GET {HOST}/v1/nothing", ["api.yaml does not describe this GET request"]),
+        (f"DELETE {HOST}/v1/orders", ["api.yaml does not describe this DELETE request"]),
         ("GET https://other.example/v1/nothing", []),
         (f"POST {HOST}/v1/orders", ["the request's body is missing"]),
         (f"POST {HOST}/v1/orders\nContent-Type: text/plain\n\nx", ["text/plain is not described"]),
@@ -317,17 +324,14 @@ def test_one_beside_the_document_is_offered_where_it_may_be_meant(text, expected
     assert beside(text) == []
 
 
-def test_an_editor_finds_the_description_beside_a_document(tmp_path: Path, capsys) -> None:
+def test_an_editor_finds_the_description_beside_a_document(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "http"
     folder.mkdir()
     (tmp_path / "swagger.json").write_text('{"swagger": "2.0"}')
     (tmp_path / "openapi.yaml").write_text(API.replace("HOST", HOST))
     text = "GET {{host}}/orders?"
-    (folder / "a.http").write_text(text)
-    with pytest.raises(SystemExit):
-        main(["complete", str(folder / "a.http"), "--offset", str(len(text))])
-    assert len(json.loads(capsys.readouterr().out)) == 2
+    assert len(candidates(folder, text)) == 2
 
 
 def test_what_one_beside_the_document_forbids_is_told_with_its_name(tmp_path: Path) -> None:

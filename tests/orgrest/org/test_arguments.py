@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from orgrest import run
 from orgrest.org import argument_syntax, arguments, lisp
-from orgrest.org.argument_syntax import Lisp, Reference, parse
+from orgrest.org.argument_syntax import Lisp, ValueReference, parse
 from orgrest.org.arguments import Arguments, Inherited, of_block
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 from orgrest.org.known import GROUPS, KNOWN
 from orgrest.org.lisp import ArgumentError, Number
 from orgrest.rendering import layout
 
 
 def first(text: str, index: int = 0) -> Arguments:
-    document = Document(text)
+    document = OrgDocument(text)
     return of_block(document.blocks[index], Inherited(document))
 
 
@@ -49,9 +49,7 @@ class TestReading:
         assert first(block("value :a 1")).values.get("a") == "1"
 
     def test_a_quote_that_never_closes_is_an_error_that_names_the_argument(self) -> None:
-        with pytest.raises(
-            ArgumentError, match=r'argument :jq has a quote that is never closed: ".a'
-        ):
+        with pytest.raises(ArgumentError, match=r'argument :jq has an unclosed quote: "\.a'):
             parse(':jq ".a')
 
     def test_lisp_that_puts_texts_together_is_understood(self) -> None:
@@ -62,12 +60,12 @@ class TestReading:
         found = first(block(f":jq {text}"))
         assert found.values["jq"] == Lisp(text)
         with pytest.raises(
-            ArgumentError, match="header argument :jq holds Emacs Lisp, which is no"
+            ArgumentError, match="header argument :jq contains Emacs Lisp, which is not"
         ):
             found.get("jq")
 
     def test_lisp_for_results_is_an_error(self) -> None:
-        with pytest.raises(ArgumentError, match=":results holds Emacs Lisp"):
+        with pytest.raises(ArgumentError, match=":results contains Emacs Lisp"):
             first(block(":results (foo)"))
 
     @pytest.mark.parametrize(
@@ -103,10 +101,10 @@ class TestValues:
             ("a=1.50", Number("1.50")),
             ("a=-2e3", Number("-2e3")),
             ('a=\'("x" 1 (nil y))', ["x", Number("1"), [None, "y"]]),
-            ("a=tbl", Reference("tbl")),
-            ("a=tbl[1,2]", Reference("tbl", "1,2")),
-            ("a=f(x=1)", Reference("f", "", "x=1")),
-            ("a=f()[0]", Reference("f", "0", "")),
+            ("a=tbl", ValueReference("tbl")),
+            ("a=tbl[1,2]", ValueReference("tbl", "1,2")),
+            ("a=f(x=1)", ValueReference("f", "", "x=1")),
+            ("a=f()[0]", ValueReference("f", "0", "")),
             ("a=(+ 1 2)", Lisp("(+ 1 2)")),
         ],
     )
@@ -116,13 +114,13 @@ class TestValues:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a", ':var a has no value; write :var a=""'),
+            ("a", ':var a has no value; for an empty value, write :var a=""'),
             ("a=", "has no value"),
-            ('a="x', "quote that is never closed"),
-            ("a='(1", "this Lisp list is never closed"),
-            ("a='(1) x", "something after its value"),
-            ("a=')", "this Lisp list cannot be read"),
-            ("a=b c d", "cannot be read: b c d"),
+            ('a="x', "unclosed quote:"),
+            ("a='(1", "unclosed Lisp list:"),
+            ("a='(1) x", "extra text after its value:"),
+            ("a=')", "invalid Lisp list:"),
+            ("a=b c d", "invalid value: b c d"),
         ],
     )
     def test_a_value_that_cannot_be_read_is_named(self, text: str, message: str) -> None:
@@ -131,7 +129,7 @@ class TestValues:
 
     def test_arguments_of_a_call_need_names(self) -> None:
         assert argument_syntax.call_arguments('a=f(1,2), b="x,y"') == ["a=f(1,2)", 'b="x,y"']
-        with pytest.raises(ArgumentError, match="needs a name"):
+        with pytest.raises(ArgumentError, match="must be written as name=value"):
             argument_syntax.call_arguments("1, 2")
 
 
@@ -201,7 +199,7 @@ class TestPrecedence:
 
     def test_a_call_adds_its_own_arguments_to_those_of_the_block(self) -> None:
         text = f"#+NAME: n\n{block(':a 1 :b 1 :var x=1')}#+CALL: n[:a 2](x=2) :b 3\n"
-        document = Document(text)
+        document = OrgDocument(text)
         target, call = document.blocks
         assert call.call is not None
         found = arguments.of_call(call, call.call, target, Inherited(document))

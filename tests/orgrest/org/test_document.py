@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest.org.blocks import Call
-from orgrest.org.document import Document
+from orgrest.org.blocks import BabelCall
+from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place, place_inline
 from orgrest.org.results import element_named, result_of
 from orgrest.org.text import Edit, apply, escape, unescape
@@ -18,12 +18,12 @@ BLOCK = "#+begin_src restclient\nGET http://x\n#+end_src\n"
 
 
 def languages(text: str) -> list[str]:
-    return [block.language for block in Document(text).blocks]
+    return [block.language for block in OrgDocument(text).blocks]
 
 
 def placed(text: str, result: str, **options: object) -> str:
     """Place `result` for the first block."""
-    document = Document(text)
+    document = OrgDocument(text)
     return apply(text, [place(document, document.blocks[0], result, **options)])  # type: ignore[arg-type]  # options of several types
 
 
@@ -74,12 +74,14 @@ class TestBlocksThatRun:
         assert languages("#+begin_src restclient\nGET http://x\n* H\n" + BLOCK) == ["restclient"]
 
     def test_words_after_the_end_marker_do_not_close_a_block(self) -> None:
-        document = Document(BLOCK.replace("#+end_src", "#+end_src words") + BLOCK)
+        document = OrgDocument(BLOCK.replace("#+end_src", "#+end_src words") + BLOCK)
         (block,) = document.blocks
         assert (block.first, block.last) == (1, 5)
 
     def test_markers_are_read_in_any_case_with_blanks_and_switches(self) -> None:
-        (block,) = Document("\t#+Begin_Src   http -n 10 -r   :a b  \nGET x\n\t#+END_SRC  \n").blocks
+        (block,) = OrgDocument(
+            "\t#+Begin_Src   http -n 10 -r   :a b  \nGET x\n\t#+END_SRC  \n"
+        ).blocks
         assert (block.language, block.switches, block.arguments) == ("http", "-n 10 -r", ":a b")
         assert block.indent == 8
 
@@ -88,28 +90,28 @@ class TestBlocksThatRun:
 
     def test_a_comment_tree_is_told(self) -> None:
         text = f"* TODO [#A] COMMENT a\n** b\n{BLOCK}* c COMMENT\n{BLOCK}"
-        assert [block.heading.comment for block in Document(text).blocks] == [True, False]
+        assert [block.heading.comment for block in OrgDocument(text).blocks] == [True, False]
 
     def test_the_documents_own_keywords_for_to_do_are_known(self) -> None:
         text = f"#+TODO: WAIT(w) | GONE\n* WAIT COMMENT a\n{BLOCK}"
-        assert Document(text).blocks[0].heading.comment
+        assert OrgDocument(text).blocks[0].heading.comment
 
 
 class TestKeywordsAbove:
     def test_name_and_header_lines_belong_to_the_block_below(self) -> None:
-        (block,) = Document(f"#+NAME: n\n#+header: :a 1\n#+HEADERS: :b 2\n{BLOCK}").blocks
+        (block,) = OrgDocument(f"#+NAME: n\n#+header: :a 1\n#+HEADERS: :b 2\n{BLOCK}").blocks
         assert (block.name, block.headers) == ("n", (":a 1", ":b 2"))
 
     @pytest.mark.parametrize("between", ["\n", "# comment\n", "text\n", "#+FOO: x\n"])
     def test_anything_in_between_detaches_them(self, between: str) -> None:
-        (block,) = Document(f"#+NAME: n\n{between}{BLOCK}").blocks
+        (block,) = OrgDocument(f"#+NAME: n\n{between}{BLOCK}").blocks
         assert block.name is None
 
     def test_old_spellings_of_a_name_count(self) -> None:
-        assert Document(f"#+SRCNAME: n\n{BLOCK}").block_named("N") is not None
+        assert OrgDocument(f"#+SRCNAME: n\n{BLOCK}").block_named("N") is not None
 
     def test_a_block_is_found_by_a_line_of_it_or_of_its_keywords(self) -> None:
-        document = Document(f"text\n#+NAME: n\n{BLOCK}\n{BLOCK}")
+        document = OrgDocument(f"text\n#+NAME: n\n{BLOCK}\n{BLOCK}")
         first, second = document.blocks
         found = [document.block_at(line) for line in range(1, 11)]
         assert found == [None, first, first, first, first, None, second, second, second, None]
@@ -117,34 +119,34 @@ class TestKeywordsAbove:
 
 class TestCallsAndInlineBlocks:
     def test_a_call_is_read_with_its_parts(self) -> None:
-        (block,) = Document("#+CALL: name[:a b](x=f(1), y=2) :results value\n").blocks
-        assert block.call == Call("name", ":a b", "x=f(1), y=2", ":results value")
+        (block,) = OrgDocument("#+CALL: name[:a b](x=f(1), y=2) :results value\n").blocks
+        assert block.call == BabelCall("name", ":a b", "x=f(1), y=2", ":results value")
 
     @pytest.mark.parametrize("line", ["#+CALL: name", "#+CALL: name(", "#+CALL:f()"])
     def test_what_is_no_call_is_none(self, line: str) -> None:
-        assert Document(line + "\n").blocks == []
+        assert OrgDocument(line + "\n").blocks == []
 
     def test_inline_blocks_are_found_in_text_headings_lists_and_tables(self) -> None:
         source = "src_restclient[:a b]{GET http://x}"
         text = f"* {source}\ntext {source}, more\n- {source}\n| {source} |\n"
-        blocks = Document(text).blocks
+        blocks = OrgDocument(text).blocks
         assert [block.inline for block in blocks] == ["GET http://x"] * 4
         assert {block.arguments for block in blocks} == {":a b"}
         assert [text[block.start : block.end] for block in blocks] == [source] * 4
 
     def test_inline_blocks_in_verbatim_text_results_and_words_are_text(self) -> None:
         text = "=src_http{GET x}= ~call_f()~ asrc_http{GET x} {{{results(=src_http{GET x}=)}}}\n"
-        assert Document(text).blocks == []
+        assert OrgDocument(text).blocks == []
 
     def test_an_inline_call_has_a_name_and_arguments(self) -> None:
-        (block,) = Document("see call_f[:i](x=1)[:e] here\n").blocks
-        assert (block.kind, block.call) == ("inline call", Call("f", ":i", "x=1", ":e"))
+        (block,) = OrgDocument("see call_f[:i](x=1)[:e] here\n").blocks
+        assert (block.kind, block.call) == ("inline call", BabelCall("f", ":i", "x=1", ":e"))
 
 
 class TestBody:
     def body(self, *lines: str, switch: str = "") -> str:
         text = "\n".join([f"#+begin_src http{switch}", *lines, "#+end_src"])
-        document = Document(text)
+        document = OrgDocument(text)
         return document.body(document.blocks[0]).text
 
     def test_common_indentation_is_no_part_of_a_request(self) -> None:
@@ -163,7 +165,7 @@ class TestBody:
         assert self.body(",* a", ",,#+b", " ,*c", ",d") == "* a\n,#+b\n *c\n,d"
 
     def test_positions_point_into_the_document(self) -> None:
-        document = Document("\n#+begin_src http\n  GET x\n  ,* a\n#+end_src\n")
+        document = OrgDocument("\n#+begin_src http\n  GET x\n  ,* a\n#+end_src\n")
         assert document.body(document.blocks[0]).places == ((3, 2), (4, 3))
 
 
@@ -352,7 +354,7 @@ class TestInlineResult:
     def test_it_follows_after_a_blank_and_is_replaced(self) -> None:
         text = "see src_http{GET x}, and\n"
         for result in ("=a=", "=b="):
-            document = Document(text)
+            document = OrgDocument(text)
             text = apply(text, [place_inline(document, document.blocks[0], result)])
             assert text == f"see src_http{{GET x}} {{{{{{results({result})}}}}}}, and\n"
 
@@ -372,19 +374,22 @@ class TestNamedElements:
     )
     def test_data_is_found_by_its_name_or_that_of_a_result(self, element: str, kind: str) -> None:
         for keyword in ("#+NAME: n", "#+RESULTS: n"):
-            found = element_named(Document(f"x\n\n{keyword}\n{element}\nafter\n"), "N")
+            found = element_named(OrgDocument(f"x\n\n{keyword}\n{element}\nafter\n"), "N")
             assert found == (kind, element.splitlines())
 
     def test_a_source_block_stands_for_its_result(self) -> None:
         source = "#+NAME: n\n#+begin_src sh\nx\n#+end_src\n"
-        assert element_named(Document(source), "n") is None
-        assert element_named(Document(f"{source}\n#+RESULTS: n\n: a\n"), "n") == ("fixed", [": a"])
+        assert element_named(OrgDocument(source), "n") is None
+        assert element_named(OrgDocument(f"{source}\n#+RESULTS: n\n: a\n"), "n") == (
+            "fixed",
+            [": a"],
+        )
 
     def test_an_unknown_name_is_none(self) -> None:
-        assert element_named(Document("text\n"), "n") is None
+        assert element_named(OrgDocument("text\n"), "n") is None
 
     def test_a_keyword_with_nothing_below_names_nothing(self) -> None:
-        assert element_named(Document("#+RESULTS: n\n\ntext\n"), "n") == ("", [])
+        assert element_named(OrgDocument("#+RESULTS: n\n\ntext\n"), "n") == ("", [])
 
 
 class TestEscapes:
@@ -410,11 +415,21 @@ def test_a_result_that_would_close_what_stands_open_above_is_told(
     opening: str, result: str
 ) -> None:
     text = f"* H\n{opening}* I\ntext\n{opening}\n#+RESULTS: n\n* J\n#+NAME: n\n{BLOCK}"
-    document = Document(text)
+    document = OrgDocument(text)
     edit = place(document, document.blocks[-1], result)
     block = document.blocks[-1]
     assert closes(document, edit, block) == 5
     assert closes(document, Edit(edit.start, edit.end, ": R\n"), block) is None
+
+
+@pytest.mark.parametrize(
+    ("opening", "end"), [("#+begin_quote\n", "#+end_quote\n"), (":d:\n", ":end:\n")]
+)
+def test_a_result_that_would_close_what_its_block_is_in_is_told(opening: str, end: str) -> None:
+    document = OrgDocument(f"* H\n{opening}{BLOCK}{end}")
+    (block,) = document.blocks
+    assert closes(document, place(document, block, f"R\n{end}"), block) == 2
+    assert closes(document, place(document, block, ": R\n"), block) is None
 
 
 def test_edits_that_overlap_are_refused() -> None:
@@ -425,6 +440,7 @@ def test_edits_that_overlap_are_refused() -> None:
 PIECES = [
     BLOCK,
     "#+NAME: n\n" + BLOCK,
+    BLOCK + "\n#+RESULTS:\n: old\n",
     "#+RESULTS:\n",
     "#+RESULTS: n\n",
     ": fixed\n",
@@ -456,7 +472,7 @@ results = st.text(string.ascii_letters + " \n", max_size=20).map(
 class TestProperties:
     @given(documents, results)
     def test_text_outside_a_result_never_changes(self, text: str, result: str) -> None:
-        document = Document(text)
+        document = OrgDocument(text)
         for block in document.blocks:
             if block.kind in ("block", "call"):
                 edit = place(document, block, result)
@@ -469,21 +485,21 @@ class TestProperties:
 
     @given(documents, results)
     def test_the_same_result_again_changes_nothing(self, text: str, result: str) -> None:
-        document = Document(text)
+        document = OrgDocument(text)
         for block in document.blocks:
             if block.kind in ("block", "call"):
                 edit = place(document, block, result)
                 if closes(document, edit, block):
                     continue
                 once = apply(text, [edit])
-                again = Document(once)
+                again = OrgDocument(once)
                 moved = len(once) - len(text) if edit.end <= block.start else 0
                 (same,) = (b for b in again.blocks if b.start == block.start + moved)
                 assert apply(once, [place(again, same, result)]) == once
 
     @given(documents)
     def test_every_line_belongs_to_the_text_once(self, text: str) -> None:
-        document = Document(text)
+        document = OrgDocument(text)
         assert "\n".join(document.lines) == text
         for block in document.blocks:
             assert document.line_of(block.start) == block.line
@@ -496,7 +512,7 @@ BLOCK = "#+begin_src restclient\nGET http://x/\n#+end_src\n"
 def rerun(text: str, result: str, **options: object) -> str:
     """Place a result below each request block, one after the other."""
     for number in range(text.count("#+begin_src restclient")):
-        document = Document(text)
+        document = OrgDocument(text)
         blocks = [block for block in document.blocks if block.language == "restclient"]
         text = apply(text, [place(document, blocks[number], f"{result}{number}\n", **options)])  # type: ignore[arg-type]  # options of several types
     return text

@@ -11,18 +11,19 @@ import sys
 import urllib.parse
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from orgrest import classes
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.values import Context, expand
-from orgrest.model import CaptureError, OrgrestError, Redirect, Request, Response, Source
+from orgrest.model import OrgrestError, Redirect, Request, Response, Source
 from orgrest.org import document as org
 from orgrest.rendering import jq, masking
 from orgrest.rendering.content import media_type
+from orgrest.rendering.jq import CaptureError
 from orgrest.rendering.masking import mask, mask_bytes
 from orgrest.rendering.pretty import json_text, xml_text
 from orgrest.rendering.results import Rendered, captures, render
@@ -156,7 +157,7 @@ def test_redirects_are_shown_between_request_and_answer() -> None:
 def test_a_cut_body_says_so_in_the_result_and_in_the_notes() -> None:
     rendered = render(GET, answer("x" * 2**20, truncated=True))
     assert "Body cut after 1 MiB" in rendered.head
-    assert rendered.notes == ("the body is longer than 1 MiB: the rest was not read",)
+    assert rendered.notes == ("the body is larger than 1 MiB: the rest was not read",)
     assert "Body cut after 3 bytes" in render(GET, answer("abc", truncated=True)).head
 
 
@@ -418,13 +419,13 @@ def test_a_text_is_decoded_as_its_sender_says(body: bytes, kind: str, shown: str
 def test_a_charset_that_is_none_is_told_and_utf_8_taken(charset: str) -> None:
     rendered = show("café \\u0041", f"text/plain; charset={charset}")
     assert rendered.body == "café \\u0041"
-    assert rendered.notes == (f"the charset {charset} is not known: read as UTF-8",)
+    assert rendered.notes == (f"unknown charset {charset}: read as UTF-8",)
 
 
 def test_bytes_that_are_not_of_the_charset_are_shown_as_such() -> None:
     rendered = show(b"caf\xe9 \xff!", "text/plain")
     assert rendered.body == "caf\\xe9 \\xff!"
-    assert rendered.notes == ("bytes that are not utf-8 are shown as \\xNN",)
+    assert rendered.notes == ("bytes that are not valid utf-8 are shown as \\xNN",)
 
 
 def test_control_characters_are_made_visible() -> None:
@@ -520,8 +521,10 @@ def test_of_a_long_body_the_beginning_is_shown_and_all_of_it_kept(kind: str) -> 
     assert rendered.data == body.encode()
     assert body.startswith(rendered.body + "\n")
     assert 900 < len(rendered.body) <= 1000
-    assert rendered.notes == ("the body is longer than 1000 bytes: a file holds all of it",)
-    linked = attrs.evolve(rendered, link="[[file:x.txt]]")
+    assert rendered.notes == (
+        "the body is larger than 1000 bytes: all of it was written to a file",
+    )
+    linked = classes.evolve(rendered, link="[[file:x.txt]]")
     assert linked.value == f"{rendered.body}\n[[file:x.txt]]\n"
     assert "The whole body: [[file:x.txt]]" in linked.text
 
@@ -641,7 +644,7 @@ def test_no_response_can_become_org_structure(
     block.encode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", block)
     before = "* one\n#+begin_src restclient\nGET http://h/\n#+end_src\n\n#+RESULTS:\n"
-    document = org.Document(f"{before}{block}\n* two\n")
+    document = org.OrgDocument(f"{before}{block}\n* two\n")
     assert [b.language for b in document.blocks] == ["restclient", lines[0].split(" ")[1]]
 
 
@@ -822,7 +825,7 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
 
 def test_a_binary_body_with_a_secret_is_told() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
-    assert rendered.notes == ("the body, which goes to a file as it is, holds a secret",)
+    assert rendered.notes == ("the body contains a secret, and is written to a file unchanged",)
     assert render(hiding("other"), answer(b"\x00s3cret", "image/png")).notes == ()
 
 
@@ -936,8 +939,21 @@ def test_a_jq_program_that_does_not_end_is_stopped(
     monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     monkeypatch.setattr(jq, "TIMEOUT", 1)
-    with pytest.raises(CaptureError, match=r"did not come to an end within 1 s|^jq: "):
+    monkeypatch.setattr(jq, "PATIENCE", 20)
+    killed: list[jq.Child] = []
+    monkeypatch.setattr(jq.Child, "kill", lambda child: killed.append(child) or child.terminate())
+    with pytest.raises(CaptureError, match=r"did not finish within 1 s|^jq: "):
         jq.run(program, "1")
+    assert killed == []  # its limit of CPU time ended it
+
+
+@pytest.mark.usefixtures("way")
+def test_a_jq_program_that_takes_too_much_memory_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jq, "_CHILD", jq._CHILD.replace('("AS", 2**31)', '("AS", 2**28)'))
+    with pytest.raises(CaptureError, match=r"^jq: .*memory"):
+        jq.run('reduce range(28) as $_ ("x"; . + .) | length', "1")
 
 
 @pytest.mark.usefixtures("way")
@@ -950,14 +966,14 @@ def test_a_jq_program_that_prints_without_end_is_stopped(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ("-f /etc/passwd", "jq's argument -f is not taken; these are: -r, --raw-output"),
-        ("--slurpfile a /etc/passwd", "jq's argument --slurpfile is not taken"),
-        ("-L /", "jq's argument -L is not taken"),
-        ("-rf", "jq's argument -rf is not taken"),
-        ("x.json", "jq's argument x.json is not taken"),
-        ("--arg a", "a value is missing behind jq's argument --arg"),
-        ("--argjson a {", "jq's --argjson value is not JSON: {"),
-        ("'", "jq's arguments \"'\": No closing quotation"),
+        ("-f /etc/passwd", "unsupported jq argument -f; supported: -r, --raw-output"),
+        ("--slurpfile a /etc/passwd", "unsupported jq argument --slurpfile; supported:"),
+        ("-L /", "unsupported jq argument -L; supported:"),
+        ("-rf", "unsupported jq argument -rf; supported:"),
+        ("x.json", "unsupported jq argument x.json; supported:"),
+        ("--arg a", "jq argument --arg requires a value"),
+        ("--argjson a {", "the value of jq's --argjson is not valid JSON: {"),
+        ("'", 'invalid jq arguments "\'": No closing quotation'),
     ],
 )
 def test_jq_gets_no_argument_that_reads_files(args: str, message: str) -> None:
@@ -1056,10 +1072,10 @@ def test_the_process_that_becomes_jq_starts_without_the_users_environment(
 @pytest.mark.parametrize(
     ("program", "args", "message"),
     [
-        (".", f"--argjson x {'[' * 100_000}", "jq's --argjson value is nested too deep"),
-        (f'"{"x" * 180_000}"', "", "the jq program is too long for a command line"),
-        ("1\0 2", "", "the jq program holds a NUL"),
-        (".", "--arg x 'a\0'", "jq's program or arguments: embedded null byte"),
+        (".", f"--argjson x {'[' * 100_000}", "the value of jq's --argjson is nested too deeply"),
+        (f'"{"x" * 180_000}"', "", "the jq program is too long for the command line"),
+        ("1\0 2", "", "the jq program contains a NUL character"),
+        (".", "--arg x 'a\0'", "invalid jq program or arguments: embedded null byte"),
     ],
 )
 def test_a_huge_or_broken_jq_program_is_told_in_words(
@@ -1084,7 +1100,7 @@ def test_a_result_nested_too_deep_is_told_in_words() -> None:
 
 def test_jq_that_cannot_be_started_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(CaptureError, match=r"^jq cannot be started: No such file or directory$"):
+    with pytest.raises(CaptureError, match=r"^could not start jq: No such file or directory$"):
         jq.run(".", "1")
 
 
@@ -1143,7 +1159,7 @@ def test_a_capture_that_finds_nothing_is_an_error_with_its_place(program: str) -
     with pytest.raises(CaptureError) as caught:
         captured(f"GET http://h/\n-> jq-set-var :x {program}", "{}")
     assert str(caught.value) == (
-        f"c.org:2:15: {program} finds nothing in the response: :x is not set"
+        f"c.org:2:15: {program} matches nothing in the response, so :x was not set"
     )
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USER, PASSWORD = "OFFICE\\me", "pass wörd"
-DOCUMENT = auth.Document(lambda _: None, lambda _: "")
+DOCUMENT = auth.DocumentLookups(lambda _: None, lambda _: "")
 
 
 class NtlmServer(RawServer):
@@ -192,7 +192,9 @@ def test_a_server_that_asks_for_something_else_is_told_of(client: Client, offere
     data = response(b"", f"WWW-Authenticate: {offered}", status="401 Unauthorized")
     with RawServer(data) as server:
         answer = client.send(Request("GET", server.url, credentials=credentials()))
-    assert answer.warnings == ("the server does not ask for NTLM credentials, which were not sent",)
+    assert answer.warnings == (
+        "the server does not ask for NTLM credentials, so they were not sent",
+    )
     assert len(server.requests) == 1
 
 
@@ -200,12 +202,12 @@ def test_a_server_that_only_ever_offers_it_does_not_get_the_answer(client: Clien
     data = response(b"", "WWW-Authenticate: NTLM", status="401 Unauthorized")
     with RawServer(data) as server:
         answer = client.send(Request("GET", server.url, credentials=credentials()))
-    assert answer.warnings == ("the server gives no NTLM challenge: the password was not used",)
+    assert answer.warnings == ("the server sent no NTLM challenge, so the password was not used",)
     assert len(server.requests) == 2
 
 
 def test_a_server_that_closes_connections_is_named_as_the_reason(client: Client) -> None:
-    told = pytest.raises(TransportError, match="has to go over one connection")
+    told = pytest.raises(TransportError, match="requires a single connection")
     with NtlmServer(keeps=False) as server, told:
         client.send(Request("GET", server.url, credentials=credentials()))
     assert server.users == []
@@ -302,7 +304,7 @@ def test_what_is_on_the_wire_already_is_sent_as_it_is(written: str) -> None:
 
 @pytest.mark.parametrize("written", ["NTLM me", "Negotiate x", "NTLM :x"])
 def test_half_of_the_credentials_is_an_error(written: str) -> None:
-    with pytest.raises(OrgrestError, match="credentials are `user password` or"):
+    with pytest.raises(OrgrestError, match="credentials must be `user password` or"):
         auth.read(written, DOCUMENT)
 
 

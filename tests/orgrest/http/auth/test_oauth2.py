@@ -7,10 +7,10 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-import attrs
 import pytest
 from servers import RawServer, response
 
+from orgrest import classes
 from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
@@ -93,7 +93,7 @@ def run(
         evaluation = Run(
             text.replace("HOST", provider.server.url),
             file="a.http",
-            settings=attrs.evolve(
+            settings=classes.evolve(
                 given,
                 inputs=Inputs(
                     directory=folder,
@@ -186,11 +186,11 @@ def test_an_expired_token_is_refreshed_and_a_refused_refresh_starts_anew(
     [
         (("400 Bad Request", {"error": "invalid_client", "error_description": "no\x1b"}), "no"),
         (("302 Found", {}), "status 302"),
-        (("200 OK", b"<html>"), "gave no token"),
-        (("200 OK", b"[" * 100_000), "gave no token"),
-        (("200 OK", {"access_token": "a\r\nX: y"}), "gave no token"),
-        (("200 OK", {"access_token": 1}), "gave no token"),
-        (("200 OK", b"[]"), "gave no token"),
+        (("200 OK", b"<html>"), "returned no token"),
+        (("200 OK", b"[" * 100_000), "returned no token"),
+        (("200 OK", {"access_token": "a\r\nX: y"}), "returned no token"),
+        (("200 OK", {"access_token": 1}), "returned no token"),
+        (("200 OK", b"[]"), "returned no token"),
     ],
 )
 def test_a_server_that_gives_no_token_is_an_error_and_the_request_is_not_sent(
@@ -208,11 +208,11 @@ def test_a_server_that_gives_no_token_is_an_error_and_the_request_is_not_sent(
     ("text", "expected"),
     [
         ("oauth2 authorization_code prod", "define the variables prod_authorizationEndpoint"),
-        ("oauth2 implicit", "shows tokens to the browser"),
-        ("oauth2 hybrid", "authorization_code does not"),
+        ("oauth2 implicit", "exposes tokens to the browser,"),
+        ("oauth2 hybrid", "use authorization_code instead"),
         ("oauth2 device", "no terminal"),
         ("oauth2 client a token_exchange b", "token exchange is not supported"),
-        ("oauth2 one two three", "is written `oauth2 FLOW PREFIX`"),
+        ("oauth2 one two three", "must be written as `oauth2 FLOW PREFIX`,"),
     ],
 )
 def test_flows_that_are_not_spoken_are_errors_with_the_line(
@@ -295,10 +295,10 @@ def test_jetbrains_id_token_and_credentials_in_the_body(provider: Provider, tmp_
     ("auth", "name", "expected"),
     [
         ({"Grant Type": "Authorization Code"}, "api", "fill in Security.Auth.api Auth URL"),
-        ({"Grant Type": "Implicit"}, "api", "shows tokens to the browser"),
-        ({"Grant Type": "Dance"}, "api", "is not known"),
-        ({"Type": "Mock"}, "api", "is not of the type OAuth2"),
-        ({}, "other", "has no other"),
+        ({"Grant Type": "Implicit"}, "api", "exposes tokens to the browser,"),
+        ({"Grant Type": "Dance"}, "api", "is unknown"),
+        ({"Type": "Mock"}, "api", "is not of type OAuth2"),
+        ({}, "other", "other is not defined"),
         ({}, "api", "fill in Security.Auth.api Client Secret"),
     ],
 )
@@ -319,7 +319,7 @@ def test_an_id_token_that_the_server_does_not_give_is_an_error(
     provider.more = {"id_token": None, "expires_in": True}
     text = TOKEN.replace("token(", "idToken(")
     [outcome] = run(provider, text, tmp_path, environments=("dev",))
-    assert "gave no ID token" in reason(outcome)
+    assert "returned no ID token" in reason(outcome)
 
 
 def test_a_dry_run_shows_that_a_token_would_stand_there(provider: Provider, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def answer(status: int, body: object = None, **headers: str) -> Response:
     return Response(status, "", "1.1", lines, json.dumps(body).encode(), 0.0, "http://a/")
 
 
-def document(**variables: str) -> auth.Document:
-    return auth.Document(variables.get, lambda grant: f"token of {grant.client}")
+def document(**variables: str) -> auth.DocumentLookups:
+    return auth.DocumentLookups(variables.get, lambda grant: f"token of {grant.client}")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_device_that_is_confirmed_too_late_gets_no_token() -> None:
     device = {"device_code": "D", "verification_uri": "http://v", "expires_in": 10}
     flow.send(answer(200, device))
     flow.send(None)
-    with pytest.raises(OrgrestError, match="nobody confirmed"):
+    with pytest.raises(OrgrestError, match="the device code was not confirmed in time"):
         flow.send(10.0)
 
 

@@ -132,7 +132,7 @@ def test_a_request_file_signs_what_the_server_gets_and_hides_the_keys(named: str
 
 def test_keys_that_are_not_understood_are_an_error_and_not_sent() -> None:
     parsed = request_file.parse("GET http://a\nAuthorization: AWS key secret what\n").requests[0]
-    with pytest.raises(ExpansionError, match="AWS credentials are"):
+    with pytest.raises(ExpansionError, match="AWS credentials must be"):
         expand(parsed, Context())
 
 

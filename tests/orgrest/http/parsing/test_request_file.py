@@ -140,7 +140,7 @@ def test_a_version_that_is_not_spoken_is_told_of(
     (request,) = read(f"\nGET http://a/ HTTP/{version}\nA: b\n").requests
     (notice,) = request.notices
     assert (notice.line, notice.code) == (2, "http-version")
-    assert f"HTTP/{version} is not spoken" in notice.reason
+    assert f"HTTP/{version} is not supported:" in notice.reason
     (spoken,) = read("GET http://a/ HTTP/1.1\n").requests
     assert spoken.notices == ()
 
@@ -217,13 +217,13 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert request.directive(rule.name) is not None
     assert bool(rule.refused) == bool(request.problems)
     assert not (rule.refused and rule.informs)
-    assert ("nothing changes here" in rule.about) == rule.informs
-    assert ("is not sent" in rule.about) >= bool(rule.refused)
+    assert ("orgrest ignores it" in rule.about) == rule.informs
+    assert ("are not sent" in rule.about) >= bool(rule.refused)
 
 
 def test_an_unknown_directive_is_told_of() -> None:
     request = only("# @nosuch thing\nGET http://a/")
-    assert [notice.reason for notice in request.notices] == ["@nosuch is not a known directive"]
+    assert [notice.reason for notice in request.notices] == ["unknown directive @nosuch"]
 
 
 @pytest.mark.parametrize("name", ["name", "ref", "force-ref"])
@@ -409,13 +409,13 @@ def test_a_run_line_may_give_values(line: str, values: tuple[tuple[str, str], ..
 )
 def test_values_that_cannot_be_read_are_an_error(line: str) -> None:
     assert reasons(parse(line)) == [
-        "1:1: run gives values as in run other.http (@name=value, @other=value)"
+        "1:1: values for run must be written as run other.http (@name=value, @other=value)"
     ]
 
 
 def test_a_file_without_requests_says_so() -> None:
     assert reasons(parse("\n# nothing\n@a = 1\n")) == [
-        "1:1: no request here: a request is a line like GET https://example.org/"
+        "1:1: no request found: requests start with a line such as GET https://example.org/"
     ]
 
 
@@ -504,10 +504,16 @@ def test_reading_takes_time_in_proportion_to_the_text() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("curl https://example.org/ -H 'X: 1'", "a curl command is not read here: 'orgrest import"),
-        ("curl -X POST https://example.org/", "a curl command is not read here: 'orgrest import"),
-        ("see https://example.org/", "this line means nothing here"),
-        ("Or https://example.org/", "this line means nothing here"),
+        (
+            "curl https://example.org/ -H 'X: 1'",
+            "curl commands are not supported here: 'orgrest import",
+        ),
+        (
+            "curl -X POST https://example.org/",
+            "curl commands are not supported here: 'orgrest import",
+        ),
+        ("see https://example.org/", "unexpected line: expected"),
+        ("Or https://example.org/", "unexpected line: expected"),
     ],
 )
 def test_a_command_and_a_sentence_with_a_url_are_not_sent(line: str, reason: str) -> None:

@@ -81,7 +81,7 @@ def test_a_text_without_a_request_says_so(text: str) -> None:
     document = parse(Source(text, file="n.org", places=[(40, 2)] * 3))
     assert document.requests == ()
     assert [str(p) for p in document.problems] == [
-        "n.org:40:3: no request here: a request is a line like GET https://example.org/"
+        "n.org:40:3: no request found: requests start with a line such as GET https://example.org/"
     ]
 
 
@@ -132,20 +132,20 @@ def test_a_header_is_read_as_it_is_written(line: str, name: str, value: str) -> 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("X A: 1", "this is not a header (Name: value): put an empty line before the body"),
-        ("hello world", "this is not a header (Name: value): put an empty line before the body"),
-        ("a=1&b=2", "this is not a header (Name: value): put an empty line before the body"),
-        (":a = 1", "a variable is defined above its request, not among its headers"),
+        ("X A: 1", "expected a header (Name: value): insert an empty line before the body"),
+        ("hello world", "expected a header (Name: value): insert an empty line before the body"),
+        ("a=1&b=2", "expected a header (Name: value): insert an empty line before the body"),
+        (":a = 1", "variables must be defined before the request, not among its headers"),
         (
             "GET http://h/2",
-            "a second request: separate requests with a line that starts with #",
+            "unexpected second request: separate requests with a line that starts with #",
         ),
-        ("-> jq-set-var", "a capture reads -> jq-set-var :name EXPRESSION"),
-        ("-> jq-set-var name .x", "a capture reads -> jq-set-var :name EXPRESSION"),
-        ("-> nosuch x", "unknown hook nosuch: only jq-set-var is understood"),
+        ("-> jq-set-var", "captures must be written as -> jq-set-var :name EXPRESSION"),
+        ("-> jq-set-var name .x", "captures must be written as -> jq-set-var :name EXPRESSION"),
+        ("-> nosuch x", "unknown hook nosuch: only jq-set-var is supported"),
         (
             '-> run-hook (message "x")',
-            "Emacs Lisp is not run: take -> jq-set-var :name EXPRESSION to set a variable",
+            "Emacs Lisp is not run: to set a variable, use -> jq-set-var :name EXPRESSION",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_json_and_xml_right_below_the_headers_are_a_body_as_in_restclient(start:
     request = one(f"POST http://h/\nX: 1\n{start}")
     assert request.body is not None
     assert [n.reason for n in request.notices] == [
-        "taken for the body: put an empty line before it"
+        "parsed as the body: insert an empty line before it"
     ]
 
 
@@ -218,7 +218,11 @@ def test_a_third_level_comment_names_the_request_below_it() -> None:
     document = parse(
         "### first one\nGET http://h/1\n###\nGET http://h/2\n#### deep\nGET http://h/3"
     )
-    assert [r.name for r in document.requests] == ["first one", None, "deep"]
+    assert [r.name for r in document.requests] == [
+        "first one",
+        None,
+        "deep",
+    ]
 
 
 def test_a_hash_line_ends_a_body_and_an_indented_one_does_not() -> None:
@@ -240,7 +244,7 @@ def test_a_request_line_inside_a_body_is_body_and_told() -> None:
     request = one("POST http://h/\n\ntext\nGET http://h/2")
     assert body_of(request) == "text\nGET http://h/2"
     (notice,) = request.notices
-    assert str(notice).startswith("4:1: this request line is part of the body above it")
+    assert str(notice).startswith("4:1: this request line is part of the body above:")
 
 
 # ----------------------------------------------------------------------------------- here-documents
@@ -258,12 +262,12 @@ def test_a_here_document_sends_hash_lines_and_blanks_as_they_are() -> None:
 
 def test_text_below_the_end_of_a_here_document_is_an_error() -> None:
     request = one("POST http://h/\n\n<<E\nx\nE\nmore")
-    assert reasons(request) == ["6:1: text below the E that ends the body"]
+    assert reasons(request) == ["6:1: unexpected text after the E that ends the body"]
 
 
 def test_a_here_document_that_never_ends_is_an_error_where_it_begins() -> None:
     first, second = parse("POST http://h/\n\n<<END\nx\n# here\nGET http://h/2").requests
-    assert reasons(first) == ["3:1: this << never ends: a line that is END is missing"]
+    assert reasons(first) == ["3:1: this << is never closed: missing a line END"]
     assert second.problems == ()
 
 
@@ -288,7 +292,7 @@ def test_a_variable_takes_several_lines(text: str, value: str) -> None:
 def test_a_variable_that_never_ends_is_an_error_where_it_begins() -> None:
     document = parse(Source("# c\n:a = <<\n1\nGET http://h/", file="x.http"))
     assert [str(p) for p in document.problems] == [
-        "x.http:2:6: this << never ends: a line that starts with # is missing"
+        "x.http:2:6: this << is never closed: missing a line that starts with #"
     ]
     assert document.requests == ()
 
@@ -346,7 +350,7 @@ def test_xml_is_not_taken_for_a_file(line: str) -> None:
 
 def test_lines_below_a_file_are_told_to_be_lost() -> None:
     request = one("POST http://h/\n\n< x.bin\nmore\n")
-    assert [str(n) for n in request.notices] == ["4:1: lines below a < file body are not sent"]
+    assert [str(n) for n in request.notices] == ["4:1: lines after a < file body are not sent"]
 
 
 def test_files_further_down_are_noted_for_multipart_bodies() -> None:
@@ -365,7 +369,7 @@ def test_positions_lead_back_to_the_file_through_indentation_and_org() -> None:
     source = Source("GET http://h/\nbad header", file="a.org", places=[(10, 4), (11, 6)])
     (request,) = parse(source).requests
     assert reasons(request) == [
-        "a.org:11:7: this is not a header (Name: value): put an empty line before the body"
+        "a.org:11:7: expected a header (Name: value): insert an empty line before the body"
     ]
     assert source.offset(2) == 14
     assert Source("x", places=[]).position(0).line == 1

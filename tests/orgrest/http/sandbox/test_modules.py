@@ -246,9 +246,6 @@ def test_uuids_of_names_are_those_of_the_standard(engine: Engine) -> None:
         ("node:net", "# @name login"),
         ("axios", "# @name login"),
         ("process", "{{$processEnv NAME}}"),
-        ("./local.js", "only assert"),
-        ("lodash", "only assert"),
-        ("__proto__", "only assert"),
     ],
 )
 def test_what_needs_the_machine_is_refused_with_what_to_do_instead(
@@ -256,14 +253,16 @@ def test_what_needs_the_machine_is_refused_with_what_to_do_instead(
 ) -> None:
     with pytest.raises(ScriptError) as caught:
         engine.run(f"require('{name}')", "httpyac", ScriptInput(), Request("GET", "http://a/"))
-    said = f'require("{name}") is not there: scripts see no files, network or programs'
+    said = (
+        f'require("{name}") is not available: scripts cannot access files, the network or programs'
+    )
     assert said in caught.value.reason
     assert instead in caught.value.reason
 
 
 @pytest.mark.parametrize("name", ["createCipheriv", "createSign", "subtle"])
 def test_cryptography_that_is_not_there_says_so(engine: Engine, name: str) -> None:
-    with pytest.raises(ScriptError, match=f"crypto.{name} is not there: scripts have hashes"):
+    with pytest.raises(ScriptError, match=f"crypto.{name} is not available: scripts have hashes"):
         engine.run(
             f"require('crypto').{name}", "httpyac", ScriptInput(), Request("GET", "http://a/")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,9 +26,24 @@ def _closed(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]  #
 def test_an_xpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "FIND_TIMEOUT", 2.0)
     text = "<a>" * 8000 + "</a>" * 8000
-    with pytest.raises(OrgrestError, match=r"XPath //a//a did not come to an end|too deep|XPath"):
+    with pytest.raises(OrgrestError, match=r"XPath //a//a did not finish"):
         responses.all_in_xml(text, "//a//a")
     assert responses.all_in_xml("<r><x>1</x><x>2</x></r>", "//x") == ["1", "2"]  # goes on
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system counts no CPU time")
+def test_the_worker_ends_itself_after_its_cpu_time() -> None:
+    """Its parent would wait for much longer, since a busy machine is slow."""
+    worker = Path(process.__file__).with_name("worker.py")
+    job = {"find": "XPath", "path": "//a//a", "text": "<a>" * 8000 + "</a>" * 8000, "prefixes": {}}
+    ended = subprocess.run(
+        [sys.executable, "-I", str(worker)],
+        input=b"0.2 %b\n" % json.dumps(job).encode(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.returncode == -signal.SIGPROF
 
 
 def test_a_jsonpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +51,7 @@ def test_a_jsonpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     value: object = [1, 2]
     for _ in range(60):
         value = [value, 2, [3]]
-    with pytest.raises(OrgrestError, match=r"did not come to an end|more memory|returned more"):
+    with pytest.raises(OrgrestError, match=r"did not finish|memory limit|returned more"):
         responses.all_found(json.dumps(value), "$..*..*..*..*..*..*")
     assert responses.all_found('{"a": [{"b": 1}]}', "$..*..b") == [1, 1]
 
@@ -75,8 +91,33 @@ def test_an_ordinary_path_starts_no_process() -> None:
 @pytest.mark.parametrize("path", ["//[", "$[", "$.a[?(@.b"])
 def test_a_path_that_is_none_is_told_as_before(path: str) -> None:
     body = "<a/>" if path[0] == "/" else '{"a": 1}'
-    with pytest.raises(OrgrestError, match=r"is no (XPath|JSONPath)"):
+    with pytest.raises(OrgrestError, match=r"is not a valid (XPath|JSONPath)"):
         responses.all_found(body, path)
+
+
+LIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import worker
+worker._limit()
+for work in (lambda: bytearray(2**31), lambda: open(sys.argv[2], "wb", 0).write(b"x")):
+    try:
+        work()
+    except (MemoryError, OSError) as error:
+        print(type(error).__name__)
+print(resource.getrlimit(resource.RLIMIT_NPROC))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_the_process_can_take_no_more_than_its_memory_nor_write_nor_start_programs(
+    tmp_path: Path,
+) -> None:
+    folder, file = Path(process.__file__).parent, tmp_path / "written"
+    words = [sys.executable, "-I", "-c", LIMITED, str(folder), str(file)]
+    ended = subprocess.run(words, capture_output=True, check=True, text=True, env={})
+    assert ended.stdout.split("\n") == ["MemoryError", "OSError", "(0, 0)", ""]
+    assert file.read_bytes() == b""
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")

@@ -139,10 +139,10 @@ def test_a_file_that_cannot_be_written_or_read_is_told(
 ) -> None:
     where = document(tmp_path, f"GET {server.url}/set")
     assert run(where, "--cookies", tmp_path / "none" / "jar") == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert "could not write" in capsys.readouterr().err
     sent = len(server.requests)
     assert run(where, "--cookies", where) == 2
-    assert "a.http:1: no cookie: there are seven fields" in capsys.readouterr().err
+    assert "a.http:1: not a cookie: expected seven fields" in capsys.readouterr().err
     assert len(server.requests) == sent
 
 
@@ -196,7 +196,7 @@ def test_cookies_keep_their_scope_in_the_file() -> None:
 
 @pytest.mark.parametrize("line", ["a\tb", "a\tFALSE\t/\tFALSE\tsoon\tn\tv", "<html>"])
 def test_a_line_that_is_no_cookie_is_an_error_with_its_number(line: str) -> None:
-    with pytest.raises(OrgrestError, match="no cookie") as caught:
+    with pytest.raises(OrgrestError, match="not a cookie:") as caught:
         Cookies.read(f"# x\n{line}\n".encode(), "jar")
     assert (caught.value.file, caught.value.line) == ("jar", 2)
 
@@ -238,6 +238,54 @@ def test_only_a_cookie_with_a_domain_goes_to_subdomains(
         assert [
             name for name in asked if again.header(parse_url(f"http://{name}/")) is not None
         ] == names
+
+
+@pytest.mark.parametrize(
+    ("setter", "line", "sent", "not_sent"),
+    [
+        ("evil.example.com", "a=1; Domain=victim.org", (), ("victim.org", "evil.example.com")),
+        ("notvictim.org", "a=1; Domain=victim.org", (), ("victim.org", "notvictim.org")),
+        ("victim.org", "a=1; Domain=api.victim.org", (), ("api.victim.org", "victim.org")),
+        ("a.com", "a=1; Domain=com", (), ("a.com", "b.com")),
+        ("a.co.uk", "a=1; Domain=.co.uk", (), ("a.co.uk", "b.co.uk")),
+        ("10.0.0.1", "a=1; Domain=0.0.1", (), ("10.0.0.1", "9.0.0.1")),
+        ("one", "a=1; Domain=local", (), ("one", "other", "x.local")),
+        ("one", "a=1; Domain=one", ("one",), ("a.one", "one.local")),
+        ("10.0.0.1", "a=1; Domain=10.0.0.1", ("10.0.0.1",), ("1.10.0.0.1",)),
+        ("a.victim.org", "a=1; Domain=Victim.org", ("victim.org", "b.victim.org"), ("vic.org",)),
+        ("victim.org", "a=1; Domain=", ("victim.org",), ("a.victim.org",)),
+        ("victim.org", "a=1; Max-Age=" + "9" * 5000, ("victim.org",), ()),
+        ("victim.org", "a=1; Max-Age=soon; Expires=never", ("victim.org",), ()),
+        ("victim.org", "a=1; Path=/deep", (), ("victim.org",)),
+        ("victim.org", "a", (), ("victim.org",)),
+        ("victim.org", "a=1\r\n X: y", (), ("victim.org",)),
+    ],
+)  # fmt: skip
+def test_a_server_sets_cookies_for_its_own_domain_alone(
+    setter: str, line: str, sent: tuple[str, ...], not_sent: tuple[str, ...]
+) -> None:
+    cookies = Cookies()
+    cookies.store(parse_url(f"http://{setter}/"), [line])
+    for jar in (cookies, Cookies.read(cookies.written(), "jar")):
+        found = [one for one in (*sent, *not_sent) if jar.header(parse_url(f"http://{one}/"))]
+        assert found == list(sent)
+
+
+def test_no_server_removes_the_cookie_of_another() -> None:
+    cookies, url = Cookies(), parse_url("http://victim.org/")
+    cookies.store(url, ["a=1; Domain=victim.org; Path=/"])
+    cookies.store(parse_url("http://evil.com/"), ["a=; Domain=victim.org; Path=/; Max-Age=0"])
+    assert cookies.header(url) == "a=1"
+    cookies.store(url, ["a=; Domain=victim.org; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT"])
+    assert cookies.header(url) is None
+
+
+def test_a_cookie_goes_back_as_the_bytes_that_it_came_as(client: Client) -> None:
+    cookies = Cookies()
+    with RawServer(response(b"", b"Set-Cookie: a=\xc3\xa4\xff")) as server:
+        client.send(Request("GET", server.url), cookies=cookies)
+        client.send(Request("GET", server.url), cookies=Cookies.read(cookies.written(), "jar"))
+        assert b"Cookie: a=\xc3\xa4\xff\r\n" in server.requests[-1]
 
 
 def test_cookies_come_back_within_a_document_and_not_in_another(client: Client) -> None:

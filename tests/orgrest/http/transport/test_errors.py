@@ -26,46 +26,49 @@ def test_a_refused_connection_says_so_with_file_and_line(client: Client) -> None
         port = closed.getsockname()[1]
     with pytest.raises(TransportError) as caught:
         client.send(Request("GET", f"http://127.0.0.1:{port}/", file="a.org", line=7, column=3))
-    assert str(caught.value) == f"a.org:7:3: the connection to 127.0.0.1:{port} was refused"
+    assert str(caught.value) == f"a.org:7:3: connection to 127.0.0.1:{port} refused"
 
 
 def test_an_unknown_host_is_named(client: Client) -> None:
     reason = failure(client, Request("GET", "http://no-such-host.invalid/"))
-    assert reason == "the host name no-such-host.invalid is not known"
+    assert reason == "could not resolve the host name no-such-host.invalid"
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (closing(b""), "the server closed the connection without an answer"),
+        (closing(b""), "the server closed the connection without a response"),
         (reset, "the server reset the connection"),
-        (closing(b"garbage\r\n\r\n"), "the answer is not HTTP: it begins with 'garbage"),
-        (closing(b"\x16\x03\x01\x00\r\n"), "the answer is not HTTP: it begins with "),
-        (closing(b"HTTP/1.1 abc OK\r\n\r\n"), "the answer is not HTTP: it begins with 'HTTP/1.1 a"),
-        (closing(b"HTTP/2 200\r\n\r\n"), "the answer is not HTTP/1.x: HTTP/2"),
+        (closing(b"garbage\r\n\r\n"), "the response is not HTTP: it starts with 'garbage"),
+        (closing(b"\x16\x03\x01\x00\r\n"), "the response is not HTTP: it starts with "),
+        (
+            closing(b"HTTP/1.1 abc OK\r\n\r\n"),
+            "the response is not HTTP: it starts with 'HTTP/1.1 a",
+        ),
+        (closing(b"HTTP/2 200\r\n\r\n"), "the response is not HTTP/1.x: HTTP/2"),
         (
             closing(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n1234567"),
-            "the connection was closed after 7 of 12 announced bytes",
+            "the connection was closed after 7 of 12 bytes",
         ),
         (
             closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"),
-            "the connection was closed after 2 of 5 announced bytes",
+            "the connection was closed after 2 of 5 bytes",
         ),
         (
             closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-10\r\nab"),
-            "the response ends inside a chunk, or its chunks are damaged",
+            "the chunked response is incomplete or damaged",
         ),
         (
             closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab"),
-            "the response ends inside a chunk, or its chunks are damaged",
+            "the chunked response is incomplete or damaged",
         ),
         (
             closing(response(b"not gzip", "Content-Encoding: gzip")),
-            "the body is not what its Content-Encoding says",
+            "could not decode the body: it does not match its Content-Encoding",
         ),
         (
             closing(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
-            "the response's header contradicts itself: Content-Length",
+            "the response headers contradict each other: Content-Length",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from base64 import b64encode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -25,12 +26,23 @@ def to(location: str, status: str = "302 Found") -> bytes:
     return response(b"", f"Location: {location}", status=status)
 
 
-@pytest.mark.parametrize("shown", ["s3/cr et", quote("s3/cr et"), quote("s3/cr et", safe="")])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *("s3/cr et", quote("s3/cr et"), quote("s3/cr et", safe="")),
+        *(
+            b"s3/cr et".hex(),
+            b"s3/cr et".hex().upper(),
+            quote(b64encode(b"user:s3/cr et"), safe=""),
+        ),
+        *(urlsafe_b64encode(head + b"s3/cr et?").decode() for head in (b"", b"a", b"ab")),
+    ],
+)
 def test_a_url_with_a_secret_is_not_followed_to_another_origin(client: Client, shown: str) -> None:
     with RawServer(response(b"")) as other, RawServer(b"") as server:
         server._answer = to(f"{other.url}/?t={shown.replace(' ', '%20')}")
         request = Request("GET", server.url, secrets=frozenset({"s3/cr et"}))
-        with pytest.raises(TransportError, match="the URL holds a secret") as failed:
+        with pytest.raises(TransportError, match="the URL contains a secret") as failed:
             client.send(request)
     assert other.requests == []
     assert "s3" not in failed.value.reason
@@ -85,16 +97,21 @@ def test_a_public_server_does_not_redirect_to_a_private_address(
         assert len(world.requests) > 2
 
 
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"]])
 def test_a_name_that_leads_to_a_private_address_is_not_followed(
-    monkeypatch: pytest.MonkeyPatch, client: Client
+    monkeypatch: pytest.MonkeyPatch, client: Client, addresses: list[str]
 ) -> None:
     with RawServer(response(b"private")) as inner, RawServer(b"") as world:
         world._answer = to(f"http://inner.example:{inner.port}/")
         real, connect = socket.getaddrinfo, socket.socket.connect
 
         def resolve(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
-            known = {"world.example": "8.8.8.8", "inner.example": "127.0.0.1"}
-            return real(known.get(host, host), port, *rest, **more)
+            known = {"world.example": ["8.8.8.8"], "inner.example": addresses}
+            asked = (
+                [host] if more.get("flags") == socket.AI_NUMERICHOST else known.get(host, [host])
+            )
+            found = (real(one, port, *rest, **more) for one in asked)
+            return [place for one in found for place in one]
 
         def connected(self: Any, place: Any) -> None:
             connect(self, ("127.0.0.1", world.port) if place[0] == "8.8.8.8" else place)
@@ -249,7 +266,7 @@ def test_a_body_with_a_secret_is_not_redirected_to_another_origin(client: Client
         request = Request("POST", server.url, (), b"pw=s3cret", secrets=frozenset({"s3cret"}))
         reason = failure(client, request)
         client.send(Request("POST", server.url, (), b"harmless"))
-    assert reason.endswith("the body holds a secret and is not sent on")
+    assert reason.endswith("the body contains a secret")
     assert len(other.requests) == 1
 
 
@@ -257,7 +274,7 @@ def test_a_redirect_loop_is_a_failure_after_ten(client: Client) -> None:
     with RawServer(to("/loop")) as server:
         reason = failure(client, Request("GET", f"{server.url}/loop"))
         assert client.send(Request("GET", f"{server.url}/loop"), follow=False).status == 302
-    assert reason.startswith("still redirected after 10 redirects, to /loop: given up")
+    assert reason.startswith("still redirected after 10 redirects, to /loop: stopped")
     assert len(server.requests) == 12
 
 
@@ -288,7 +305,7 @@ def test_of_the_documents_headers_only_a_short_list_reaches_another_origin(clien
     assert (sent["user-agent"], sent["if-none-match"]) == ("me", '"1"')
     assert {"x-api-key", "x-auth-token", "api-key"}.isdisjoint(sent)
     assert answer.warnings == (
-        f"not sent on to another origin, {other.url}/: X-Api-Key, X-Auth-Token, Api-Key",
+        f"not sent to another origin, {other.url}/: X-Api-Key, X-Auth-Token, Api-Key",
     )
 
 
@@ -310,7 +327,7 @@ def test_a_redirect_is_the_answer_when_it_leads_nowhere_or_is_not_wanted(client:
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://h/", "http://[", "http://:1/"])
 def test_a_redirect_away_from_http_is_refused(client: Client, location: str) -> None:
     with RawServer(to(location)) as server:
-        assert failure(client, Request("GET", server.url)).startswith("not a")
+        assert failure(client, Request("GET", server.url)).startswith("invalid redirect URL: ")
 
 
 def test_options_of_the_whole_server_is_sent_with_an_asterisk(client: Client) -> None:
@@ -318,7 +335,7 @@ def test_options_of_the_whole_server_is_sent_with_an_asterisk(client: Client) ->
         client.send(Request("OPTIONS", absolute_url("*", server.host, None)))
         assert server.requests[-1].startswith(b"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1")
         assert failure(client, Request("GET", f"{server.url}*")) == (
-            "GET * cannot be sent: only OPTIONS has no path"
+            "GET * cannot be sent: only OPTIONS requests can omit the path"
         )
     with RawServer(to("a")) as server:
         hops: list[Hop] = []

@@ -143,16 +143,16 @@ def test_a_percent_sign_takes_the_name_from_a_variable() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("$uid", "there is no dynamic value $uid; is $uuid meant?"),
-        ("$nothing.like.it.at.all", "there is no dynamic value $nothing.like.it.at.all"),
-        ("$datetime tomorrow", "{{$datetime tomorrow}} is not written as {{$datetime"),
-        ("$aadToken new", "$aadToken is not known here: tokens of Azure"),
+        ("$uid", "unknown dynamic value $uid; did you mean $uuid?"),
+        ("$nothing.like.it.at.all", "unknown dynamic value $nothing.like.it.at.all"),
+        ("$datetime tomorrow", "invalid arguments in {{$datetime tomorrow}}: expected {{$datetime"),
+        ("$aadToken new", "$aadToken is not supported: orgrest cannot get Azure"),
         ("$processEnv NOPE", "the environment variable NOPE is not set"),
         ("$processEnv %nope", "the variable nope is not defined"),
-        ("$dotenv NOPE", "no .env file beside the document, or above it, sets NOPE"),
-        ("$timestamp 999999999 y", "999999999 years lead out of the calendar"),
-        ("$timestamp 999999999 d", "999999999 days lead out of the calendar"),
-        ("$random.alphabetic(999999999)", "a random text has at most 1,000,000 characters"),
+        ("$dotenv NOPE", "NOPE is not set in a .env file beside the document or above it"),
+        ("$timestamp 999999999 y", "999999999 years is outside the supported range of dates"),
+        ("$timestamp 999999999 d", "999999999 days is outside the supported range of dates"),
+        ("$random.alphabetic(999999999)", "random texts can have at most 1,000,000 characters"),
     ],
 )
 def test_what_cannot_be_computed_is_an_error_that_says_why(text: str, reason: str) -> None:

@@ -33,7 +33,7 @@ def test_without_files_there_is_no_environment(tmp_path: Path) -> None:
     found = environments.find(tmp_path)
     assert found.names == ()
     assert found.choose([]) == {}
-    with pytest.raises(OrgrestError, match="there is no environment dev; there are none"):
+    with pytest.raises(OrgrestError, match="no environment named dev; available: none"):
         found.choose(["dev"])
 
 
@@ -128,14 +128,14 @@ def test_a_folder_that_is_called_like_a_file_is_passed_over(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("[]", "a JSON object is expected here"),
-        ('{"dev": 1}', "the environment dev is not an object"),
-        ('{"dev": {', "this is not JSON"),
-        ("\udcff", "this environment file is not UTF-8"),
-        ("[" * 100_000, "this JSON is nested too deep"),
-        ("/*" * 400_000, "this is not JSON"),
-        ('\\"' * 400_000, "this is not JSON"),
-        (" " * (environments.LARGEST + 1), "an environment file has at most 1,048,576 bytes"),
+        ("[]", "expected a JSON object"),
+        ('{"dev": 1}', "the environment dev must be an object"),
+        ('{"dev": {', "not valid JSON"),
+        ("\udcff", "the environment file is not UTF-8"),
+        ("[" * 100_000, "the JSON is nested too deeply"),
+        ("/*" * 400_000, "not valid JSON"),
+        ('\\"' * 400_000, "not valid JSON"),
+        (" " * (environments.LARGEST + 1), "the environment file is larger than 1,048,576 bytes"),
     ],
 )
 def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, content: str, reason: str) -> None:
@@ -184,12 +184,12 @@ def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Pa
     environment = Environment(tmp_path, ("prod", "dev"), str)
     assert environment.value("a") == "1"
     for name in ("b", "c"):  # the settings may give these for dev
-        with pytest.raises(OrgrestError, match="this is not JSON"):
+        with pytest.raises(OrgrestError, match="not valid JSON"):
             environment.value(name)
     put(tmp_path / "http-client.private.env.json", "{ broken")
     with pytest.raises(OrgrestError, match=r"settings\.json"):
         Environment(tmp_path, ("dev",), str).value("a")
-    with pytest.raises(OrgrestError, match="this is not JSON"):
+    with pytest.raises(OrgrestError, match="not valid JSON"):
         Environment(tmp_path, ("nowhere",), str).value("a")
 
 
@@ -205,13 +205,13 @@ def test_broken_settings_keep_no_request_back_that_does_not_need_them(
     put(tmp_path / name, '{"rest-client.certificates": {"safe.example": {"cert": "a.pem"')
     put(tmp_path / "http-client.env.json", '{"dev": {"SSLConfiguration": ')
     assert request_to("https://example.org/", tmp_path).url == "https://example.org/"
-    with pytest.raises(OrgrestError, match=f"{name}:1:.*: this is not JSON"):
+    with pytest.raises(OrgrestError, match=f"{name}:1:.*: not valid JSON"):
         request_to("https://safe.example/", tmp_path)
-    with pytest.raises(OrgrestError, match=r"http-client\.env\.json:1:.*: this is not JSON"):
+    with pytest.raises(OrgrestError, match=r"http-client\.env\.json:1:.*: not valid JSON"):
         request_to("https://example.org/", tmp_path, "dev")
     put(tmp_path / "http-client.env.json", '{"dev": {')
     assert request_to("https://example.org/", tmp_path, "dev").certificate is None
-    with pytest.raises(OrgrestError, match=f"a is not defined here.*{name}"):
+    with pytest.raises(OrgrestError, match=f"a is not defined in the document.*{name}"):
         request_to("https://example.org/{{a}}", tmp_path, "dev")
 
 
@@ -291,8 +291,8 @@ class TestVisualStudio:
             ({"provider": "AzureKeyVault", "secretName": "a"}, "provider AzureKeyVault is not"),
             ({"provider": "Encrypted", "value": "AQ"}, "provider Encrypted is not supported"),
             ({"provider": "Mine", "secretName": "a"}, "provider Mine is not supported"),
-            ({"provider": "AspnetUserSecrets"}, "secretName is missing"),
-            ({"provider": "AspnetUserSecrets", "secretName": "no"}, "there is no user secret no"),
+            ({"provider": "AspnetUserSecrets"}, "missing secretName"),
+            ({"provider": "AspnetUserSecrets", "secretName": "no"}, "no user secret no"),
         ],
     )
     def test_what_no_provider_gives_is_an_error_and_not_sent(

@@ -94,7 +94,7 @@ def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_told(
         told
         == {
             "--var": "--var",
-            "prompt": "asked for",
+            "prompt": "a prompt",
             "script": "a response or a script",
             "file": "a.http:1",
             ":var": ":var",

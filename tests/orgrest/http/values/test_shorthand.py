@@ -65,7 +65,7 @@ def test_a_path_takes_the_header_host_and_keeps_it() -> None:
 
 def test_a_path_takes_the_variable_host_and_is_an_error_without_one() -> None:
     assert completed("@host = https://a.org/v1\nGET /b\n").url == "https://a.org/v1/b"
-    with pytest.raises(ExpansionError, match="not an absolute http or https URL: /b"):
+    with pytest.raises(ExpansionError, match="expected an absolute http or https URL, found /b"):
         completed("GET /b\n")
 
 
@@ -80,7 +80,7 @@ def nothing(_: object) -> None:
     "written", ["Basic me pass word", "Basic me:pass word", "Basic bWU6cGFzcyB3b3Jk"]
 )
 def test_basic_credentials_are_encoded_once(written: str) -> None:
-    assert auth.read(written, auth.Document(nothing, nothing)) == "Basic bWU6cGFzcyB3b3Jk"
+    assert auth.read(written, auth.DocumentLookups(nothing, nothing)) == "Basic bWU6cGFzcyB3b3Jk"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_basic_credentials_are_encoded_once(written: str) -> None:
     ["Bearer a b", 'Digest username="x", realm="y"', "AWS4-HMAC-SHA256 Credential=x", "Token", ""],
 )
 def test_other_credentials_are_sent_as_they_stand(written: str) -> None:
-    assert auth.read(written, auth.Document(nothing, nothing)) == written
+    assert auth.read(written, auth.DocumentLookups(nothing, nothing)) == written
 
 
 @pytest.mark.parametrize("written", ["NTLM a", "Negotiate x", "Basic nocolon"])
@@ -263,6 +263,9 @@ def test_graphql_that_is_sent_raw_is_told_of(query: str) -> None:
     assert notices(raw.replace("POST", "GRAPHQL")) == []
     assert notices(raw.replace("\n\n", "\nX-Request-Type: GraphQL\n\n", 1)) == []
     assert notices(raw.replace("\n\n", "\nContent-Type: application/graphql\n\n", 1)) == []
+    assert notices(raw.replace("\n\n", "\nContent-Type: application/graphql+json\n\n", 1)) == [
+        "graphql"
+    ]
     assert notices("POST http://a/\n\nquery of a user, in words\n") == []
 
 
@@ -277,7 +280,7 @@ def test_a_fragment_outside_of_a_request_says_where_it_may_stand(line: str) -> N
     document = request_file.parse(f"{line}\n\n###\nGRAPHQL http://a/\n\nquery {{ a {{ ...F }} }}\n")
     [problem] = document.problems
     assert problem.line == 1
-    assert "in the body of the request that uses it" in problem.reason
+    assert "in the body of the request that uses them" in problem.reason
 
 
 @pytest.mark.parametrize("body", ["", "words", '{"a": 1', "query {a}\n\n{'n': 1}"])
@@ -329,7 +332,7 @@ def test_a_variable_of_an_environment_that_is_not_chosen_is_found_for_the_user(
     tmp_path: Path,
 ) -> None:
     environment(tmp_path, a="b")
-    hint = r"the variable a is not defined; the environment dev has it: --env dev$"
+    hint = "it is defined in the environment dev: select it with --env dev$"
     with pytest.raises(ExpansionError, match=hint):
         completed("GET http://x/{{a}}\n", directory=tmp_path)
 
@@ -365,7 +368,7 @@ def test_a_long_chain_of_variables_is_computed_in_linear_time() -> None:
     lines = ["@v0 = x"] + [f"@v{n} = {{{{v{n - 1}}}}}" for n in range(1, 20_000)]
     text = "\n".join(lines) + "\nGET http://x/{{v99}}\n"
     assert completed(text).url == "http://x/x"
-    with pytest.raises(ExpansionError, match="more than 100 variables inside each other"):
+    with pytest.raises(ExpansionError, match="variables are nested more than 100 deep"):
         completed(text.replace("{{v99}}\n", "{{v19999}}\n"))
 
 
@@ -406,7 +409,7 @@ def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None
         ("password", True),
     ]
     assert request.secrets == {"<password>", "<Really?>"}
-    with pytest.raises(ExpansionError, match="where nobody can answer, give --var 'user=VALUE'"):
+    with pytest.raises(ExpansionError, match="to run it without a prompt, use --var 'user=VALUE'"):
         completed(text)
     given_ = {"user": "1", "password": "2", "What?": "3", "Really?": "4"}
     assert completed(text, overrides=given_).url == "http://x/11234"
@@ -455,8 +458,8 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
     ("reference", "reason"),
     [
         ("nope", "the variable nope is not defined"),
-        ("$nope", "there is no dynamic value $nope"),
-        ("a + 1", "JavaScript is computed only when requests are sent, or shown"),
+        ("$nope", "unknown dynamic value $nope"),
+        ("a + 1", "JavaScript is only evaluated when requests are sent or shown"),
         ("$processEnv NOPE", "the environment variable NOPE is not set"),
     ],
 )
@@ -471,7 +474,8 @@ def test_a_broken_environment_file_matters_only_to_those_who_may_need_it(tmp_pat
     (tmp_path / "http-client.env.json").write_text("{")
     assert completed("@a = 1\nGET http://x/{{a}}\n", directory=tmp_path).url == "http://x/1"
     with pytest.raises(
-        ExpansionError, match=r"b is not defined here, and may be in an environment"
+        ExpansionError,
+        match=r"is not defined in the document, and the environments could not be read:",
     ):
         completed("GET http://x/{{b}}\n", directory=tmp_path)
 

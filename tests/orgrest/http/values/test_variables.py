@@ -138,13 +138,13 @@ def test_a_variable_that_refers_to_itself_is_an_error(definitions: str, message:
 def test_variables_that_multiply_stop_before_they_fill_the_memory() -> None:
     lines = [":a0 = " + "x" * 1000] + [f":a{n} = " + f":a{n - 1}" * 10 for n in range(1, 12)]
     message = error("\n".join(lines) + "\nPOST http://h/\n\n:a11")
-    assert message.endswith("the values of variables grow beyond 64 MiB here")
+    assert message.endswith("the values of the variables are larger than 64 MiB")
 
 
 def test_a_long_chain_of_variables_is_an_error_and_no_crash() -> None:
     lines = [f":a{n} = :a{n + 1}" for n in range(5000)] + [":a5000 = end"]
     message = error("\n".join(lines) + "\nGET http://h/:a0")
-    assert message.endswith("more than 100 variables inside each other")
+    assert message.endswith("variables are nested more than 100 deep")
     short = [f":a{n} = :a{n + 1}" for n in range(90)] + [":a90 = end"]
     assert url("\n".join(short), ":a0") == "end"
 
@@ -153,20 +153,22 @@ def test_a_long_chain_of_variables_is_an_error_and_no_crash() -> None:
     "target", ["/relative", "example.org", ":undefined", "ftp://h/", "http://", "https:///x"]
 )
 def test_a_url_that_is_not_absolute_is_an_error(target: str) -> None:
-    assert error(f"GET {target}").startswith("f.http:1:5: not an absolute http or https URL: ")
+    assert error(f"GET {target}").startswith(
+        "f.http:1:5: expected an absolute http or https URL, found "
+    )
 
 
 @pytest.mark.parametrize("name", ["bad name", "", "a\nb"])
 def test_a_header_name_that_is_none_after_replacing_is_an_error(name: str) -> None:
     scope = Context(Inputs(overrides={"n": name}))
-    assert "not a header name" in error("GET http://h/\n{{n}}: 1", scope)
+    assert "invalid header name" in error("GET http://h/\n{{n}}: 1", scope)
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
 def test_a_line_break_cannot_come_into_a_header_through_a_variable(value: str) -> None:
     scope = Context().block(literal={"v": value})
     message = error("GET http://h/\nX-A: :v", scope)
-    assert message == "f.http:2:1: the value of X-A holds a line break or a NUL"
+    assert message == "f.http:2:1: the value of X-A contains a line break or a NUL"
 
 
 def test_the_first_problem_of_a_request_is_raised_and_others_go_on() -> None:
@@ -183,9 +185,9 @@ def test_the_first_problem_of_a_request_is_raised_and_others_go_on() -> None:
 def test_an_undefined_name_is_told_where_only_a_variable_makes_sense() -> None:
     text = "POST http://h/:id/x:y/:z?q=:w\nX-A: :tok\nX-B: a :b\n\n:body"
     assert notices(text) == [
-        "f.http:1:15: no variable id is defined: sent as it is written",
-        "f.http:1:23: no variable z is defined: sent as it is written",
-        "f.http:2:6: no variable tok is defined: sent as it is written",
+        "f.http:1:15: undefined variable id: sent as written",
+        "f.http:1:23: undefined variable z: sent as written",
+        "f.http:2:6: undefined variable tok: sent as written",
     ]
 
 
@@ -208,7 +210,7 @@ def test_a_variable_of_header_lines_stands_in_its_place() -> None:
 def test_header_variables_that_cannot_be_read_are_errors() -> None:
     assert error("GET http://h/\n:nope") == "f.http:2:1: no variable nope to take headers from"
     assert error(":h = nonsense\nGET http://h/\n:h").endswith(
-        "f.http:3:1: the variable h holds a line that is not a header: nonsense"
+        "f.http:3:1: the variable h contains a line that is not a header: nonsense"
     )
 
 
@@ -316,29 +318,32 @@ def test_now_is_rfc_3339_or_as_asked() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ('(concat "a" "b")', "Emacs Lisp is not run: there are env"),
-        ('(format-time-string "%s")', 'Emacs Lisp is not run: write now("%Y-%m-%d") instead'),
-        ("(base64-encode-string x)", "Emacs Lisp is not run: write base64(...) instead"),
-        ("(+ 1 2)", "Emacs Lisp is not run: there are env"),
+        ('(concat "a" "b")', "Emacs Lisp is not run: available: env"),
+        ('(format-time-string "%s")', 'Emacs Lisp is not run: use now("%Y-%m-%d") instead'),
+        ("(base64-encode-string x)", "Emacs Lisp is not run: use base64(...) instead"),
+        ("(+ 1 2)", "Emacs Lisp is not run: available: env"),
         ("'(1)", "Emacs Lisp is not run"),
         ("#'x", "Emacs Lisp is not run"),
         ("fill-column", "fill is not a function call"),
         ("uuid", "uuid is not a function call"),
-        ("1 2", "not understood: 2"),
-        ("", "an expression is missing"),
-        ("env(", "an expression is missing"),
-        ('env("A"', "a ) is missing behind the arguments of env"),
-        ('env("A" "B")', "a ) is missing behind the arguments of env"),
-        ("env()", "env takes 1 to 2 arguments, not 0"),
-        ('uuid("x")', "uuid takes 0 arguments, not 1"),
-        ('system("rm")', "there is no function system. There are env"),
-        ('__import__("os")', "there is no function __import__"),
+        ("1 2", "unexpected 2"),
+        ("", "missing expression"),
+        ("env(", "missing expression"),
+        ('env("A"', "missing ) after the arguments of env"),
+        ('env("A" "B")', "missing ) after the arguments of env"),
+        ("env()", "env takes 1 to 2 arguments, found 0"),
+        ('uuid("x")', "uuid takes 0 arguments, found 1"),
+        ('system("rm")', "unknown function system. Available: env"),
+        ('__import__("os")', "unknown function __import__"),
         ("base64(nope)", "nope is not a function call"),
         ("base64(:nope)", "the variable nope is not defined"),
-        ('"unclosed', 'not understood: "unclosed'),
-        ('env("UNSET")', 'the environment variable UNSET is not set; env("UNSET", "...") gives'),
-        ("base64(" * 200, "not understood"),
-        ('netrc("h")', "there is no netrc file"),
+        ('"unclosed', 'unexpected "unclosed'),
+        (
+            'env("UNSET")',
+            'the environment variable UNSET is not set; use env("UNSET", "...") to give',
+        ),
+        ("base64(" * 200, "unexpected"),
+        ('netrc("h")', "netrc file not found"),
         ('now("\udcff")', "now: "),
     ],
 )
@@ -355,7 +360,7 @@ def test_an_expression_that_no_request_uses_is_not_computed() -> None:
 
 def test_a_lisp_expression_over_several_lines_is_refused_where_it_stands() -> None:
     got = error(':a := <<\n(concat "x"\n  "y")\n#\nGET http://h/:a')
-    assert got.startswith("f.http:2:1: Emacs Lisp is not run")
+    assert got.startswith("f.http:2:1: Emacs Lisp is not run:")
 
 
 # ------------------------------------------------------------------------------------------ secrets
@@ -422,7 +427,10 @@ def test_netrc_gives_passwords_and_logins_as_secrets(netrc: Path) -> None:
     ("call", "message"),
     [
         ('netrc("other")', "has no entry for other"),
-        ('netrc("api.example.org", "port")', "netrc knows login, account and password, not port"),
+        (
+            'netrc("api.example.org", "port")',
+            "unknown netrc field port: expected login, account or password",
+        ),
     ],
 )
 def test_what_netrc_does_not_hold_is_an_error(netrc: Path, call: str, message: str) -> None:
@@ -466,11 +474,11 @@ def test_an_env_file_is_read_as_its_users_write_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"A=1\nnonsense\n", ".env:2: not a NAME=value line"),
-        (b"A B=1\n", ".env:1: not a NAME=value line"),
-        (b"=1\n", ".env:1: not a NAME=value line"),
-        (b'A="x\n', ".env:1: the quote never ends"),
-        (b"A='x' y\n", ".env:1: the quote never ends"),
+        (b"A=1\nnonsense\n", ".env:2: expected a line NAME=value"),
+        (b"A B=1\n", ".env:1: expected a line NAME=value"),
+        (b"=1\n", ".env:1: expected a line NAME=value"),
+        (b'A="x\n', ".env:1: the quote is never closed"),
+        (b"A='x' y\n", ".env:1: the quote is never closed"),
         (b"\xff", ".env: the env file is not UTF-8"),
     ],
 )
@@ -483,7 +491,7 @@ def test_an_env_file_that_is_none_is_an_error(tmp_path: Path, content: bytes, me
 
 
 def test_a_missing_env_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OrgrestError, match=r"cannot read the env file: No such file"):
+    with pytest.raises(OrgrestError, match=r"could not read the env file: No such file"):
         read_env_file(tmp_path / "none")
 
 
@@ -520,7 +528,7 @@ def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -
     (folder / "linked").symlink_to(folder.parent)
     message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
     assert message.startswith("f.http:3:3: ")
-    assert "is outside the document's folder: --allow-read" in message
+    assert "is outside the document's folder: use --allow-read" in message
 
 
 @pytest.mark.parametrize("mark", [".git", ".hg"])
@@ -543,7 +551,7 @@ def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
         (repository / file).parent.mkdir(parents=True, exist_ok=True)
         (repository / file).write_text("secret")
     message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
-    assert "is outside the document's folder: --allow-read" in message
+    assert "is outside the document's folder: use --allow-read" in message
 
 
 @pytest.mark.parametrize("home", ["", "user"])
@@ -553,7 +561,7 @@ def test_a_repository_that_holds_the_users_home_opens_nothing(
     (folder.parent / ".git").mkdir()
     monkeypatch.setenv("HOME", str(folder.parent / home))
     message = error("POST http://h/\n\n< ../outside.txt", Context(Inputs(directory=folder)))
-    assert "is outside the document's folder: --allow-read" in message
+    assert "is outside the document's folder: use --allow-read" in message
 
 
 def test_an_allowed_folder_is_read(folder: Path) -> None:
@@ -566,11 +574,11 @@ def test_an_allowed_folder_is_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("none.txt", "cannot read none.txt: No such file or directory"),
+        ("none.txt", "could not read none.txt: No such file or directory"),
         ("sub", "sub is not a regular file"),
         ("pipe", "pipe is not a regular file"),
-        ("a\0b", "the name of a file cannot hold a NUL"),
-        ("x" * 300, f"cannot read {'x' * 300}: File name too long"),
+        ("a\0b", "file names cannot contain NUL characters"),
+        ("x" * 300, f"could not read {'x' * 300}: File name too long"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_an_error_and_nothing_hangs(
@@ -589,7 +597,7 @@ def test_the_home_of_nobody_and_a_loop_of_links_are_errors(folder: Path) -> None
     (folder / "loop").symlink_to(folder / "loop")
     for path in ("~no-such-user/x", "loop"):
         message = error(f"POST http://h/\n\n< {path}", Context(Inputs(directory=folder)))
-        assert message.startswith(f"f.http:3:3: cannot read {path}: ")
+        assert message.startswith(f"f.http:3:3: could not read {path}:")
 
 
 def test_a_file_without_permission_is_an_error(
@@ -600,7 +608,7 @@ def test_a_file_without_permission_is_an_error(
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     message = error("POST http://h/\n\n< data.bin", Context(Inputs(directory=folder)))
-    assert message == "f.http:3:3: cannot read data.bin: Permission denied"
+    assert message == "f.http:3:3: could not read data.bin: Permission denied"
 
 
 def test_multipart_parts_may_be_files_and_lines_end_in_crlf(folder: Path) -> None:
@@ -626,7 +634,7 @@ def test_a_file_line_in_another_body_is_text(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "content", "reason"),
     [
-        ("multipart/mixed", "--B\n\nx\n--B--", "the multipart Content-Type names no boundary"),
+        ("multipart/mixed", "--B\n\nx\n--B--", "the multipart Content-Type has no boundary"),
         ("multipart/mixed; boundary=C", "--B\n\nx\n--B--", "the body has no line --C"),
         ("multipart/mixed; boundary=B", "--B\n\nx", "the body does not end with --B--"),
     ],
