@@ -114,5 +114,5 @@ def test_ctrl_c_ends_all_instances_and_says_how_to_go_on(harness: Path, tmp_path
     )  # may still be starting: nothing must be left then, either
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=120)
-    assert "goes on" in said
+    assert "to continue, run `scriptschema fuzz" in said
     assert running(folder) == []

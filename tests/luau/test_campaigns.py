@@ -29,6 +29,7 @@ from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import SERVICES, open_target, try_target, versions_of
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.probing import probe
+from scriptschema.fuzzing.uncalled import body_of
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -196,7 +197,7 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
     verdict, runs = runner.verdict(tree)
     runner.close()
     assert verdict is not None
-    find = finds.Find("one", verdict, finds.Shown(9, runs))
+    find = finds.Find("one", verdict, finds.ShownProgram(9, runs))
     source = export([(finds.add(tmp_path, find, tree), find)], "luau")
     planted = open_target(described)
     planted.submit(Sources(None, source), 20)
@@ -253,36 +254,20 @@ def written(tree: ModuleSet) -> tuple[str, str | None]:
     return found.program, found.module
 
 
-@pytest.mark.parametrize("described", [WEB, PLUAU], ids=["luau-web", "pluau"])
-def test_a_target_told_to_compile_only_runs_nothing(described: Description) -> None:
-    try:
-        opened = open_target(attrs.evolve(described, run=False))
-    except TargetError as error:
-        pytest.skip(what_is_missing() or str(error))
-    for source, kind in [
-        ("while true do end", "ok"),
-        ("print(1)", "ok"),
-        ("local = 1", "rejected"),
-    ]:
-        found = run(opened, source)
-        assert (found.kind, found.output) == (kind, "")
-    opened.close()
-
-
-def test_programs_for_compilers_alone_compile_and_need_not_end() -> None:
+def test_programs_that_are_only_compiled_end_at_once_whatever_is_in_them() -> None:
     if what_is_missing():
         pytest.skip(str(what_is_missing()))
-    compiling = attrs.evolve(WEB, variants=("-O2",), run=False)
-    fuzzer = Fuzzer(Config(targets=(compiling,)), seed=1)
+    target = attrs.evolve(WEB, variants=("-O2",))
+    fuzzer = Fuzzer(Config(targets=(target,), compiled=1.0), seed=1)
     batch = fuzzer.work(seconds=120, programs=150)
     fuzzer.close()
-    assert batch.interval.outcomes == {"ok": 150}
+    assert batch.interval.compiled == {"ok": 150}
     assert not batch.suspects
     assert len(batch.kept) > 20
-    running = open_target(attrs.evolve(WEB, variants=("-O2",)))
+    running = open_target(target)
     kinds = Counter[str]()
     for data in batch.kept[-60:]:
-        running.submit(render_module_set(wire.decode(ModuleSet, data)), 0.3)
+        running.submit(render_module_set(body_of(wire.decode(ModuleSet, data))), 0.3)
         kinds[running.collect()[0].kind] += 1
     running.close()
     assert 0 < kinds["ok"] < 0.8 * kinds.total()

@@ -63,7 +63,7 @@ def test_a_version_has_what_came_until_then() -> None:
     assert fields["0.711"] - fields["0.710"] == {"StatLocal.is_const", "StatLocalFunction.is_const"}
     assert fields["0.735"] == fields["today"]
     assert m.schema(Version(711)) is m.schema("0.714")
-    with pytest.raises(ValueError, match="not a version of Luau that is known"):
+    with pytest.raises(ValueError, match="unknown version of Luau"):
         m.schema("0.5")
 
 
@@ -97,7 +97,7 @@ def test_what_the_seeds_schema_lacks_is_never_left_out_in_silence(tree: Message)
         assert wire.encode(tree) == wire.encode(tree, luau="today")
         return
     with pytest.raises(
-        wire.EncodeError, match="and not in the seed's schema: encode with luau="
+        wire.EncodeError, match="which is not in the original schema: encode with luau="
     ) as e:
         wire.encode(tree)
     assert e.value.path in newer
@@ -109,9 +109,9 @@ def test_the_error_says_where_and_which_version_has_it() -> None:
         wire.encode(tree)
     assert str(error.value) == (
         "body[0].local: StatLocal.is_const is an extension for Luau 0.711, "
-        "and not in the seed's schema: encode with luau='0.711' or newer"
+        "which is not in the original schema: encode with luau='0.711' or newer"
     )
-    with pytest.raises(wire.EncodeError, match="which is newer than what is asked for"):
+    with pytest.raises(wire.EncodeError, match="which is newer than the requested version"):
         wire.encode(tree, luau="0.700")
 
 
@@ -130,7 +130,7 @@ def test_the_seeds_schema_drops_what_it_does_not_know_as_protobuf_does(tree: Mes
     seeds = wire.decode(type(tree), data)
     assert wire.encode(seeds) == message.SerializeToString(deterministic=True)
     if wire.encode(seeds) != data:
-        with pytest.raises(wire.DecodeError, match=r"is unknown: luau='0\.\d+' or newer knows it"):
+        with pytest.raises(wire.DecodeError, match=r"unknown field \d+: it exists for luau="):
             wire.decode(type(tree), data, unknown="error")
 
 
@@ -166,8 +166,8 @@ def test_bytes_of_any_kind_are_read_or_refused_by_todays_schema(
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ("c13e", "a value of 8 bytes runs past the end"),
-        ("0800c13e0000", "a value of 8 bytes runs past the end"),
+        ("c13e", "a value of 8 bytes exceeds the remaining"),
+        ("0800c13e0000", "a value of 8 bytes exceeds the remaining"),
     ],
 )
 def test_a_double_that_is_cut_off_is_refused(data: str, reason: str) -> None:
@@ -183,9 +183,9 @@ def test_values_of_the_new_scalars_are_checked() -> None:
 
 
 def test_a_message_that_the_schema_lacks_is_refused() -> None:
-    with pytest.raises(wire.EncodeError, match="ExprCast is no message of the seed's schema"):
+    with pytest.raises(wire.EncodeError, match="ExprCast is not a message of the original schema"):
         wire.encode(m.ExprCast(expr=m.Expr(), type=m.Type()))
-    with pytest.raises(TypeError, match="ExprCast is no message of the seed's schema"):
+    with pytest.raises(TypeError, match="ExprCast is not a message of the original schema"):
         wire.decode(m.ExprCast, b"")
-    with pytest.raises(TypeError, match="StatClass is no message of the schema of Luau"):
+    with pytest.raises(TypeError, match="StatClass is not a message of the schema of Luau"):
         wire.decode(m.StatClass, b"", luau="0.714")

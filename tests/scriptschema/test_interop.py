@@ -156,7 +156,7 @@ def bytes_of_json(cls: type[Message], text: str) -> bytes:
 @given(ANY_TREE)
 def test_nothing_is_lost_on_the_way_through_json_or_it_is_refused(tree: Message) -> None:
     if not is_utf8(tree):
-        with pytest.raises(interop.FormatError, match="is not UTF-8, which JSON cannot hold"):
+        with pytest.raises(interop.FormatError, match="is not UTF-8, which JSON cannot represent"):
             interop.to_json(tree)
         return
     text = interop.to_json(tree)
@@ -209,14 +209,14 @@ def test_any_bytes_in_a_string_survive_raw_in_text(data: bytes) -> None:
 
 
 BAD_TEXT = [
-    (ExprConstantString, 'val: "a\nb"', "line 1: a string literal is not closed"),
-    (ExprConstantString, "\nval: 'a\\'", "line 2: a string literal is not closed"),
+    (ExprConstantString, 'val: "a\nb"', "line 1: unterminated string literal"),
+    (ExprConstantString, "\nval: 'a\\'", "line 2: unterminated string literal"),
     # Each quote must not be taken for the start of another literal: that would take hours.
-    (ExprConstantString, 'val: "' + '\\"' * 300_000, "line 1: a string literal is not closed"),
+    (ExprConstantString, 'val: "' + '\\"' * 300_000, "line 1: unterminated string literal"),
     (ExprConstantString, "val: " + "x" * 100_000, "line 1: 'val: xxx"),
-    (ExprConstantString, r'val: "\q"', r"line 1: \q is not an escape of a string literal"),
-    (ExprConstantString, '\n\nval: "\\U00110000"', "line 3: \\U is not an escape"),
-    (ExprConstantString, b'val: "\\\xff"', "line 1: \\\\xff is not an escape"),
+    (ExprConstantString, r'val: "\q"', r"line 1: invalid escape \q in a string literal"),
+    (ExprConstantString, '\n\nval: "\\U00110000"', r"line 3: invalid escape \U"),
+    (ExprConstantString, b'val: "\\\xff"', "line 1: invalid escape \\\\xff"),
     (ExprConstantString, "val: 5", "line 1: 'val: 5': Expected string but found: '5'"),
     (ExprConstantString, 'val: "a" val: "b"', "line 1: Message type"),
     (ExprConstantString, "", "ExprConstantString.val is required (string, tag 1)"),
@@ -225,8 +225,8 @@ BAD_TEXT = [
     (ExprUnary, "op: Plus expr {}", 'Enum type "script.ExprUnary.Op" has no value named'),
     (ModuleSet, "program { body { local { values { local {} } } } }", "program.body[0].local.val"),
     (Name, "builtin: 1 custom: 2", "line 1: Field "),
-    (Expr, "group { expr { " * 60 + "}}" * 60, "messages nest more than 100 deep"),
-    (Expr, "group { expr { " * 20_000, "messages nest more than 100 deep"),
+    (Expr, "group { expr { " * 60 + "}}" * 60, "messages are nested more than 100 deep"),
+    (Expr, "group { expr { " * 20_000, "messages are nested more than 100 deep"),
 ]
 
 
@@ -243,31 +243,35 @@ def test_bad_text_is_refused_with_line_and_reason(
 BAD_JSON = [
     (Local, "{", "line 1, column 2: Expecting property name"),
     (Local, "{}", "Local.name is required (int32, tag 1)"),
-    (Local, "[]", "Local must be an object, not an array"),
-    (ModuleSet, '{"program": []}', "program: StatBlock must be an object, not an array"),
-    (Local, '{"name": 2147483648}', "name: must be in int32's range -2147483648..2147483647, not"),
-    (Local, '{"name": 1.5}', "name: must be int32, not 1.5"),
-    (Local, '{"name": true}', "name: must be int32, not true"),
-    (Local, '{"name": "0x1"}', "name: must be int32, not '0x1'"),
-    (Local, '{"name": 1e999}', "name: must be int32, not inf"),
-    (Local, '{"name": NaN}', "NaN is no number of JSON"),
-    (Local, '{"name": ' + "9" * 100_000 + "}", "name: must be int32, not"),
-    (Local, '{"name": 1, "name": 2}', "Local.name stands twice"),
-    (Local, '{"nmae": 1}', "Local has no field 'nmae'; it has name"),
-    (Local, "null", "Local must be an object, not null"),
+    (Local, "[]", "Local must be an object, found an array"),
+    (ModuleSet, '{"program": []}', "program: StatBlock must be an object, found an array"),
+    (
+        Local,
+        '{"name": 2147483648}',
+        "name: must be in int32's range -2147483648..2147483647, found",
+    ),
+    (Local, '{"name": 1.5}', "name: must be int32, found 1.5"),
+    (Local, '{"name": true}', "name: must be int32, found true"),
+    (Local, '{"name": "0x1"}', "name: must be int32, found '0x1'"),
+    (Local, '{"name": 1e999}', "name: must be int32, found inf"),
+    (Local, '{"name": NaN}', "NaN is not a JSON number"),
+    (Local, '{"name": ' + "9" * 100_000 + "}", "name: must be int32, found"),
+    (Local, '{"name": 1, "name": 2}', "duplicate field Local.name"),
+    (Local, '{"nmae": 1}', "Local has no field 'nmae'; available: name"),
+    (Local, "null", "Local must be an object, found null"),
     (Local, '{"' + "n" * 100_000 + '": 1}', "Local has no field 'nnn"),
-    (Local, b'{"name": "\xff"}', "byte 10: not UTF-8"),
-    (ExprConstantString, r'{"val": "\ud800"}', "val: half a surrogate pair"),
-    (ExprConstantString, '{"val": 5}', "val: must be a string, not 5"),
-    (messages.ExprConstantBool, '{"val": 1}', "val: must be true or false, not 1"),
+    (Local, b'{"name": "\xff"}', "byte 10: not valid UTF-8"),
+    (ExprConstantString, r'{"val": "\ud800"}', "val: unpaired surrogate"),
+    (ExprConstantString, '{"val": 5}', "val: must be a string, found 5"),
+    (messages.ExprConstantBool, '{"val": 1}', "val: must be true or false, found 1"),
     (ExprUnary, '{"op": "Plus", "expr": {}}', "op: ExprUnary.Op has no value 'Plus'"),
-    (ExprUnary, '{"op": 1.5, "expr": {}}', "op: must be ExprUnary.Op, not 1.5"),
+    (ExprUnary, '{"op": 1.5, "expr": {}}', "op: must be ExprUnary.Op, found 1.5"),
     (ExprUnary, '{"op": 7, "expr": {}}', "op: ExprUnary.Op has no value 7"),
-    (StatReturn, '{"list": {}}', "list: StatReturn.list must be an array, not an object"),
-    (StatReturn, '{"list": [{}, null]}', "list[1]: Expr must be an object, not null"),
+    (StatReturn, '{"list": {}}', "list: StatReturn.list must be an array, found an object"),
+    (StatReturn, '{"list": [{}, null]}', "list[1]: Expr must be an object, found null"),
     (Name, '{"builtin": 1, "custom": 2}', "Name: 'builtin' and 'custom' are both set"),
-    (Expr, '{"group":{"expr":' * 60 + "{}" + "}}" * 60, "messages nest more than 100 deep"),
-    (Expr, '{"group":{"expr":' * 20_000, "messages nest more than 100 deep"),
+    (Expr, '{"group":{"expr":' * 60 + "{}" + "}}" * 60, "messages are nested more than 100 deep"),
+    (Expr, '{"group":{"expr":' * 20_000, "messages are nested more than 100 deep"),
     (ModuleSet, '{"program": {"body": [{"local": {"vars": [{}]}}]}}', "program.body[0].local.vars"),
 ]
 
@@ -372,7 +376,7 @@ def test_trees_as_deep_as_the_limit_go_through_text_and_json() -> None:
     assert interop.from_text(Expr, interop.to_text(deep)) == deep
     assert interop.from_json(Expr, interop.to_json(deep)) == deep
     for write in (interop.to_text, interop.to_json):
-        with pytest.raises(wire.EncodeError, match="nest more than 100 deep"):
+        with pytest.raises(wire.EncodeError, match="nested more than 100 deep"):
             write(Expr(group=ExprGroup(expr=deep)))
 
 

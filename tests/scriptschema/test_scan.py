@@ -115,7 +115,7 @@ def test_every_message_can_stand_outermost(name: str) -> None:
 def test_unknown_fields_are_dropped_or_refused_as_asked() -> None:
     data = wire.encode(ModuleSet(program=StatBlock()))
     assert wire.canonical(ModuleSet, data + b"\x98\x06\x01")[0] == data
-    with pytest.raises(wire.DecodeError, match="field 99 is unknown"):
+    with pytest.raises(wire.DecodeError, match="unknown field 99"):
         wire.scan(ModuleSet, data + b"\x98\x06\x01", unknown="error")
 
 

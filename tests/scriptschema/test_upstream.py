@@ -159,10 +159,10 @@ def test_what_upstream_cannot_say_is_told_with_its_place() -> None:
     data, told = upstream.to_upstream(tree, "text")
     assign = "body[5].local_function.func.body.body[0].compound_assign"
     assert [str(one) for one in told] == [
-        "body[2].call.expr: ExprCall.parenless: left out",
-        "body[4].local.values[0]: Expr.cast: left out, its operand stays",
-        f"{assign}.value.number: ExprConstantNumber.double: left out",
-        f"{assign}: StatCompoundAssign.floor: left out",
+        "body[2].call.expr: ExprCall.parenless: dropped",
+        "body[4].local.values[0]: Expr.cast: dropped; its operand was kept",
+        f"{assign}.value.number: ExprConstantNumber.double: dropped",
+        f"{assign}: StatCompoundAssign.floor: dropped",
     ]
     text = data.decode()
     for line in "parenless {", "access: Read", "is_const: true", "is_exported: true", "builtin {":
@@ -182,13 +182,13 @@ def test_a_class_is_exchanged_with_what_the_two_schemas_share() -> None:
     tree = parse(CLASS, luau="today").tree.program
     data, told = upstream.to_upstream(tree)
     assert [str(one) for one in told] == [
-        "body[0].class_.members[1]: a property behind a method: moved before it",
-        "body[1].class_: StatClass.extends: left out",
+        "body[0].class_.members[1]: a property after a method: moved before it",
+        "body[1].class_: StatClass.extends: dropped",
     ]
     again, told = upstream.from_upstream(m.StatBlock, data)
     assert {str(one).partition(": ")[2] for one in told} == {
-        "StatClass.inst: left out",
-        "StatClass.local: left out",
+        "StatClass.inst: dropped",
+        "StatClass.local: dropped",
     }
     assert again.body[0].class_ is not None
     assert again.body[1].class_ is not None
@@ -207,13 +207,13 @@ def test_what_upstream_leaves_open_is_told() -> None:
     method.func.body.SetInParent()
     wanted = {
         m.ExprCall: [
-            (theirs["ExprCall"](), "a call that is nothing: a call of nothing"),
-            (call, "a call without parentheses and argument: without an argument"),
+            (theirs["ExprCall"](), "an empty call: replaced by a call of an empty expression"),
+            (call, "a call without parentheses or argument: read without an argument"),
         ],
         m.TypeLiteral: [
-            (theirs["TypeLiteral"](name={}), "a type's name that is nothing: the first one"),
+            (theirs["TypeLiteral"](name={}), "an empty type name: replaced by the first one"),
         ],
-        m.ClassMethod: [(method, "ClassMethod.metamethod: left out")],
+        m.ClassMethod: [(method, "ClassMethod.metamethod: dropped")],
     }
     for cls, cases in wanted.items():
         for message, told in cases:
@@ -221,16 +221,16 @@ def test_what_upstream_leaves_open_is_told() -> None:
             assert told in [one.what for one in found]
     member = m.StatClass(name=m.Local(name=0), members=[m.ClassMember()])
     assert [one.what for one in upstream.to_upstream(member)[1]] == [
-        "a member that is nothing: left out"
+        "an empty class member: dropped"
     ]
 
 
 @pytest.mark.parametrize(
     ("data", "form", "reason"),
     [
-        (b"\x08", "binary", "this is no message of upstream's schema"),
-        (b"\x80\x02\x01\x08\x01", "binary", "fields that upstream's schema of 0.735 does not have"),
-        (b"", "binary", "required fields are missing: name"),
+        (b"\x08", "binary", "not a message of upstream's schema"),
+        (b"\x80\x02\x01\x08\x01", "binary", "fields that upstream's schema of 0.735 lacks"),
+        (b"", "binary", "missing required fields: name"),
         (b"x: 1", "text", 'has no field named "x"'),
         (b"{", "json", "Failed to load JSON"),
         (b"\xff", "json", "codec can't decode"),
@@ -275,7 +275,7 @@ def test_convert_tells_what_is_left_out_and_fails_where_it_cannot(tmp_path: Path
     result = CliRunner().invoke(main, ["convert", str(start), *options, "to"])
     assert result.exit_code == 0
     assert (
-        "a.pb: program.body[0].compound_assign: StatCompoundAssign.floor: left out" in result.stderr
+        "a.pb: program.body[0].compound_assign: StatCompoundAssign.floor: dropped" in result.stderr
     )
     result = CliRunner().invoke(main, ["convert", str(start), *options, "from"])
     assert result.exit_code == 1

@@ -123,22 +123,22 @@ NO, YES = messages.ExprConstantBool(val=False), messages.ExprConstantBool(val=Tr
 
 # The table of the design: what upb does with damaged input.
 TABLE = [
-    ("ends inside a tag", Local, "080580", "byte 2: the tag is cut off"),
-    ("ends inside a value", Local, "08", "byte 1, name: the value is cut off"),
+    ("ends inside a tag", Local, "080580", "byte 2: the tag is truncated"),
+    ("ends inside a value", Local, "08", "byte 1, name: the value is truncated"),
     (
         "unknown field longer than the input",
         Local,
         "08057a7f",
-        "byte 3: length 127 runs past the end (0 bytes left)",
+        "byte 3: length 127 exceeds the remaining 0 bytes",
     ),
     ("unknown group holding field 1", Local, "08051b08091c", Local(name=5)),
-    ("field number 0", Local, "08050001", "byte 2: there is no field 0"),
+    ("field number 0", Local, "08050001", "byte 2: field number 0 is invalid"),
     ("field number 0 in an unknown group", Local, "08050b00050c", Local(name=5)),
     ("field number 0 where there are no fields", messages.StatBreak, "0005", messages.StatBreak()),
-    ("the end of group 0", messages.StatBreak, "04", "byte 0: end of group 0 that is not open"),
+    ("the end of group 0", messages.StatBreak, "04", "byte 0: end of group 0, which is not open"),
     ("known field with another wire type", Local, "0a000807", Local(name=7)),
     ("int32 above 32 bits", Local, "088080808010", Local(name=0)),
-    ("varint of 11 bytes", Local, "08" + "80" * 10 + "00", "byte 1, name: a varint of more than"),
+    ("varint of 11 bytes", Local, "08" + "80" * 10 + "00", "byte 1, name: varint longer than"),
     ("ten-byte varint with extra bits", Local, "08" + "ff" * 9 + "7f", Local(name=-1)),
     (
         "unknown enum value in a required field",
@@ -157,17 +157,22 @@ TABLE = [
     ("an alternative twice", Expr, "22020805" + "2200", Expr(number=ExprConstantNumber(val=5))),
     ("a scalar twice", Local, "08050806", Local(name=6)),
     ("a tag that is longer than it need be", Local, "88808080000" + "5", Local(name=5)),
-    ("a tag of six bytes", Local, "888080808000" + "05", "byte 0: a tag of more than 32 bits"),
-    ("a tag above 32 bits", Local, "888080801005", "byte 0: a tag of more than 32 bits"),
-    ("a length of six bytes", Expr, "0a808080808000", "byte 1, group: a length of more than 31"),
-    ("a length above 31 bits", Expr, "0affffffff0f", "byte 1, group: a length of more than 31"),
-    ("a wire type that is none", Local, "08050e", "byte 2: there is no wire type 6"),
-    ("fixed32 cut off", Local, "08050d0000", "byte 3: a value of 4 bytes runs past the end (2"),
-    ("fixed64 cut off", Local, "08050900", "byte 3: a value of 8 bytes runs past the end (1"),
+    ("a tag of six bytes", Local, "888080808000" + "05", "byte 0: tag longer than 32 bits"),
+    ("a tag above 32 bits", Local, "888080801005", "byte 0: tag longer than 32 bits"),
+    ("a length of six bytes", Expr, "0a808080808000", "byte 1, group: length longer than 31"),
+    ("a length above 31 bits", Expr, "0affffffff0f", "byte 1, group: length longer than 31"),
+    ("a wire type that is none", Local, "08050e", "byte 2: invalid wire type 6"),
+    ("fixed32 cut off", Local, "08050d0000", "byte 3: a value of 4 bytes exceeds the remaining 2"),
+    ("fixed64 cut off", Local, "08050900", "byte 3: a value of 8 bytes exceeds the remaining 1"),
     ("fixed32 and fixed64", Local, "0d00000000" + "090000000000000000" + "0805", Local(name=5)),
-    ("an end of a group that is not open", Local, "08050c", "byte 2: end of group 1 that is not"),
-    ("the end of another group", Local, "08050b14", "byte 3: end of group 2 that is not open"),
-    ("a group without an end", Local, "08050b", "byte 3: group 1 has no end"),
+    (
+        "an end of a group that is not open",
+        Local,
+        "08050c",
+        "byte 2: end of group 1, which is not open",
+    ),
+    ("the end of another group", Local, "08050b14", "byte 3: end of group 2, which is not open"),
+    ("a group without an end", Local, "08050b", "byte 3: group 1 is never closed"),
     ("a bool above 1", messages.ExprConstantBool, "0802", YES),
     ("a bool of 2**64", messages.ExprConstantBool, "08" + "80" * 9 + "02", NO),
     (
@@ -208,10 +213,10 @@ def test_damage_is_placed_by_byte_and_path() -> None:
         wire.decode(ModuleSet, data)
     error = caught.value
     assert str(error) == (
-        "byte 11, program.body[2].return_.list[0]: length 40 runs past the end (4 bytes left)"
+        "byte 11, program.body[2].return_.list[0]: length 40 exceeds the remaining 4 bytes"
     )
     assert (error.offset, error.path) == (11, "program.body[2].return_.list[0]")
-    assert error.reason == "length 40 runs past the end (4 bytes left)"
+    assert error.reason == "length 40 exceeds the remaining 4 bytes"
 
 
 def test_a_field_that_is_missing_is_placed_at_its_message() -> None:
@@ -225,7 +230,7 @@ def test_a_field_that_is_missing_is_placed_at_its_message() -> None:
 
 
 UNKNOWN = [
-    (Local, "08057800", "byte 2: Local: field 15 is unknown"),
+    (Local, "08057800", "byte 2: Local: unknown field 15"),
     (Local, "0a000807", "byte 0: Local: field 1 (name) has the wrong wire type 2"),
     (Local, "08050b0c", "byte 2: Local: field 1 (name) has the wrong wire type 3"),
     (ExprUnary, "080312000801", "byte 0, op: 3 is not a value of ExprUnary.Op"),
@@ -247,7 +252,7 @@ def test_unknown_fields_are_dropped_or_refused_as_asked(
 def test_a_varint_without_end_is_given_up_at_once(cls: type[Message]) -> None:
     # Collecting its bits first would take minutes: time grows with the square of their number.
     data = (b"\x08" if cls is Local else b"\x0a") + b"\xff" * 2_000_000
-    with pytest.raises(wire.DecodeError, match="a varint of more than 10 bytes"):
+    with pytest.raises(wire.DecodeError, match="varint longer than 10 bytes"):
         wire.decode(cls, data)
 
 
@@ -264,16 +269,16 @@ def test_only_the_schemas_messages_are_decoded(cls: type) -> None:
 
 
 def test_what_to_do_with_unknown_fields_is_checked() -> None:
-    with pytest.raises(ValueError, match="unknown must be 'drop' or 'error', not 'keep'"):
+    with pytest.raises(ValueError, match="unknown must be 'drop' or 'error', found 'keep'"):
         wire.decode(Local, b"\x08\x05", unknown="keep")
 
 
 def test_the_depth_limit_is_that_of_protobufs_runtimes() -> None:
     assert wire.decode(Expr, wire.encode(nested(50))) == nested(50)
-    with pytest.raises(wire.EncodeError, match="messages nest more than 100 deep"):
+    with pytest.raises(wire.EncodeError, match="messages are nested more than 100 deep"):
         wire.encode(nested(51))
     data = wire.encode(nested(51), max_depth=102)
-    with pytest.raises(wire.DecodeError, match=r"byte \d+, group.*: messages nest more"):
+    with pytest.raises(wire.DecodeError, match=r"byte \d+, group.*: messages are nested more"):
         wire.decode(Expr, data)
     assert wire.decode(Expr, data, max_depth=102) == nested(51)
 
@@ -308,7 +313,7 @@ def test_the_callers_own_depth_does_not_matter_until_python_can_go_no_further() 
 
 def test_deep_unknown_groups_end_in_an_error() -> None:
     for levels in (101, 1_000_000):
-        with pytest.raises(wire.DecodeError, match="nest more than 100 deep"):
+        with pytest.raises(wire.DecodeError, match="nested more than 100 deep"):
             wire.decode(Local, b"\x08\x05" + b"\x1b" * levels)
     groups = b"\x08\x05" + b"\x1b" * 100 + b"\x1c" * 100
     assert wire.decode(Local, groups) == Local(name=5)
@@ -317,7 +322,7 @@ def test_deep_unknown_groups_end_in_an_error() -> None:
 def test_a_tree_that_holds_itself_ends_in_an_error() -> None:
     block = StatBlock()
     block.body.append(Stat(block=block))
-    with pytest.raises(wire.EncodeError, match="nest more than 100 deep"):
+    with pytest.raises(wire.EncodeError, match="nested more than 100 deep"):
         wire.encode(block)
 
 
@@ -327,7 +332,7 @@ def test_what_a_list_should_not_hold_is_found_when_it_is_encoded() -> None:
     with pytest.raises(wire.EncodeError) as caught:
         wire.encode(tree)
     assert str(caught.value) == (
-        "body[0].return_: StatReturn.list[1] must be Expr (repeated, tag 1), not Stat Stat()"
+        "body[0].return_: StatReturn.list[1] must be Expr (repeated, tag 1), found Stat Stat()"
     )
 
 
@@ -336,7 +341,7 @@ def test_a_surrogate_that_stands_for_no_byte_cannot_be_encoded() -> None:
     with pytest.raises(wire.EncodeError) as caught:
         wire.encode(tree)
     assert str(caught.value) == (
-        "list[0].string: ExprConstantString.val holds a surrogate that stands for no byte "
+        "list[0].string: ExprConstantString.val contains a surrogate that stands for no byte "
         "(U+D800 at index 2)"
     )
 

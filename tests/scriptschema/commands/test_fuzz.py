@@ -26,8 +26,11 @@ PROGRESS = {
     "runs": 24690,
     "runs_per_second": 98.4,
     "corpus": 31,
+    "corpus_compiled": 0,
     "outcomes": {"error": 2, "ok": 12343},
+    "compiled": {},
     "finds": 2,
+    "finds_compiled": 0,
     "new_finds": 1,
     "unreduced": 2,
     "unconfirmed": 0,
@@ -40,17 +43,20 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-t", "luau-web"], "name the folder of the campaign"),
-        (["-o", "none"], "name what to run programs with"),
-        (["-o", "none", "--size", "3"], "name what to run programs with"),
-        (["-o", "none", "-t", "lua"], "is not a target"),
-        (["-o", "none", "-t", "command:"], "needs a command"),
-        (["-o", "none", "-t", "command:cat", "--for", "soon"], "is not a duration"),
-        (["-o", "none", "-t", "command:cat", "--for", "0m"], "is not a duration"),
+        (["-t", "luau-web"], "missing folder for the campaign:"),
+        (["-o", "none"], "missing target: use"),
+        (["-o", "none", "--size", "3"], "missing target: use"),
+        (["-o", "none", "-t", "lua"], "unknown target"),
+        (["-o", "none", "-t", "command:"], "requires a command"),
+        (
+            ["-o", "none", "-t", "command:cat", "--for", "soon"],
+            ": write for example 30s, 10m or 8h",
+        ),
+        (["-o", "none", "-t", "command:cat", "--for", "0m"], ": write for example 30s, 10m or 8h"),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
             ["-o", "none", "--config", "no.toml", "-t", "command:cat"],
-            "--target cannot be used with --config",
+            "cannot be combined with --config:",
         ),
     ],
     ids=str,
@@ -69,8 +75,11 @@ def test_what_cannot_be_asked_for_is_said(
     ("text", "said"),
     [
         ("size = ", "Invalid value"),
-        ("targets = 3", "not a campaign's configuration"),
-        ("[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1", "has no 'colour'"),
+        ("targets = 3", "of a campaign:"),
+        (
+            "[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1",
+            "unknown setting of a target: 'colour'",
+        ),
         ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
     ],
 )
@@ -121,7 +130,7 @@ def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -
         folder = tmp_path / str(status + 1)
         done = run_here("fuzz", "-j", 1, *target, "--compare", "errors", "-o", folder, *more)
         assert done.returncode == status, done.stderr
-        said = b"nothing new was found; there too: programs that differ in messages alone"
+        said = b"nothing new was found; also saved: programs that differ only in messages"
         assert said in done.stderr
         assert [find.name for _, find in finds.load_all(folder)] == [Signature("message").name]
 
@@ -158,9 +167,9 @@ def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
     shown = done.stderr.decode()
     assert "3 programs: nothing new was found" in shown
     assert f"the report: {tmp_path / 'report.html'}" in shown
-    assert "what was run: each program on cat" in shown
-    assert "no difference in what the programs print" in shown
-    assert "next, for longer: scriptschema fuzz --target luau-web" in shown
+    assert "each program was run on cat" in shown
+    assert "result: no crashes, hangs or differences, as expected of a released Luau" in shown
+    assert "next, for a longer campaign: scriptschema fuzz --target luau-web" in shown
 
 
 def test_a_demonstration_with_a_find_says_how_to_run_it_again(
@@ -169,8 +178,8 @@ def test_a_demonstration_with_a_find_says_how_to_run_it_again(
     config = Config(targets=(Description("command", "cat"),))
     explain(tmp_path, config, 5, ["hang-1"])
     shown = capsys.readouterr().err
-    assert f"run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
-    assert "no difference" not in shown
+    assert f"to run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
+    assert "result: no crashes, hangs or differences, as expected of a released Luau" not in shown
     explain(tmp_path, config, 0, [])
     assert "too short for a program" in capsys.readouterr().err
 
@@ -211,7 +220,7 @@ def test_lines_say_what_was_found_and_how_things_stand(
 
 def test_before_the_first_program_has_ended_a_line_says_so() -> None:
     started = {**PROGRESS, "programs": 0, "outcomes": {}, "seconds": 10}
-    assert line_of(started) == "0:10: no program has ended yet"
+    assert line_of(started) == "0:10: no program has finished yet"
 
 
 def test_a_display_shows_the_latest_finds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +244,7 @@ def a_find(folder: Path, source: str, signature: Signature, **options: Any) -> P
     find = finds.Find(
         name="one",
         verdict=Verdict(signature, "bad", difference),
-        program=finds.Shown(9, []),
+        program=finds.ShownProgram(9, []),
         config=Config(targets=(target,)).as_json(),
         **options,
     )
@@ -251,7 +260,7 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
     assert "print(1)" in shown
     assert "-O2: wrong" in shown
     assert "-O0: (nothing)" in shown
-    assert shown.splitlines()[-1] == f"{difference}: shown again"
+    assert shown.splitlines()[-1] == f"{difference}: reproduced"
 
 
 def test_what_is_no_find_is_told(tmp_path: Path) -> None:
@@ -270,5 +279,5 @@ def test_long_outputs_are_cut_when_shown(tmp_path: Path) -> None:
     source = "\n".join(f"print({number})" for number in range(40))
     done = run_here("reproduce", "--trust", a_find(tmp_path, source, Signature("hang")))
     assert done.returncode == 1
-    assert b"... 20 lines more" in done.stdout
-    assert b"hang: not shown" in done.stdout
+    assert b"... 20 more lines" in done.stdout
+    assert b"hang: not reproduced" in done.stdout

@@ -115,7 +115,7 @@ def test_run_again_it_goes_on_and_keeps_what_is_there(tmp_path: Path) -> None:
         (folder / f"{seed}.pb").unlink()
     (folder / "notes.txt").write_text("mine")
     done = run("generate", "-n", 10, "-o", folder)
-    assert (done.returncode, done.stderr) == (0, b"8 of 10 trees are there already\n")
+    assert (done.returncode, done.stderr) == (0, b"8 of 10 trees already exist\n")
     assert content(folder) == {**whole, "notes.txt": b"mine"}
     assert kept.stat().st_mtime == 1
 
@@ -125,9 +125,7 @@ def test_trees_made_with_other_options_are_not_mixed_in(tmp_path: Path) -> None:
     before = content(tmp_path)
     done = run("generate", "-n", 5, "--size", 20, "-o", tmp_path)
     assert done.returncode == 1
-    assert f"scriptschema: {tmp_path}/0.pb is there already and is not what these options" in str(
-        done.stderr
-    )
+    assert "exists, but was not generated with these options:" in str(done.stderr)
     assert content(tmp_path) == before
 
 
@@ -176,7 +174,7 @@ def test_an_interruption_leaves_whole_files_and_the_next_run_goes_on(
         process.send_signal(stop)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, b"")
-    assert errors == b"interrupted: the same command goes on where it stopped\n"
+    assert errors == b"interrupted: to continue, run the same command again\n"
     made = content(tmp_path)
     assert 20 < len(made) < 100_000
     assert made == {
@@ -184,7 +182,7 @@ def test_an_interruption_leaves_whole_files_and_the_next_run_goes_on(
     }
     more = len(made) + 5
     done = run("generate", "-n", more, "--size", 50, "-o", tmp_path)
-    assert done.stderr == f"{len(made):,} of {more:,} trees are there already\n".encode()
+    assert done.stderr == f"{len(made):,} of {more:,} trees already exist\n".encode()
     assert len(content(tmp_path)) == more
     wait_until(lambda: not [*in_group(process.pid)])
 
@@ -282,14 +280,17 @@ def test_sources_that_are_not_luau_come_in_a_folder_a_file_or_alone(tmp_path: Pa
         (["--size", "0"], "0 is not in the range 1<=x<=1000000"),
         (["--size", "1000001"], "1000001 is not in the range 1<=x<=1000000"),
         (["--jobs", "0"], "0 is not in the range x>=1"),
-        (["--message", "Exprs"], "there is no message 'Exprs'; did you mean Expr"),
+        (["--message", "Exprs"], "unknown message 'Exprs'; did you mean Expr"),
         (["--weights", "nothing.toml"], "'nothing.toml' does not exist"),
-        (["--weights", "WEIGHTS"], "Expr has no alternative 'nill'; it has group, nil,"),
-        (["-n", "2", "-o", "WEIGHTS"], "is a file: several trees need a folder to be put in"),
-        (["--broken", "--programs"], "--programs, --repaired and --broken are kinds: give one"),
-        (["--broken", "--format", "json"], "what is not Luau has no tree: leave --format out"),
-        (["--broken", "--message", "Expr"], "--broken makes ModuleSets, not Expr"),
-        (["--repaired", "--wrong", "0"], "are for --programs and --broken"),
+        (["--weights", "WEIGHTS"], "unknown alternative 'nill' of Expr; available: group, nil,"),
+        (["-n", "2", "-o", "WEIGHTS"], "is a file: several trees can only be written to a folder"),
+        (["--broken", "--programs"], "--programs, --repaired and --broken cannot be combined"),
+        (
+            ["--broken", "--format", "json"],
+            "invalid sources have no tree: omit --format, or use --format",
+        ),
+        (["--broken", "--message", "Expr"], "--broken generates ModuleSets, not Expr"),
+        (["--repaired", "--wrong", "0"], "require --programs or --broken"),
     ],
 )
 def test_wrong_use_is_told_with_status_2(

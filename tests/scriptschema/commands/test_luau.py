@@ -124,7 +124,9 @@ def test_repair_of_several_formats_needs_a_choice() -> None:
     write("in/a.pb", wire.encode(tree("f()")))
     write("in/b.json", interop.to_json(tree("f()")))
     result = run("repair", "in", "-o", "out", status=2)
-    assert "the files are in binary and json: choose with --to" in result.stderr
+    assert (
+        "the files have different formats (binary and json): choose one with --to" in result.stderr
+    )
     run("repair", "in", "-o", "out", "--to", "text")
     assert written("out") == ["a.textproto", "b.textproto"]
 
@@ -150,7 +152,7 @@ def test_parse_and_render_lose_nothing_of_the_version_that_is_asked_for() -> Non
     write("new.luau", "const x: number = 0.5 :: any\nexport local y = integer.add(5i, 6i)\n")
     luau = ("--luau", "today")
     parsed = run("parse", "new.luau", *luau, "-o", "new.pb", "--save-names", "names.json")
-    assert "left out" not in parsed.stderr
+    assert "dropped" not in parsed.stderr
     rendered = run("render", "new.pb", *luau, "--names", "names.json").stdout
     assert rendered == Path("new.luau").read_text()
     refused = run("parse", "new.luau", "--luau", "0.711", "-o", "old.pb", status=1)
@@ -187,13 +189,13 @@ def test_parse_says_what_is_lost_and_that_names_are() -> None:
     write("a.luau", "mine = 0.5 -- comment")
     result = run("parse", "a.luau", "-o", "a.pb")
     assert result.stderr.splitlines() == [
-        "2 things that the schema lacks were left out or rewritten: --losses lists them",
-        "the sources' own names are not in the trees: --save-names keeps them",
+        "2 things that the schema lacks were dropped or rewritten: use --losses to list them",
+        "the trees do not contain the sources' own names: use --save-names to keep them",
     ]
     result = run("parse", "a.luau", "-o", "a.pb", "--losses", "--save-names", "names.json")
     assert result.stderr.splitlines() == [
         "a.luau:1:8: number 0.5: `1 / 2`, which has the same value",
-        "a.luau:1:12: comment: left out",
+        "a.luau:1:12: comment: dropped",
     ]
     write("known.luau", "print(x0)")
     assert run("parse", "known.luau", "-o", "a.pb").stderr == ""
@@ -228,9 +230,11 @@ def test_generate_goes_on_with_sources_where_it_stopped(kind: str) -> None:
     before = {name: (Path("out") / name).read_bytes() for name in written("out")}
     folder = next(name for name in before if name.endswith("/program.luau"))
     (Path("out") / folder).unlink()  # interrupted between a program's two files
-    assert "7 of 8 trees are there already" in run(*options, 8).stderr
+    assert "7 of 8 trees already exist" in run(*options, 8).stderr
     assert before == {name: (Path("out") / name).read_bytes() for name in written("out")}
-    assert "is not what these options make" in run(*options, 9, "--swarm", status=1).stderr
+    assert (
+        "was not generated with these options: use" in run(*options, 9, "--swarm", status=1).stderr
+    )
 
 
 @KINDS
@@ -296,7 +300,7 @@ def test_generated_programs_follow_their_options() -> None:
 def test_trees_and_programs_are_made_checked_and_repaired_for_a_version() -> None:
     run("generate", "-n", 30, "--size", 300, "--luau", "today", "-o", "trees")
     newer = run("check", "trees", "--luau", "0.711", status=1).output
-    assert "is Luau of 0.715 [version]" in newer
+    assert "requires Luau 0.715 [version]" in newer
     assert "[version]" not in run("check", "trees", "--luau", "today", status=1).output
     run("repair", "trees", "--luau", "0.711", "-o", "repaired")
     assert run("check", "repaired", "--luau", "0.711").output == ""
@@ -307,7 +311,7 @@ def test_trees_and_programs_are_made_checked_and_repaired_for_a_version() -> Non
     assert run("generate", *options).stdout_bytes == wanted != wire.encode(program(seed=3))
     text = run("render", write("a.pb", wanted), "--luau", "today").stdout
     assert text == render(made)
-    known = "give 0.677 to 0.735, or today"
+    known = "expected 0.677 to 0.735, or today,"
     assert known in run("generate", "--luau", "0.1", status=2).output
 
 
@@ -357,26 +361,32 @@ def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
     ("args", "error"),
     [
         (["render"], "Missing argument"),
-        (["render", "a.pb", "b.pb"], "several inputs need a folder"),
+        (["render", "a.pb", "b.pb"], "several inputs can only be written to a folder:"),
         (["render", "a.pb", "--names", "none.json"], "does not exist"),
         (["render", "a.pb", "--names", "wrong.json"], "names has no table 'no'"),
         (["render", "a.pb", "--from", "xml"], "is not one of"),
         (["repair", "a.pb", "--to", "luau"], "is not one of"),
-        (["parse", "a.luau", "--save-names", "names.toml"], "call it names.json"),
+        (["parse", "a.luau", "--save-names", "names.toml"], "use the name names.json"),
         (["generate", "--format", "luau"], "add --programs"),
-        (["generate", "--programs", "--message", "Expr"], "makes ModuleSets, not Expr"),
-        (["generate", "--repaired", "--message", "Expr"], "makes ModuleSets, not Expr"),
-        (["generate", "--programs", "--repaired"], "give one of them"),
-        (["generate", "--repaired", "--types", "none"], "are for --programs"),
+        (["generate", "--programs", "--message", "Expr"], "generates ModuleSets, not Expr"),
+        (["generate", "--repaired", "--message", "Expr"], "generates ModuleSets, not Expr"),
+        (
+            ["generate", "--programs", "--repaired"],
+            "--programs, --repaired and --broken cannot be combined",
+        ),
+        (["generate", "--repaired", "--types", "none"], "require --programs"),
         (["generate", "--programs", "--wrong", "2"], "range"),
         (["generate", "--programs", "--types", "good"], "'none', 'random', 'sound'"),
         (["generate", "--programs", "--weights", "wrong.toml"], "did you mean 'counter'"),
         (
             ["generate", "--programs", "--format", "luau", "-n", "3"],
-            "several sources need a folder",
+            "several sources can only be written to a folder:",
         ),
-        (["generate", "--programs", "--format", "luau", "-o", "a.pbstream"], "need a folder"),
-        (["generate", "--programs", "--style", "1"], "add --format luau"),
+        (
+            ["generate", "--programs", "--format", "luau", "-o", "a.pbstream"],
+            "can only be written to a folder",
+        ),
+        (["generate", "--programs", "--style", "1"], "requires --format luau"),
         (["generate", "--programs", "--format", "luau", "--style", "x"], "plain or a seed"),
         (["generate", "--programs", "--format", "luau", "--style", "-1"], "plain or a seed"),
         (["render", "a.pb", "--style", "x"], "not a valid integer"),

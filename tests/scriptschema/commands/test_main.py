@@ -67,9 +67,9 @@ def test_messages_other_than_programs_are_read_by_name(tmp_path: Path) -> None:
               stdin=b"name: 5") == b"\x08\x05"  # fmt: skip
     done = run("show", "-", "--message", "Locla", "--from", "text")
     assert done.returncode == 2
-    assert b"there is no message 'Locla'; did you mean Local?" in done.stderr
+    assert b"unknown message 'Locla'; did you mean Local?" in done.stderr
     done = run("show", "-", "--message", "xyz", "--from", "text")
-    assert b"there is no message 'xyz'; see the schema command" in done.stderr
+    assert b"unknown message 'xyz'; `scriptschema schema` lists them" in done.stderr
 
 
 def test_one_bad_file_among_many_is_reported_and_the_rest_is_done(
@@ -78,7 +78,7 @@ def test_one_bad_file_among_many_is_reported_and_the_rest_is_done(
     (tmp_path / "bad.pb").write_bytes(b"\x12\x05")
     done = run("convert", tree, tmp_path / "bad.pb", "--to", "json", "-o", tmp_path / "out")
     assert done.returncode == 1
-    told = f"{tmp_path}/bad.pb: byte 1, program: length 5 runs past the end (0 bytes left)"
+    told = f"{tmp_path}/bad.pb: byte 1, program: length 5 exceeds the remaining 0 bytes"
     assert done.stderr.decode() == f"scriptschema: {told}\n"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["tree.json"]
 
@@ -138,7 +138,7 @@ def test_unknown_fields_are_an_error_unless_they_are_to_be_dropped(tmp_path: Pat
     arguments = ("convert", path, "--message", "Local", "--to", "text")
     done = run(*arguments)
     assert done.returncode == 1
-    assert done.stderr.decode() == f"scriptschema: {path}: byte 2: Local: field 2 is unknown\n"
+    assert done.stderr.decode() == f"scriptschema: {path}: byte 2: Local: unknown field 2\n"
     assert ok(*arguments, "--drop-unknown") == b"name: 5\n"
     json = (*arguments[:1], "-", "--from", "json", *arguments[2:])
     assert run(*json, stdin=b'{"name": 5, "x": 1}').returncode == 1
@@ -149,12 +149,15 @@ WRONG = [
     (["convert"], "Missing argument 'INPUT...'"),
     (["convert", "a.pb"], "Missing option '--to'"),
     (["convert", "a.pb", "--to", "xml"], "'xml' is not one of 'binary', 'text', 'json'"),
-    (["convert", "a.pb", "b.pb", "--to", "text"], "several inputs need a folder to write to"),
+    (
+        ["convert", "a.pb", "b.pb", "--to", "text"],
+        "several inputs can only be written to a folder: use",
+    ),
     (["convert", "a.pb", "a.json", "--to", "text", "-o", "out"], "would both be written to out/a."),
     (["convert", "a.pb", "b.pb", "--to", "text", "-o", str(EXAMPLE)], "and this is a file"),
-    (["shwo", "a.pb"], "scriptschema: there is no command shwo: did you mean show?\n"),
+    (["shwo", "a.pb"], "scriptschema: unknown command shwo: did you mean show?\n"),
     (["show", "a.pb", "--form", "text"], "scriptschema: No such option"),
-    (["show", "a.pb", "--form", "text"], "Try 'scriptschema show --help'.\n"),
+    (["show", "a.pb", "--form", "text"], "Try 'scriptschema show --help' for help.\n"),
 ]
 
 
@@ -198,10 +201,8 @@ def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
     path.write_bytes(b"\x12\x00")
     done = run("show", path)
     assert done.returncode == 1
-    assert f"{path}: the ending does not tell the format (known are .pb (binary)" in (
-        done.stderr.decode()
-    )
-    assert "say it with --from" in done.stderr.decode()
+    assert f"{path}: unknown suffix (known: .pb (binary)" in (done.stderr.decode())
+    assert "with --from" in done.stderr.decode()
     assert ok("show", path, "--from", "binary").startswith(b"ModuleSet\n")
 
 
@@ -302,9 +303,7 @@ def test_a_folder_with_nothing_in_it_is_no_success(arguments: list[str], tmp_pat
     (tmp_path / "empty").mkdir()
     done = run_here(*arguments, tmp_path / "empty")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert (
-        done.stderr == b"scriptschema: there is nothing to read: the folder holds no such files\n"
-    )
+    assert done.stderr == b"scriptschema: nothing to read: the folder contains no such files\n"
 
 
 def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
@@ -314,7 +313,8 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
     said = (
-        b"skipped 3 files whose ending is no tree's (.luau, none): --from says how to read them\n"
+        b"skipped 3 files with a suffix that is not a tree's (.luau, none): "
+        b"use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
         done = run_here(*arguments, tmp_path)
@@ -340,7 +340,7 @@ def test_a_folder_that_is_not_there_is_not_made_because_of_a_typo(
     monkeypatch.chdir(tmp_path)
     done = run_here(*arguments)
     assert done.returncode in (1, 2)
-    assert b": there is no folder lost: make it first" in done.stderr
+    assert b": the folder lost does not exist: create it first" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

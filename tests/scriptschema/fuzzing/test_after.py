@@ -36,7 +36,7 @@ def add(
 ) -> Path:
     tree = parse(source).tree
     verdict = Verdict(signature, "bad", more.pop("difference", None))
-    shown = finds.Shown(4, runs)
+    shown = finds.ShownProgram(4, runs)
     find = Find(signature.name, verdict, shown, shown, is_smallest=True, **more)
     return finds.add(campaign, find, tree, tree)
 
@@ -70,7 +70,7 @@ def test_the_first_build_that_shows_a_bug_is_found_by_halves(tmp_path: Path, fir
     done = run_here("bisect", "--trust", folder, *words)
     assert done.returncode == 0, done.stderr
     last = done.stdout.decode().splitlines()[-1]
-    assert last == f"v{first} is the first that shows it, v{first - 1} the last that does not"
+    assert last == f"v{first} is the first build with the bug, v{first - 1} the last without it"
     assert len((tmp_path / "log").read_text().split()) <= 5
     assert finds.load(folder).bisection == last
     assert last in run_here("export", folder, "--to", "markdown").stdout.decode()
@@ -84,18 +84,18 @@ def test_bisection_says_where_it_came_to_no_answer(tmp_path: Path) -> None:
     other = build(tmp_path, "other", True)
     done = run_here("bisect", "--trust", folder, "--build", bad, "--build", good)
     assert done.returncode == 1
-    assert b"good does not show it" in done.stdout
+    assert b"not shown by" in done.stdout
     assert finds.load(folder).bisection == ""
     done = run_here("bisect", "--trust", folder, "--build", bad, "--build", other)
     assert done.returncode == 0
-    assert b"all builds show it: bad, the oldest of these, too" in done.stdout
+    assert b"all builds show the bug, including bad, the oldest" in done.stdout
     for words in (["--build", good], ["--build", "x", "--build", good], ["--build", good] * 2):
         assert run_here("bisect", "--trust", folder, *words).returncode == 2
     web = Config(targets=(Description("luau-web"),)).as_json()
     folder = add(tmp_path, Signature("hang"), runs, config=web)
     done = run_here("bisect", "--trust", folder, "--build", good, "--build", bad)
     assert done.returncode == 1
-    assert b"no command" in done.stderr
+    assert b"for a campaign with a command" in done.stderr
 
 
 # Reduction
@@ -106,7 +106,10 @@ def test_a_find_is_reduced_by_its_own_test_after_the_campaign(tmp_path: Path) ->
     config = Config(targets=(target,)).as_json()
     source = "local a = 1 print(a) repeat a += 1 until a > 3 print(a)"
     find = Find(
-        "one", Verdict(Signature("assertion", "reg < N"), "bad"), finds.Shown(40, []), config=config
+        "one",
+        Verdict(Signature("assertion", "reg < N"), "bad"),
+        finds.ShownProgram(40, []),
+        config=config,
     )
     folder = finds.add(tmp_path, find, parse(source).tree)
     done = run_here("reduce", "--trust", folder)
@@ -120,7 +123,7 @@ def test_a_find_is_reduced_by_its_own_test_after_the_campaign(tmp_path: Path) ->
     assert run_here("reduce", tmp_path / "x.luau").returncode == 2
     find.name, find.verdict = "two", Verdict(Signature("hang"), "bad")
     done = run_here("reduce", "--trust", finds.add(tmp_path, find, parse(source).tree))
-    assert (done.returncode, b"hang: not shown" in done.stderr) == (1, True)
+    assert (done.returncode, b"hang: not reproduced" in done.stderr) == (1, True)
 
 
 # Titles

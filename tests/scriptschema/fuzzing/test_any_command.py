@@ -1,12 +1,20 @@
 """Any command works as a target: crashes of programs in other languages are found as such."""
 
+import json
+import os
+import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+import attrs
 import pytest
+from command import run_here
 
+from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target
@@ -14,105 +22,217 @@ from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.probing import Probed, probe
 from scriptschema.fuzzing.targets.reports import outcome_of
 
-PYTHON = """
+TARGETS = {
+    "python": """
 import sys
 class LuauError(Exception):
     pass
 def run_if(source):
     return {}[source]
-def run(source):
-    if "if " in source:
-        run_if("if")
-    if "error(" in source or "nothing." in source:
-        raise LuauError("an error of the program")
-    print(source)
-run(sys.stdin.read())
-"""
-
-NODE = """
+source = sys.stdin.read()
+if "if " in source:
+    run_if("if")
+if "error(" in source or "a.b" in source:
+    raise LuauError("an error of the program")
+print(source)
+""",
+    "node": """
+class LuauError extends Error {}
 function runIf(x) { return x.y.z }
 const source = require('fs').readFileSync(0, 'utf8')
 if (source.includes('if ')) runIf({})
+if (source.includes('error(')) throw new LuauError('an error of the program')
+if (source.includes('a.b')) throw 'an error of the program'
 console.log(source)
-"""
-
-CPP = """
-#include <iostream>
-#include <stdexcept>
-#include <string>
-int main() {
-    std::string line, source;
-    while (std::getline(std::cin, line)) source += line;
-    if (source.find("if ") != std::string::npos) throw std::out_of_range("no such key");
-}
-"""
-
-
-JAVA = """
+""",
+    "java": """
 class Target {
     static int runIf(String source) { return Integer.parseInt(source); }
     public static void main(String[] arguments) throws Exception {
         String source = new String(System.in.readAllBytes());
         if (source.contains("if ")) runIf("x");
+        if (source.contains("error(")) throw new IllegalStateException("an error of the program");
+        if (source.contains("a.b")) System.exit(4);
     }
 }
-"""
+""",
+    "c++": """
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+struct LuauError : std::runtime_error { using runtime_error::runtime_error; };
+int main() {
+    std::string line, source;
+    while (std::getline(std::cin, line)) source += line;
+    if (source.find("if ") != std::string::npos) BREAK;
+    if (source.find("error(") != std::string::npos) throw LuauError("an error of the program");
+    return source.find("a.b") != std::string::npos;
+}
+""",
+    "go": """
+package main
+import ("fmt"; "io"; "os"; "strings")
+func runIf(numbers []int, at int) int { return numbers[at] }
+func main() {
+    source, _ := io.ReadAll(os.Stdin)
+    if strings.Contains(string(source), "if ") { fmt.Println(runIf([]int{1}, len(os.Args) + 3)) }
+    if strings.Contains(string(source), "error(") { os.Exit(1) }
+}
+""",
+    "rust": """
+use std::io::Read;
+fn run_if(numbers: &[i32], at: usize) -> i32 { numbers[at] }
+fn main() {
+    let mut source = String::new();
+    std::io::stdin().read_to_string(&mut source).unwrap();
+    if source.contains("if ") { println!("{}", run_if(&[1, 2, 3], source.len() + 9)); }
+    if source.contains("error(") { panic!("an error of the program"); }
+    if source.contains("a.b") { std::process::exit(2); }
+}
+""",
+    "ruby": """
+def run_if(source) = {}.fetch(source)
+source = STDIN.read
+run_if("if") if source.include?("if ")
+raise "an error of the program" if source.include?("error(")
+abort "an error of the program" if source.include?("a.b")
+""",
+    "shell": """
+source=$(cat)
+case $source in *"if "*) echo "no register for $source" >&2; exit 70;; esac
+case $source in *"error("*|*a.b*) echo "an error of the program" >&2; exit 2;; esac
+""",
+}
+"""Targets that break on each `if`, and report an error of a program as their authors would."""
 
 
-def target(folder: Path, language: str) -> Description:
-    """A target in that language which breaks on each `if`."""
-    if language == "python":
-        (folder / "target.py").write_text(PYTHON)
-        return Description("command", f"{sys.executable} {folder / 'target.py'}")
-    if language == "node":
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip("node is not on PATH: apt install nodejs")
-        (folder / "target.js").write_text(NODE)
-        return Description("command", f"{node} {folder / 'target.js'}", megabytes=4096)
-    name, source, file = {
-        "c++": ("g++", CPP, "target.cpp"),
-        "java": ("javac", JAVA, "Target.java"),
-    }[language]
-    compiler = shutil.which(name)
-    if compiler is None:
-        pytest.skip(f"{name} is not on PATH: install the compiler of {language}")
-    (folder / file).write_text(source)
-    if language == "java":
-        subprocess.run([compiler, file], cwd=folder, check=True)
-        return Description("command", f"java -cp {folder} Target", megabytes=4096)
-    subprocess.run([compiler, file, "-o", "target"], cwd=folder, check=True)
-    return Description("command", str(folder / "target"))
+@attrs.frozen
+class Kind:
+    """A kind of command: its language, what it does with `if`, and how that is reported."""
+
+    language: str
+    error: str
+    frame: str = ""
+    kind: str = "internal error"
+    does: str = ""
 
 
-def run(description: Description, source: str) -> Outcome:
+OUT_OF_RANGE = 'throw std::out_of_range("no such key")'
+KINDS = {
+    "python": Kind("python", "KeyError: 'if'", "run_if"),
+    "node": Kind("node", "TypeError: Cannot read properties of undefined (reading 'z')", "runIf"),
+    "java": Kind("java", 'java.lang.NumberFormatException: For input string: "x"', "Target.runIf"),
+    "c++, terminate": Kind("c++", "std::out_of_range: no such key", does=OUT_OF_RANGE),
+    "c++, abort": Kind("c++", "SIGABRT", kind="crash", does="abort()"),
+    "c++, a null pointer": Kind("c++", "SIGSEGV", kind="crash", does="*(volatile int *)0 = 1"),
+    "go": Kind("go", "panic: runtime error: index out of range [4] with length 1", "main.runIf"),
+    "rust": Kind("rust", "panicked at main.rs:3:", "main.rs:3:"),
+    "ruby": Kind("ruby", 'KeyError: key not found: "if"', "fetch"),
+    "a status": Kind("shell", "status 70, unlike for wrong programs: no register for if 1"),
+}
+
+COMMANDS = {  # the file, the program, how it is built, and how it is run
+    "python": ("target.py", sys.executable, (), ("{folder}/target.py",)),
+    "node": ("target.js", "node", (), ("{folder}/target.js",)),
+    "java": ("Target.java", "javac", ("Target.java",), ("java", "-cp", "{folder}", "Target")),
+    "c++": ("main.cpp", "g++", ("main.cpp", "-o", "target"), ("{folder}/target",)),
+    "go": ("main.go", "go", ("build", "-o", "target", "main.go"), ("{folder}/target",)),
+    "rust": ("main.rs", "rustc", ("main.rs", "-o", "target"), ("{folder}/target",)),
+    "ruby": ("target.rb", "ruby", (), ("{folder}/target.rb",)),
+    "shell": ("target.sh", "sh", (), ("{folder}/target.sh",)),
+}
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Description]:
+    """A function that returns a command of a kind, built once; it skips the test if it cannot."""
+
+    @cache
+    def built(kind: Kind) -> Description | str:
+        folder = tmp_path_factory.mktemp("target")
+        file, name, build, words = COMMANDS[kind.language]
+        program = shutil.which(name)
+        if program is None:
+            return f"{name} is not on PATH: install it to test targets in {kind.language}"
+        (folder / file).write_text(TARGETS[kind.language].replace("BREAK", kind.does))
+        if build:
+            # rustup looks for its toolchains in the user's home, which is another one in tests.
+            home = {"HOME": pwd.getpwuid(os.getuid()).pw_dir}
+            done = subprocess.run(
+                [program, *build],
+                cwd=folder,
+                env={**os.environ, **home},
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+        command = [word.format(folder=folder) for word in (words if build else (program, *words))]
+        return Description("command", " ".join(command), megabytes=4096, seconds=20)
+
+    def found(kind: Kind) -> Description:
+        description = built(kind)
+        if isinstance(description, str):
+            pytest.skip(description)
+        return description
+
+    return found
+
+
+def run(description: Description, *sources: str) -> list[Outcome]:
     opened = open_target(description)
     try:
-        opened.submit(Sources(None, source), 20)
-        return opened.collect()[0]
+        found = []
+        for source in sources:
+            opened.submit(Sources(None, source), 20)
+            found += opened.collect()
+        return found
     finally:
         opened.close()
 
 
-@pytest.mark.parametrize(
-    ("language", "error", "frame"),
-    [
-        ("python", "KeyError: 'if'", "run_if"),
-        ("node", "TypeError: Cannot read properties of undefined (reading 'z')", "runIf"),
-        ("java", 'java.lang.NumberFormatException: For input string: "x"', "java.base/java.lang."),
-        ("c++", "terminate called after throwing an instance of 'std::out_of_range'", ""),
-    ],
-)
-def test_an_exception_that_nothing_catches_is_a_find_in_each_language(
-    tmp_path: Path, language: str, error: str, frame: str
+@pytest.mark.parametrize("name", KINDS)
+def test_crashes_are_told_from_errors_of_programs_in_each_kind_of_command(
+    target: Callable[[Kind], Description], name: str
 ) -> None:
-    description = target(tmp_path, language)
-    assert run(description, "print(1)").kind == "ok"
-    found = run(description, "if 1 then end")
-    assert found.kind == "internal error"
-    assert found.error.startswith(error)
-    assert "".join(found.frames[:1]).startswith(frame)
-    assert "ExprIfElse" not in probe(description).missing
+    kind = KINDS[name]
+    description = target(kind)
+    wrong = ('error("x")', "local a print(a.b)")
+    found = run(description, "print(1)", "if 1 then end", *wrong, "print(2)")
+    assert [each.kind for each in found if each is not found[1]] in (
+        ["ok", "error", "error", "ok"],
+        ["ok", "error", "ok", "ok"],  # Go's target does not notice the second one
+    )
+    assert found[1].kind == kind.kind
+    assert found[1].error.startswith(kind.error)
+    assert "".join(found[1].frames[:1]).startswith(kind.frame)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_target_that_fails_on_each_if_is_told_before_the_campaign(
+    target: Callable[[Kind], Description], name: str
+) -> None:
+    kind = KINDS[name]
+    probed = probe(target(kind))
+    assert [*probed.fails] == ["an if statement"]
+    assert f"every program with an if statement fails: {kind.kind}: {kind.error}" in str(probed)
+    assert "ExprIfElse" not in probed.missing
+    assert Probed.from_json(json.loads(json.dumps(probed.as_json()))) == probed
+
+
+def test_a_campaign_finds_the_exception_that_every_if_raises(
+    target: Callable[[Kind], Description], tmp_path: Path
+) -> None:
+    command = target(KINDS["python"]).command
+    options = ("--count", "60", "--seed", "1", "--jobs", "1")
+    done = run_here("fuzz", "--target", f"command:{command}", "-o", tmp_path / "campaign", *options)
+    assert done.returncode == 0, done.stderr
+    said = b"every program with an if statement fails: internal error: KeyError: 'if'"
+    assert said in done.stdout + done.stderr
+    [(folder, find)] = finds.load_all(tmp_path / "campaign")
+    assert str(find.signature) == "internal error: run_if < <module>"
+    assert "if " in finds.source_of(folder, finds.REDUCED)
+    assert find.smallest.nodes <= 12
 
 
 REPORTS = {  # uncaught failures, in the formats that these runtimes print
@@ -155,8 +275,8 @@ REPORTS = {  # uncaught failures, in the formats that these runtimes print
             "thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds: the len is 3\n"
             "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
         ),
-        "thread 'main' panicked at src/main.rs:4:5:",
-        (),
+        "panicked at src/main.rs:4:5: index out of bounds: the len is 3",
+        ("src/main.rs:4:5",),
     ),
 }
 
@@ -181,48 +301,49 @@ def test_an_error_of_a_program_is_no_crash_whatever_it_says(errors: str) -> None
     assert outcome_of(1, "", errors, 0).kind == "error"
 
 
-def test_exceptions_by_which_a_target_reports_errors_of_programs_are_no_crashes(
-    tmp_path: Path,
-) -> None:
-    description = target(tmp_path, "python")
-    assert run(description, 'error("x")').kind == "error"
-    assert run(description, "if 1 then end").kind == "internal error"
-    opened = open_target(description)  # in one process, also after programs were tried
-    try:
-        kinds = []
-        for source in ('error("x")', "print(1)", "if 1 then end", 'error("y")'):
-            opened.submit(Sources(None, source), 20)
-            kinds.append(opened.collect()[0])
-        assert [one.kind for one in kinds] == ["error", "ok", "internal error", "error"]
-        assert kinds[1].output == "print(1)\n"
-    finally:
-        opened.close()
-
-
 def test_what_is_a_crash_and_what_an_error_can_be_said(tmp_path: Path) -> None:
     path = tmp_path / "target.sh"
     path.write_text('read -r line; echo "$line" >&2; exit 3\n')
     command = f"sh {path}"
-    assert run(Description("command", command), "OOPS: at 3").kind == "error"
+    assert run(Description("command", command), "OOPS: at 3")[0].kind == "error"
     said = Description("command", command, crash="^OOPS", error="^panic: goroutine|^Traceback")
-    found = run(said, "OOPS: at 3")
+    [found] = run(said, "OOPS: at 3")
     assert (found.kind, found.error) == ("internal error", "OOPS: at 3")
-    assert run(said, "Traceback (most recent call last):").kind == "error"
-    assert run(said, "no").kind == "error"
-    with pytest.raises(TargetError, match="crash of a target is no regular expression"):
+    assert run(said, "Traceback (most recent call last):")[0].kind == "error"
+    assert run(said, "no")[0].kind == "error"
+    with pytest.raises(TargetError, match="of a target is not a valid regular expression:"):
         Description("command", command, crash="(")
-    with pytest.raises(TargetError, match="error is for a target of the kind command"):
+    with pytest.raises(TargetError, match="requires a target of kind command,"):
         Description("pluau", error="x")
 
 
-def test_a_target_on_which_every_if_fails_is_told_so_and_not_taken_for_an_old_luau(
-    tmp_path: Path,
-) -> None:
+def test_a_target_that_refuses_each_if_is_not_taken_for_an_old_luau(tmp_path: Path) -> None:
     path = tmp_path / "target.sh"
     path.write_text("if grep -qw if ; then exit 1; fi\n")
     found = probe(Description("command", f"sh {path}"))
-    assert found.fails == ("if",)
     assert "ExprIfElse" not in found.missing
-    assert "every program with if fails" in str(found)
-    assert Probed.from_json(found.as_json()) == found
+    said = "every program with an if statement fails: error: no error message"
+    assert f"{said} (if this is a crash, use --crash REGEX)" in str(found)
     assert not probe(Description("command", "cat")).fails
+
+
+def test_a_status_that_counts_errors_is_no_crash(tmp_path: Path) -> None:
+    path = tmp_path / "target.sh"
+    path.write_text("exit $(grep -c 'error\\|strict')\n")
+    assert run(Description("command", f"sh {path}"), "error\n" * 5)[0].kind == "error"
+
+
+def test_an_exception_is_known_by_the_targets_own_functions_and_not_by_its_library() -> None:
+    found = outcome_of(1, "", JSON_OF_PYTHON, 0)
+    assert (found.error, found.frames) == ("ValueError: no number", ("read_if", "<module>"))
+
+
+JSON_OF_PYTHON = """Traceback (most recent call last):
+  File "/srv/target.py", line 9, in <module>
+    read_if(source)
+  File "/srv/target.py", line 3, in read_if
+    return json.loads(source)
+  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+ValueError: no number
+"""

@@ -61,7 +61,7 @@ def test_such_a_find_is_reproduced_and_told_like_any_other(
         for options in ((), ("--original",)):
             done = run_here("reproduce", "--trust", folder, *options)
             assert done.returncode == 0, done.stderr
-            assert f"{find.signature}: shown again" in done.stdout.decode()
+            assert f"{find.signature}: reproduced" in done.stdout.decode()
         done = run_here("export", folder, "--to", "markdown")
         assert done.returncode == 0, done.stderr
         assert finds.source_of(folder, finds.REDUCED) in done.stdout.decode()
@@ -92,7 +92,7 @@ def test_the_share_is_kept_and_none_is_the_default() -> None:
         made = [source.next() for _ in range(200)]
         assert low <= sum(each is not None and each.is_broken for each in made) <= high
     assert Config(targets=(TARGET,)).broken == 0
-    with pytest.raises(ValueError, match="broken must be a share from 0 to 1, not 2"):
+    with pytest.raises(ValueError, match="broken must be a number from 0 to 1, found 2"):
         attrs.evolve(CONFIG, broken=2)
 
 
@@ -135,4 +135,4 @@ def test_a_text_is_shortened_until_nothing_can_be_left_out() -> None:
 def test_afl_makes_such_sources_itself(tmp_path: Path) -> None:
     done = run_here("fuzz", "--engine", "afl", "--broken", 0.5, "-t", "x", "-o", tmp_path / "one")
     assert done.returncode == 2
-    assert b"--broken is for --engine own" in done.stderr
+    assert b"--broken requires --engine own:" in done.stderr

@@ -12,16 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from command import run_here
-from waiting import wait_until
 
 from scriptschema import wire
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign import finds, statistics
+from scriptschema.fuzzing.campaign import finds, members, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Reduced, Suspect
-from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
+from scriptschema.fuzzing.campaign.folder import COMPILED, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
@@ -29,8 +29,12 @@ from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.report.content import gather
+from scriptschema.fuzzing.report.page import pieces
+from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
@@ -51,7 +55,7 @@ def new_campaign(folder: Path, **options: Any) -> list[str]:
 
 def check_folder(folder: Path) -> list[finds.Find]:
     """All that a campaign has written can be read and is what it says; return the finds."""
-    for path in (folder / CORPUS).glob("*.pb"):
+    for path in (folder / CORPUS).rglob("*.pb"):
         data = path.read_bytes()
         assert name_of(data) == path.name
         wire.decode(ModuleSet, data)
@@ -102,14 +106,51 @@ def test_the_statistics_are_those_of_the_programs(
     folder, events = finished
     total = statistics.total(statistics.read(folder))
     assert (total.programs, total.runs) == (800, 1600)
-    assert total.outcomes.total() == 800
+    assert total.outcomes.total() + total.compiled.total() == 800
+    assert 120 < total.compiled.total() < 280
+    end = events[-1]
+    assert (end["outcomes"], end["compiled"]) == (total.outcomes, total.compiled)
+    assert 0 < end["corpus_compiled"] < end["corpus"] == total.corpus
     assert total.features["print"] > 0
     assert sum(row[2] for row in total.operators.values()) > 0
-    assert total.corpus == len([*(folder / CORPUS).iterdir()])
+    assert total.corpus == len([*(folder / CORPUS).rglob("*.pb")])
     kinds = [event["event"] for event in events]
     assert (kinds[0], kinds[-1]) == ("start", "end")
     assert kinds.count("find") == total.finds == events[-1]["new_finds"]
     json.dumps(events)
+
+
+def test_programs_that_are_only_compiled_are_a_corpus_of_their_own(
+    finished: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    folder, _ = finished
+    for path in (folder / CORPUS).rglob("*.pb"):
+        tree = wire.decode(ModuleSet, path.read_bytes())
+        assert runs_nothing(tree) == (path.parent.name == COMPILED)
+
+
+def test_a_find_that_must_not_run_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither when it is found, nor when it is reduced."""
+    ran: list[str] = []
+    fuzzer = Fuzzer(attrs.evolve(CONFIG, compiled=1.0), seed=2)
+    submit = fuzzer.runner.submit
+
+    def watched(sources: Sources, **options: Any) -> None:
+        if not runs_nothing(parse(sources.program).tree):
+            ran.append(sources.program)
+        submit(sources, **options)
+
+    monkeypatch.setattr(fuzzer.runner, "submit", watched)
+    batch = fuzzer.work(seconds=600, programs=100)
+    assert batch.interval.compiled.total() == 100
+    assert batch.suspects
+    for suspect in batch.suspects:
+        reduced = reduce_suspect(fuzzer.runner, suspect)
+        assert reduced is not None
+        assert reduced.nodes <= 25
+        assert runs_nothing(wire.decode(ModuleSet, reduced.data))
+    fuzzer.close()
+    assert not ran
 
 
 def reproduced(folder: Path, command: str, hash_seed: int) -> dict[str, Any]:
@@ -120,7 +161,7 @@ def reproduced(folder: Path, command: str, hash_seed: int) -> dict[str, Any]:
     subprocess.run(whole, env=environment, check=True, capture_output=True, timeout=300)
     total = statistics.total(statistics.read(folder))
     return {
-        "corpus": sorted(path.name for path in (folder / CORPUS).glob("*.pb")),
+        "corpus": sorted(path.name for path in (folder / CORPUS).rglob("*.pb")),
         "finds": {
             str(path.relative_to(folder)): path.read_bytes()
             for path in (folder / finds.FOLDER).glob("*/*")
@@ -164,7 +205,7 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
             [sys.executable, "-m", "scriptschema", *command], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert f"{find.signature}: shown again" in done.stdout
+        assert f"{find.signature}: reproduced" in done.stdout
     tree = parse("print(1)").tree
     other = folder.parent / "other"
     find.reduced = None
@@ -182,7 +223,7 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
         text=True,
     )
     assert done.returncode == 1
-    assert "not shown" in done.stdout
+    assert "not reproduced" in done.stdout
 
 
 def test_a_campaign_goes_on_and_reports_nothing_twice(
@@ -190,7 +231,7 @@ def test_a_campaign_goes_on_and_reports_nothing_twice(
 ) -> None:
     folder, _ = finished
     before = {find.name for find in check_folder(folder)}
-    corpus = {path.name for path in (folder / CORPUS).iterdir()}
+    corpus = {path.name for path in (folder / CORPUS).rglob("*.pb")}
     done = subprocess.run(
         fuzz("--trust", "-o", folder, "-n", 100, "--fail-on-find", "--json"),
         capture_output=True,
@@ -201,7 +242,7 @@ def test_a_campaign_goes_on_and_reports_nothing_twice(
     new = {event["name"] for event in events if event["event"] == "find"}
     assert not new & before
     assert done.returncode == (3 if new else 0), done.stderr
-    assert {path.name for path in (folder / CORPUS).iterdir()} >= corpus
+    assert {path.name for path in (folder / CORPUS).rglob("*.pb")} >= corpus
 
 
 # What may happen
@@ -236,15 +277,20 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
 
 
 def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> None:
-    """The target says when it crashes; once reduction has begun, all is killed."""
-    folder, note = tmp_path / "campaign", tmp_path / "note"
-    body = f"grep -q for $1 && echo >> {note}"
-    command = fuzz("-t", a_slow_target(tmp_path, 0.3, body), "--size", 1500, "-o", folder)
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-    # The first test of the reduction:
-    wait_until(lambda: note.exists() and len(note.read_text()) > 7)
+    """Once the campaign reports the find, before its reduction ends, all is killed."""
+    folder = tmp_path / "campaign"
+    target = a_slow_target(tmp_path, 0.3, "grep -q for $1")
+    command = fuzz("-t", target, "--size", 1500, "-o", folder, "--json")
+    process = subprocess.Popen(
+        command, stdout=-1, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "find":
+            break
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    process.stdout.close()
     [(path, find)] = finds.load_all(folder)
     assert find.signature == Signature("crash", "SIGSEGV")
     done = run_here("reproduce", "--trust", path)
@@ -365,7 +411,7 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
 def check_after_kill(folder: Path, reported: set[str], corpus: set[str]) -> set[str]:
     """Nothing is missing that was there or reported; return the names in the corpus."""
     assert {find.name for find in check_folder(folder)} >= reported
-    now = {path.name for path in (folder / CORPUS).glob("[!.]*")}
+    now = {path.name for path in (folder / CORPUS).rglob("[!.]*.pb")}
     assert now >= corpus
     return now
 
@@ -374,7 +420,7 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
     """What a campaign writes in a minute is written at once, and killed again and again."""
     folder, log = tmp_path / "campaign", tmp_path / "log"
     script = Path(__file__).with_name("killed.py")
-    rounds = 300 if long_mode else 30
+    rounds = 500 if long_mode else 30
     subprocess.run([sys.executable, str(script), str(folder), str(log), str(rounds)], check=True)
     corpus: set[str] = set()
     found: set[str] = set()
@@ -401,7 +447,7 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     finally:  # it has no end of its own
         first.send_signal(stop)
     assert second.returncode == 1
-    assert f"another run is at it, process {first.pid}" in second.stderr.decode()
+    assert f"another run, process {first.pid}" in second.stderr.decode()
     assert first.wait() == 130
     first.stdout.close()
     third = subprocess.run(fuzz("--trust", "-o", folder, "-n", 1), capture_output=True, text=True)
@@ -425,7 +471,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         session = Session(campaign, on_event=on_event)
         with pytest.raises(KeyboardInterrupt):
             session.run()
-    assert "has ended, another is started" in (campaign.path / "log.txt").read_text()
+    assert "died; starting another" in (campaign.path / "log.txt").read_text()
 
 
 def test_a_target_that_stops_to_work_ends_the_campaign_with_a_word(tmp_path: Path) -> None:
@@ -435,9 +481,7 @@ def test_a_target_that_stops_to_work_ends_the_campaign_with_a_word(tmp_path: Pat
     with Campaign(tmp_path / "campaign", config) as campaign:
         session = Session(campaign)
         flag.touch()
-        with pytest.raises(
-            CampaignError, match=r"none of \d+ programs ended as programs do: crash"
-        ):
+        with pytest.raises(CampaignError, match=r"none of \d+ programs finished normally: crash"):
             session.run()
 
 
@@ -533,6 +577,50 @@ def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path)
         assert floor.count == 2  # of the two programs that show it; explained and reduced is once
         it.state.close()
         assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 2
+
+
+LESS = Signature("difference", "-O0 / -O2")
+
+
+def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    programs = (
+        (LESS, "print(a < 1)"),
+        (LESS, "print(math.max(b > 1, 2))"),
+        (HANG, "while c < 1 do end"),
+        (LESS, "print(math.max(1, 2))"),  # it has something in common with one program only
+        (Signature("hang", "-O0"), "while c < 1 do end"),  # another variant
+    )
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        for signature, source in programs:
+            suspect = it.suspect(source, signature)
+            assert it.triage.next() is suspect
+            it.reduce(suspect, source)
+        it.state.close()
+    loaded = {str(find.signature): (path, find) for path, find in finds.load_all(folder)}
+    path, less = loaded.pop("difference: -O0 / -O2 (ExprBinary.Op.CompareLt)")
+    assert loaded.keys() == {
+        "difference: -O0 / -O2 (math.max)",
+        "hang: -O0 (ExprBinary.Op.CompareLt, StatWhile)",
+    }
+    assert less.count == 3
+    kept = dict(members.load_all(path))
+    assert {str(member.signature) for member in kept.values()} == {
+        "difference: -O0 / -O2 (math.max, ExprBinary.Op.CompareGt)",
+        "hang: -O2 (ExprBinary.Op.CompareLt, StatWhile)",
+    }
+    for place, member in kept.items():
+        assert finds.source_of(place, finds.REDUCED)
+        assert place.name == member.name
+    page = b"".join(pieces(gather(folder), "1", "now")).decode()
+    assert page.count("Another program, probably of the same bug") == 2
+    with Campaign(folder, None) as campaign:  # and it stays so
+        it = Reported(campaign)
+        again = it.suspect("while d > 5 do end", HANG)
+        assert it.triage.next() is again
+        it.reduce(again, "while d > 5 do end")
+        assert len(it.finds.by_name) == 3
 
 
 def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:
@@ -686,11 +774,25 @@ def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     runner.close()
 
 
+def test_a_reduction_makes_only_the_run_that_breaks() -> None:
+    runner = Runner(CONFIG)
+    verdict, runs = runner.verdict(parse("repeat until 1").tree)
+    quick = runner.only_broken(runs)
+    assert quick is not None
+    assert quick.verdict(parse("repeat until 2").tree)[0] == verdict
+    [run] = quick.run(Sources(None, "repeat until 3"))
+    assert run.target == runs[-1].target
+    _, different = runner.verdict(parse("print(1 // 2)").tree)
+    assert runner.only_broken(different) is None
+    quick.close()
+    runner.close()
+
+
 def test_a_corpus_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG):
         pass
     (folder / CORPUS).rmdir()
-    (folder / CORPUS).write_text("no folder")
+    (folder / CORPUS).write_text("the folder")
     with pytest.raises(FileError, match="corpus"):
         Campaign(folder, None).__enter__()

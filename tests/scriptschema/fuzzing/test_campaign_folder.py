@@ -22,7 +22,7 @@ def a_find(name: str = "crash-1", seconds: float = 1.0) -> finds.Find:
     runs = [Run("luau-web -O0", Outcome("crash", "a\n", "boom", -11, ("f", "g"), 0.5))]
     difference = Difference(3, "luau-web -O0", "luau-web -O2", "1", None)
     verdict = Verdict(Signature("crash", "f < g", "pcall"), "it crashed", difference)
-    return finds.Find(name, verdict, finds.Shown(20, runs), seconds=seconds, count=3)
+    return finds.Find(name, verdict, finds.ShownProgram(20, runs), seconds=seconds, count=3)
 
 
 def test_a_find_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_find_is_read_as_it_was_written(tmp_path: Path) -> None:
     folder = finds.add(tmp_path, find, tree)
     assert finds.load(folder) == find
     assert finds.tree_of(folder) == tree
-    find.reduced = finds.Shown(4, find.program.runs)
+    find.reduced = finds.ShownProgram(4, find.program.runs)
     finds.add_reduced(folder, find, reduced)
     assert finds.load(folder) == find
     assert finds.tree_of(folder, finds.REDUCED) == reduced
@@ -97,7 +97,7 @@ def test_a_campaign_goes_on_with_what_it_was_asked_to_do(tmp_path: Path) -> None
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG) as campaign:
         campaign.log("two\nlines")
-        with pytest.raises(FileError, match=r"another run is at it, process \d+"):
+        with pytest.raises(FileError, match=r"in use by another run, process \d+"):
             Campaign(folder, CONFIG).__enter__()
         # what a killed process leaves
         (folder / "finds" / ".crash-1.123").mkdir()
@@ -113,10 +113,10 @@ def test_a_campaign_goes_on_with_what_it_was_asked_to_do(tmp_path: Path) -> None
 
 def test_no_folder_of_somebody_else_is_taken_for_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(FileError, match="is not a campaign, and not empty"):
+    with pytest.raises(FileError, match="is not empty, and not a campaign"):
         Campaign(tmp_path, CONFIG).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(FileError, match="there is no folder"):
+    with pytest.raises(FileError, match="does not exist: create it first"):
         Campaign(tmp_path / "a" / "b", CONFIG).__enter__()
 
 

@@ -165,9 +165,9 @@ def test_files_without_an_ending_are_told_by_what_they_hold(tmp_path: Path) -> N
 def test_what_is_nothing_known_is_told_with_all_reasons(tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"\xff\x00(")
     _, [error] = read_all(tmp_path)
-    assert error.startswith("noise: this is no binary tree (byte ")
-    assert "no text format (" in error
-    assert "no Luau source (1:1: " in error
+    assert error.startswith("noise: unknown format: not a binary tree (byte ")
+    assert "not text format (" in error
+    assert "not a Luau source (1:1: " in error
 
 
 def test_links_pipes_and_hidden_files_do_no_harm(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ def test_links_pipes_and_hidden_files_do_no_harm(tmp_path: Path) -> None:
     assert trees == {"a.pb": DATA, "link.pb": DATA}
     assert errors == [
         "lost.pb: No such file or directory",
-        "pipe.pb: no regular file",
-        "round: a link to a folder is not followed",
+        "pipe.pb: not a regular file",
+        "round: a link to a folder, which is not followed",
         "self.pb: Too many levels of symbolic links",
-        "zero.pb: no regular file",
+        "zero.pb: not a regular file",
     ]
 
 
@@ -205,8 +205,8 @@ def test_huge_files_are_not_read_into_memory(
     trees, errors = read_all(tmp_path)
     assert list(trees) == ["small.pb"]
     assert errors == [
-        "huge.pb: more than 1 MiB, too large for a tree",
-        "huge.pbstream: byte 5: a tree of 4294967295 bytes, more than 1048576",
+        "huge.pb: larger than 1 MiB, the maximum for a tree",
+        "huge.pbstream: byte 5: a tree of 4294967295 bytes is larger than the maximum of 1048576",
     ]
 
 
@@ -267,10 +267,10 @@ def test_trees_are_read_one_at_a_time(tmp_path: Path) -> None:
     path.write_bytes(files.delimited(DATA) + b"\x05abc")
     found = Reader().read(Input(path, Path("a.pbstream")))
     assert isinstance(next(found), Found)
-    assert "cut off" in str(next(found))
+    assert "is truncated" in str(next(found))
 
 
-# What is written
+# Output
 
 
 def test_a_corpus_holds_no_tree_twice_and_keeps_what_is_there(tmp_path: Path) -> None:

@@ -106,26 +106,32 @@ def test_the_root_is_replaced_by_a_copy_of_the_same_class() -> None:
     edited = replace(program(), "", other)
     assert edited == other
     assert not parts(edited) & parts(other)
-    with pytest.raises(EditError, match="a StatBlock cannot take the place of the whole tree"):
+    with pytest.raises(EditError, match="a StatBlock cannot replace the root of a tree"):
         replace(program(), Path(), StatBlock())
 
 
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda t: at(t, "program.body[7]"), r"program.body\[7\]: StatBlock.body has 1 items"),
+        (lambda t: at(t, "program.body[7]"), r"program.body\[7\]: StatBlock.body has only 1 items"),
         (lambda t: at(t, "module"), "module: ModuleSet.module is not set"),
-        (lambda t: at(t, "programme"), "programme: ModuleSet has no field 'programme'; it has mod"),
-        (lambda t: at(t, "program.body"), "program.body: StatBlock.body is a list: name an item"),
+        (
+            lambda t: at(t, "programme"),
+            "programme: ModuleSet has no field 'programme'; available: mod",
+        ),
+        (lambda t: at(t, "program.body"), "program.body: StatBlock.body is a list: select an item"),
         (lambda t: at(t, "program[0]"), r"program\[0\]: ModuleSet.program is not a list"),
-        (lambda t: at(t, "program..x"), "'' is not a step of a path"),
-        (lambda t: at(t, "program.body[-1]"), r"'body\[-1\]' is not a step of a path"),
+        (lambda t: at(t, "program..x"), "invalid path step ''"),
+        (lambda t: at(t, "program.body[-1]"), r"invalid path step 'body\[-1\]'"),
         (lambda t: replace(t, "program", BREAK), r"program: ModuleSet.program must be StatBlock"),
-        (lambda t: insert(t, "program", StatBlock()), "ModuleSet.program is set: replace it"),
-        (lambda t: insert(t, "program.body[2]", BREAK), "StatBlock.body has 1 items"),
-        (lambda t: insert(t, "", t), "the whole tree is in no list"),
+        (
+            lambda t: insert(t, "program", StatBlock()),
+            "ModuleSet.program is already set: replace it",
+        ),
+        (lambda t: insert(t, "program.body[2]", BREAK), "StatBlock.body has only 1 items"),
+        (lambda t: insert(t, "", t), "the root of a tree is in no list"),
         (lambda t: delete(t, "program"), "program: ModuleSet.program is required"),
-        (lambda t: delete(t, ""), "the whole tree is in no list"),
+        (lambda t: delete(t, ""), "the root of a tree is in no list"),
         (
             lambda t: at(t, "program.body[0].while_.cond.nil.val"),
             "ExprConstantNil has no field 'val'",
@@ -136,7 +142,7 @@ def test_the_root_is_replaced_by_a_copy_of_the_same_class() -> None:
                 "program.body[0].return_.list[0].number.val",
                 nil(),
             ),
-            "ExprConstantNumber.val is not a message but int32",
+            "ExprConstantNumber.val is int32, not a message",
         ),
     ],
 )

@@ -22,6 +22,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -374,3 +375,12 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
 def test_what_luau_leaves_open_is_no_difference(source: str, compared: bool) -> None:
     runs = [Outcome("ok", "nil\t0\n"), Outcome("ok", "\n")]
     assert (judged(runs, source) is not None) == compared
+
+
+@pytest.mark.parametrize("piece", ["a", "a-", "1", "1.", '[string "', " ", "\n", "thread 'a' "])
+def test_a_megabyte_of_output_does_not_stop_a_campaign(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))  # where a pattern takes quadratic time: for hours
+    for positions, messages in ((False, False), (True, False), (False, True)):
+        assert normalisation.output(text, positions=positions, messages=messages)
+    ulps_apart(f"{text}x", f"{text}y")
+    assert outcome_of(1, "", text, 0).kind == "error"

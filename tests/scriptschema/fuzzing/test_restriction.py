@@ -126,7 +126,7 @@ def test_a_campaign_is_for_the_oldest_of_its_targets_or_for_what_it_is_told() ->
     assert told.version == Version(723)
     assert Config.from_json(told.as_json()) == told
     assert Probed.from_json(old.as_json()) == old
-    with pytest.raises(ValueError, match="not a version of Luau that is known"):
+    with pytest.raises(ValueError, match="unknown version of Luau"):
         Config(targets=(CAT,), luau="1")
 
 
@@ -147,7 +147,8 @@ def test_programs_of_a_campaign_are_for_its_version(source: str) -> None:
     pattern = r"\bconst |@native|\btype function| :: "
     for luau, expected in (("", False), ("0.677", True), ("0.714", True)):
         config = Config(targets=(CAT,), source=source, mutants=0.5, luau=luau)
-        found = sources(config)
+        strings = re.compile(r'"(?:\\.|[^"\\])*"')  # formats such as "%4i"
+        found = [strings.sub('""', text) for text in sources(config)]
         assert any(re.search(pattern, text) for text in found) == expected
         assert not any(re.search(r"\b\d+i\b|\bexport local", text) for text in found)
         assert any(re.search(r"\bconst ", text) for text in found) == (luau == "0.714")

@@ -127,14 +127,14 @@ def test_the_evidence_is_in_the_find_and_shown_when_it_is_reproduced(
     source = 'print("after_free")'
     found = run(builds[0], source)
     config = Config(targets=builds[:1]).as_json()
-    find = finds.Find("one", judged(found), finds.Shown(3, [found]), config=config)
+    find = finds.Find("one", judged(found), finds.ShownProgram(3, [found]), config=config)
     folder = finds.add(tmp_path, find, parse(source).tree)
     kept = json.loads((folder / finds.FILE).read_text())["program"]["runs"][0]["outcome"]
     assert "freed by thread" in kept["report"]
     done = run_here("reproduce", "--trust", folder)
     assert done.returncode == 0, done.stderr
     assert b"freed by thread" in done.stdout
-    assert b"shown again" in done.stdout
+    assert b"reproduced" in done.stdout
 
 
 def test_what_users_tell_their_sanitizers_counts_more(

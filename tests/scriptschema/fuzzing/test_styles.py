@@ -29,7 +29,7 @@ from scriptschema.messages import ModuleSet
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('spelled.py')}"
 TARGET = Description("persistent", SERVICE, variants=("-O0", "-O2"), seconds=5)
-CONFIG = Config(targets=(TARGET,), size=60, seed=1)
+CONFIG = Config(targets=(TARGET,), size=60, seed=1, compiled=0.0)
 OLD = attrs.evolve(TARGET, command=f"{SERVICE} old")
 
 

@@ -25,6 +25,24 @@ def run(
     return target.collect()
 
 
+def test_variants_after_one_that_breaks_the_target_may_be_left_out() -> None:
+    description = Description("persistent", SERVICE, variants=("-O0", "-O1", "-O2"))
+    service = open_target(description)
+    shell = open_target(Description("command", "sh", variants=("-s", "-s")))
+    for until_broken, last in ((True, "not run"), (False, "assertion")):
+        service.submit(Sources(None, "-- abort"), 20, until_broken=until_broken)
+        assert [each.kind for each in service.collect()] == ["assertion", last, last]
+        service.submit(Sources(None, "print(7)"), 20, until_broken=until_broken)
+        assert [each.output for each in service.collect()] == ["7\n"] * 3
+        shell.submit(Sources(None, "kill -SEGV $$"), 20, until_broken=until_broken)
+        assert [each.kind for each in shell.collect()] == [
+            "crash",
+            "not run" if until_broken else "crash",
+        ]
+    service.close()
+    shell.close()
+
+
 def command(text: str, source: str = "print(1)", **options: object) -> list[Outcome]:
     seconds = options.pop("limit", 20)
     assert isinstance(seconds, int | float)
@@ -133,7 +151,7 @@ def test_bytes_that_are_no_text_are_shown() -> None:
 def test_a_command_that_is_not_there_is_told() -> None:
     with pytest.raises(TargetError, match="no-such-program: No such file"):
         command("no-such-program {file}")
-    with pytest.raises(TargetError, match="cannot be split"):
+    with pytest.raises(TargetError, match="cannot parse the command"):
         command("sh -c 'x")
     with pytest.raises(TargetError, match="empty"):
         split(" ")

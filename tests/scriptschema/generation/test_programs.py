@@ -142,17 +142,17 @@ def test_statements_fit_a_place_in_another_program(loop: bool) -> None:
 
 
 def test_options_that_make_no_sense_are_named_with_what_they_take() -> None:
-    with pytest.raises(ValueError, match="size must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="size must be at least 1, found 0"):
         program(size=0)
     with pytest.raises(ValueError, match="max_depth cannot be 0"):
         program(max_depth=0)
-    with pytest.raises(ValueError, match=r"wrong must be a share from 0 to 1, not 1\.5"):
+    with pytest.raises(ValueError, match=r"wrong must be a number from 0 to 1, found 1\.5"):
         program(wrong=1.5)
-    with pytest.raises(ValueError, match="types must be one of none, random, sound, not 'some'"):
+    with pytest.raises(ValueError, match="types must be one of none, random, sound, found 'some'"):
         program(types="some")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a seed or choices"):
+    with pytest.raises(ValueError, match="seed and choices"):
         program(seed=1, choices=RandomChoices(1))
-    with pytest.raises(ValueError, match="no kind 'numbr'; did you mean 'number'"):
+    with pytest.raises(ValueError, match="unknown kind 'numbr'; did you mean 'number'"):
         expression("numbr", Scope(), RandomChoices(1))
     with pytest.raises(ValueError, match="max_depth must be at least"):
         statements(Scope(), RandomChoices(1), max_depth=3)
@@ -163,9 +163,9 @@ def test_unknown_names_in_weights_are_answered_with_the_nearest() -> None:
         program(weights={"idioms": {"countr": 1}})
     with pytest.raises(WeightsError, match="libraries has no 'strng'; did you mean 'string'"):
         program(weights={"libraries": {"strng": 1}})
-    with pytest.raises(WeightsError, match="no table 'library'; it has idioms, libraries"):
+    with pytest.raises(WeightsError, match="no table 'library'; available: idioms, libraries"):
         program(weights={"library": {}})
-    with pytest.raises(WeightsError, match=r"idioms\.counter: a weight is 0 or a number"):
+    with pytest.raises(WeightsError, match=r"idioms\.counter: a weight must be 0, or a number"):
         program(weights={"idioms": {"counter": -1}})
     with pytest.raises(WeightsError, match="libraries must be a table"):
         program(weights={"libraries": 3})  # type: ignore[dict-item]
@@ -218,11 +218,11 @@ def test_a_program_of_a_hundred_thousand_nodes_is_valid_and_not_deep() -> None:
 
 # Made once; a change here changes what every seed means, and belongs into the changelog.
 DIGESTS = {
-    "default": "6afa03f901391758",
-    "no types": "71b2118f6a488bf1",
-    "sound": "252334512c82430c",
-    "swarm": "bc855edc7e824040",
-    "large": "b28f1ec3f3b493f9",
+    "default": "4a3316da9489d359",
+    "no types": "65bf140ffedf01e4",
+    "sound": "d4f13258de46fd38",
+    "swarm": "53b9ccfdd04a6cc5",
+    "large": "ad298a0d95e3467f",
 }
 
 
@@ -260,7 +260,7 @@ def test_a_program_uses_members_of_its_version_and_of_no_newer_one(luau: str | N
 
 
 def test_programs_of_today_use_what_the_seed_s_schema_lacks() -> None:
-    weights = {"idioms": dict.fromkeys(SPANS, 20)}
+    weights = {"idioms": dict.fromkeys(SPANS, 60)}
     trees = [program(seed=seed, size=300, luau="today", weights=weights) for seed in range(100)]
     sources = [render(tree.program) for tree in trees]
     for pattern in (
@@ -354,7 +354,7 @@ def test_the_idioms_of_a_version_use_nothing_newer() -> None:
 
 
 def test_a_version_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(ValueError, match=r"'0\.5' is not a version of Luau that is known: give"):
+    with pytest.raises(ValueError, match=r"unknown version of Luau '0\.5': expected"):
         program(seed=1, luau="0.5")
 
 

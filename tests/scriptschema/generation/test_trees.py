@@ -199,7 +199,7 @@ def test_a_random_object_can_be_the_source() -> None:
 
 def test_without_a_seed_every_tree_is_another() -> None:
     assert generate() != generate()
-    with pytest.raises(ValueError, match="a seed or choices, not both"):
+    with pytest.raises(ValueError, match="seed and choices cannot be combined"):
         generate(seed=1, choices=BytesChoices(b""))
 
 
@@ -229,30 +229,42 @@ def test_weights_come_from_a_toml_file_too(tmp_path: FilePath) -> None:
 @pytest.mark.parametrize(
     ("weights", "text"),
     [
-        ({"Exp": {}}, "Exp has no alternatives to weigh; these have: Expr, ExprPrefix, LValue"),
-        ({"ExprCall": {"func": 1}}, "ExprCall has no alternatives to weigh"),
-        ({"Expr": {"nul": 1}}, "Expr has no alternative 'nul'; it has group, nil, bool"),
-        ({"Stat": {"while_": 1}}, "Stat has no alternative 'while_'"),
-        ({"Expr": {"nil": -1}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: -1"),
-        ({"Expr": {"nil": "x"}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 'x'"),
+        (
+            {"Exp": {}},
+            (
+                "Exp has no alternatives to weight; "
+                "messages with alternatives: Expr, ExprPrefix, LValue"
+            ),
+        ),
+        ({"ExprCall": {"func": 1}}, "ExprCall has no alternatives to weight"),
+        ({"Expr": {"nul": 1}}, "unknown alternative 'nul' of Expr; available: group, nil, bool"),
+        ({"Stat": {"while_": 1}}, "unknown alternative 'while_' of Stat"),
+        ({"Expr": {"nil": -1}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: -1"),
+        ({"Expr": {"nil": "x"}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 'x'"),
         (
             {"Expr": {"nil": float("inf")}},
-            "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: inf",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: inf",
         ),
         ({"Expr": [1]}, "Expr must be a table of alternatives and weights"),
-        ({"Expr": {"nil": 10**5000}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9"),
-        ({"Expr": {"nil": 1e308}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 1e+308"),
-        ({"Expr": {"nil": 5e-324}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 5e-324"),
-        ({"Expr": {"nil": [1]}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: [1]"),
+        ({"Expr": {"nil": 10**5000}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9"),
+        (
+            {"Expr": {"nil": 1e308}},
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 1e+308",
+        ),
+        (
+            {"Expr": {"nil": 5e-324}},
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 5e-324",
+        ),
+        ({"Expr": {"nil": [1]}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: [1]"),
         (
             {"Expr": {"nil": float("nan")}},
-            "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: nan",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: nan",
         ),
         (
             {"Expr": dict.fromkeys(WEIGHTS["Expr"], 0) | {"group": 1}},
-            "the weights leave no finite Expr",
+            "these weights make every Expr infinite",
         ),
-        ({"Name": {"builtin": 0, "custom": 0}}, "the weights leave no finite Name"),
+        ({"Name": {"builtin": 0, "custom": 0}}, "these weights make every Name infinite"),
     ],
 )
 def test_weights_that_cannot_be_are_refused(weights: dict, text: str) -> None:
@@ -295,8 +307,8 @@ def test_swarm_leaves_features_out_per_tree_and_all_occur_over_many() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"size": 0}, "size must be at least 1, not 0"),
-        ({"max_depth": 0}, "a ModuleSet is at least 1 deep, so max_depth cannot be 0"),
+        ({"size": 0}, "size must be at least 1, found 0"),
+        ({"max_depth": 0}, "a ModuleSet has a depth of at least 1, so max_depth cannot be 0"),
     ],
 )
 def test_sizes_and_depths_without_a_tree_are_refused(options: dict, text: str) -> None:

@@ -338,12 +338,12 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
     ("source", "program", "listed"),
     [
         ("--!strict\n--[[x\n]] f()-- y", "f()", [
-            "1:1: directive: left out",
-            "2:1: comment: left out",
-            "3:7: comment: left out",
+            "1:1: directive: dropped",
+            "2:1: comment: dropped",
+            "3:7: comment: dropped",
         ]),
-        ("#!/bin/luau\nf()", "f()", ["1:1: comment: left out"]),
-        ("-- a carriage return ends it\rf()", "f()", ["1:1: comment: left out"]),
+        ("#!/bin/luau\nf()", "f()", ["1:1: comment: dropped"]),
+        ("-- a carriage return ends it\rf()", "f()", ["1:1: comment: dropped"]),
         ("x = 0.5", "x = 1 / 2", ["1:5: number 0.5: `1 / 2`, which has the same value"]),
         ("x = -0.5", "x = -(1 / 2)", ["1:6: number 0.5: `1 / 2`, which has the same value"]),
         ("x = 2147483648", "x = 2 ^ 31", [
@@ -364,28 +364,28 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "do local key__ = key() object[key__] = object[key__] // key_ end",
             ["1:15: `//=`: `x = x // y` with `x` held in local variables"],
         ),
-        ("x = f() :: any", "x = (f())", ["1:9: cast: left out"]),
+        ("x = f() :: any", "x = (f())", ["1:9: cast: dropped"]),
         ("x = {... :: any, a :: any}", "x = {(...), a}", [
-            "1:10: cast: left out",
-            "1:20: cast: left out",
+            "1:10: cast: dropped",
+            "1:20: cast: dropped",
         ]),
         ("const x: T = 1", "local x: T = 1", ["1:1: `const`: `local`"]),
         ("const function f() end", "local function f() end", ["1:1: `const`: `local`"]),
-        ("@native function f() end", "function f() end", ["1:1: attribute: left out"]),
+        ("@native function f() end", "function f() end", ["1:1: attribute: dropped"]),
         ('@[native, deprecated {use = "x"}]\nlocal function f() end', "local function f() end", [
-            "1:1: attribute: left out",
+            "1:1: attribute: dropped",
         ]),
         ("@native const function f() end", "local function f() end", [
-            "1:1: attribute: left out",
+            "1:1: attribute: dropped",
             "1:9: `const`: `local`",
         ]),
         ("x = @a @b function() end", "x = function() end", [
-            "1:5: attribute: left out",
-            "1:8: attribute: left out",
+            "1:5: attribute: dropped",
+            "1:8: attribute: dropped",
         ]),
-        ("export type function f(x) return x end g()", "g()", ["1:8: type function: left out"]),
+        ("export type function f(x) return x end g()", "g()", ["1:8: type function: dropped"]),
         ("for i: number = 1, 2 do end", "for i = 1, 2 do end", [
-            "1:5: type of a loop's variable: left out",
+            "1:5: type of a loop's variable: dropped",
         ]),
         ("local a, b: T", "local a: any, b: T", [
             "1:7: no type before a name that has one: the type is `any`",
@@ -394,38 +394,38 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "1:12: no type before a name that has one: the type is `any`",
         ]),
         ("function f(...: T...) end", "function f(...) end", [
-            "1:12: generic pack as the type of `...`: left out",
+            "1:12: generic pack as the type of `...`: dropped",
         ]),
-        ("function f(): () end", "function f() end", ["1:13: result type `()`: left out"]),
+        ("function f(): () end", "function f() end", ["1:13: result type `()`: dropped"]),
         ("function f(): T... end", "function f() end", [
-            "1:15: generic pack as a result type: left out",
+            "1:15: generic pack as a result type: dropped",
         ]),
         ("local f: (a: T, ...U) -> (V, ...W)", "local f: (T) -> V", [
-            "1:11: name of a parameter in a type: left out",
-            "1:17: variadic type: left out",
-            "1:30: variadic type: left out",
+            "1:11: name of a parameter in a type: dropped",
+            "1:17: variadic type: dropped",
+            "1:30: variadic type: dropped",
         ]),
         ("local f: (T...) -> ...V", "local f: () -> ()", [
-            "1:11: generic pack in a list of types: left out",
-            "1:20: variadic type: left out",
+            "1:11: generic pack in a list of types: dropped",
+            "1:20: variadic type: dropped",
         ]),
         ("local f: A<(T, U), ...V>", "local f: A<T, U>", [
             "1:12: types in parentheses: given one by one",
-            "1:20: variadic type: left out",
+            "1:20: variadic type: dropped",
         ]),
         ("type A<T = U, V... = (T, U)> = T", "type A<T, V...> = T", [
-            "1:8: default of a generic type: left out",
-            "1:15: default of a generic type: left out",
+            "1:8: default of a generic type: dropped",
+            "1:15: default of a generic type: dropped",
         ]),
         ("type A<T... = ...U> = B", "type A<T...> = B", [
-            "1:8: default of a generic type: left out",
-            "1:15: variadic type: left out",
+            "1:8: default of a generic type: dropped",
+            "1:15: variadic type: dropped",
         ]),
         ('type A = {read x: T, write [T]: U, ["a b"]: V, ["end"]: W}', "type A = {x: T, [T]: U}", [
-            "1:11: `read`: left out: the property can be read and written",
-            "1:22: `write`: left out: the property can be read and written",
-            "1:36: property 'a b', which is not a name: left out",
-            "1:48: property 'end', which is not a name: left out",
+            "1:11: `read`: dropped: the property can be read and written",
+            "1:22: `write`: dropped: the property can be read and written",
+            "1:36: property 'a b', which is not a name: dropped",
+            "1:48: property 'end', which is not a name: dropped",
         ]),
         ("type typeof<typeof...> = T", "type typeof_<typeof_...> = T", [
             "1:6: type named `typeof`: it is named `typeof_`",
@@ -437,11 +437,11 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
         ("local x: m.T, y: m.T<U>", "local x: any, y: any", [
             "1:10: type of `m`, which is not a local: the type is `any`",
             "1:18: type of `m`, which is not a local: the type is `any`",
-            "1:21: types given to a module's type: left out",
+            "1:21: types given to a module's type: dropped",
         ]),
         ("local x = f<<T>>(1) y = t:m<<T, U...>>()", "local x = f(1) y = t:m()", [
-            "1:12: types given to a generic function: left out",
-            "1:28: types given to a generic function: left out",
+            "1:12: types given to a generic function: dropped",
+            "1:28: types given to a generic function: dropped",
         ]),
     ],
 )  # fmt: skip
@@ -643,7 +643,13 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("@a x()", "1:4: expected `function` after an attribute, found `x`"),
         ("@a do", "1:4: expected `function` after an attribute, found `do`"),
         ("@[1]", "1:3: expected a name of an attribute, found `1`"),
-        ("@ a", "1:1: expected a statement, found `@` (an attribute's name must follow at once)"),
+        (
+            "@ a",
+            (
+                "1:1: expected a statement, found `@` "
+                "(the name of an attribute must follow immediately)"
+            ),
+        ),
         ("x = `a{}`", "1:8: expected an expression, found `}``"),
         (
             "x = `a{1",
@@ -652,20 +658,20 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         (
             "x = `a{{1}}`",
             (
-                "1:7: expected an expression, found `{{` (`{{` must not stand in an"
-                " interpolated string: write `\\{` or put a space between)"
+                "1:7: expected an expression, found `{{` (`{{` is not allowed in an"
+                " interpolated string: write `\\{` or insert a space)"
             ),
         ),
         (
             "x = `a",
-            "1:5: expected an expression, found ``` (the string is not finished on its line)",
+            "1:5: expected an expression, found ``` (unterminated string)",
         ),
         (
             "x = 'a\n'",
-            ("1:5: expected an expression, found `'` (the string is not finished on its line)"),
+            ("1:5: expected an expression, found `'` (unterminated string)"),
         ),
-        ("x = [[a", "1:5: expected an expression, found `[[` (the long bracket is not closed)"),
-        ("--[[a", "1:1: expected a statement, found `--[[` (the long bracket is not closed)"),
+        ("x = [[a", "1:5: expected an expression, found `[[` (unclosed long bracket)"),
+        ("--[[a", "1:1: expected a statement, found `--[[` (unclosed long bracket)"),
         (r"x = '\400'", r"1:5: expected an escape sequence of Luau, not `\400`, found `'\400'`"),
         (r"x = '\xg'", r"1:5: expected an escape sequence of Luau, not `\x`, found `'\xg'`"),
         (
@@ -677,9 +683,9 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ),
         ("x = 1..2", "1:5: expected a number, found `1..2`"),
         ("x = 3in", "1:5: expected a number, found `3in`"),
-        ("x = a != b", "1:7: expected a statement, found `!=` (Luau writes `~=`)"),
-        ("x = a && b", "1:7: expected a statement, found `&&` (Luau writes `and`)"),
-        ("x = !a", "1:5: expected an expression, found `!` (Luau writes `not`)"),
+        ("x = a != b", "1:7: expected a statement, found `!=` (Luau uses `~=`)"),
+        ("x = a && b", "1:7: expected a statement, found `&&` (Luau uses `and`)"),
+        ("x = !a", "1:5: expected an expression, found `!` (Luau uses `not`)"),
         ("x = é", "1:5: expected an expression, found `é`"),
         ("x = '" + "a" * 50 + "' 'b'", "1:58: expected a statement, found `'b'`"),
         ("x = 1 '" + "a" * 50 + "'", "1:7: expected a statement, found `'" + "a" * 36 + "...`"),
@@ -703,7 +709,10 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ),
         ("local x: A<B,>", "1:14: expected a type, found `>`"),
         ("local x: {A, B}", "1:12: expected `}` to close the `{` at 1:10, found `,`"),
-        ("local x: {[A]: B, [C]: D}", "1:19: expected one indexer only in a table type, found `[`"),
+        (
+            "local x: {[A]: B, [C]: D}",
+            "1:19: expected at most one indexer in a table type, found `[`",
+        ),
         ("local x: {a: A, end: B}", "1:17: expected a name of a property, found `end`"),
         ("local x: typeof", "1:16: expected `(` after `typeof`, found END"),
         (

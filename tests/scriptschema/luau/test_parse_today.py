@@ -132,9 +132,9 @@ def test_what_is_newer_than_asked_for_is_refused_with_its_version(
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("x = 9223372036854775808i", "1:5: expected an integer of 64 bits"),
-        ("x = 0x10000000000000000i", "1:5: expected an integer of 64 bits"),
-        ("x = 1.5i", "1:5: expected an integer of 64 bits"),
+        ("x = 9223372036854775808i", "1:5: expected a 64-bit integer"),
+        ("x = 0x10000000000000000i", "1:5: expected a 64-bit integer"),
+        ("x = 1.5i", "1:5: expected a 64-bit integer"),
         ("@[a(-1)] function f() end", "1:5: expected a literal"),
         ("@[a(x)] function f() end", "1:5: expected a literal"),
         ("@[a(5i)] function f() end", "1:5: expected a literal"),

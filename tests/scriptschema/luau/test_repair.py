@@ -18,7 +18,7 @@ from scriptschema.interop import from_text
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import DEEPEST, MAX_DEPTH, RULES, Problem, check, repair
+from scriptschema.luau.repair import DEEPEST, MAX_DEPTH, RULES, Problem, check, is_valid, repair
 from scriptschema.luau.validation import attributes, constants
 from scriptschema.messages import (
     MESSAGES,
@@ -357,7 +357,8 @@ CASES = {
 def test_a_broken_rule_is_told_and_only_that_is_mended(case: str) -> None:
     rule, path, text, source = CASES[case]
     tree = from_text(StatBlock, text)
-    [problem] = check(tree)
+    assert not is_valid(tree)
+    [problem] = check(tree)  # the tree is as before
     assert (problem.rule, str(problem.path)) == (rule, path)
     assert str(problem) == f"{path}: {problem.message} [{rule}]"
     repaired = repair(tree)
@@ -423,6 +424,7 @@ SETS = {
 def test_a_module_and_its_program_fit_together(case: str) -> None:
     rule, path, text, source = SETS[case]
     tree = from_text(ModuleSet, text)
+    assert not is_valid(tree)
     assert [(problem.rule, str(problem.path)) for problem in check(tree)] == [(rule, path)]
     assert unfolded(repair(tree)) == source
 
@@ -525,6 +527,7 @@ small_trees = st.sampled_from(list(MESSAGES.values())).flatmap(
 def test_repair_makes_a_valid_tree_once_for_all_and_leaves_its_argument(tree: Message) -> None:
     before = pickle.dumps(tree)
     repaired = repair(tree)
+    assert is_valid(tree) == (check(tree) == [])
     assert pickle.dumps(tree) == before
     assert check(repaired) == []
     assert repair(repaired) == repaired
@@ -654,6 +657,7 @@ LONG_LIST = ", ".join(["x"] * 300)
 )
 def test_programs_are_cut_where_the_compiler_has_a_limit(rule: str, source: str, end: str) -> None:
     result = parse(source)
+    assert not is_valid(result.tree, names=result.names)
     problems = check(result.tree, names=result.names)
     assert rule in {problem.rule for problem in problems}
     assert {problem.rule for problem in problems} <= {rule, "local"}
@@ -718,5 +722,5 @@ def test_the_same_tree_is_repaired_alike(seed: int) -> None:
 
 def test_problem_says_where_even_at_the_root() -> None:
     [problem] = check(Expr())
-    assert str(problem) == "tree: no expression is set [unset]"
+    assert str(problem) == "tree: missing expression [unset]"
     assert isinstance(problem, Problem)

@@ -6,7 +6,7 @@ import pytest
 
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.finds import Find, Shown
+from scriptschema.fuzzing.campaign.finds import Find, ShownProgram
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.description import from_word
@@ -36,8 +36,8 @@ def difference() -> tuple[Find, str, str]:
     find = Find(
         verdict.signature.name,
         verdict,
-        Shown(240, runs),
-        Shown(9, runs),
+        ShownProgram(240, runs),
+        ShownProgram(9, runs),
         count=31,
         first_seen="2026-11-22T01:02:03Z",
         last_seen="2026-11-22T05:00:00Z",
@@ -61,7 +61,7 @@ def crash() -> tuple[Find, str]:
     find = Find(
         verdict.signature.name,
         verdict,
-        Shown(80, runs),
+        ShownProgram(80, runs),
         first_seen="2026-11-22T01:00:00Z",
         seconds=2.5,
     )
@@ -71,7 +71,7 @@ def crash() -> tuple[Find, str]:
 def megabyte() -> tuple[Find, str]:
     verdict = Verdict(Signature("hang", "print"), "longer than 5 s")
     runs = [run("luau", "hang", "y" * 1_000_000)]
-    find = Find(verdict.signature.name, verdict, Shown(3, runs), seconds=9000.0, count=2)
+    find = Find(verdict.signature.name, verdict, ShownProgram(3, runs), seconds=9000.0, count=2)
     return find, f"print('{'x' * 1_000_000}')"
 
 

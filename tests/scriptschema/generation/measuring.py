@@ -1,0 +1,32 @@
+"""Measure all templates, and write what `scriptschema` knows of them without compiling them.
+
+    python tests/scriptschema/generation/measuring.py
+
+Run this after a change to templates or to their compiler. An argument is the file to write.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from scriptschema.generation.programs import grammar_of
+from scriptschema.generation.programs.grammar import exports, module
+from scriptschema.generation.programs.templates.measures import FILE, rows
+from scriptschema.versions import TODAY
+
+
+def measured() -> str:
+    """Compile all templates; return the file's text."""
+    rows().clear()
+    for types in ("random", "sound"):
+        exports(types == "sound")
+        for newer in (False, True):
+            module(types == "sound", newer)
+            for runs in (False, True):
+                grammar_of(None, types=types, luau=TODAY if newer else None, runs=runs)
+    lines = (f'"{key}": {json.dumps(row)}' for key, row in sorted(rows().items()))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    Path(*sys.argv[1:2] or [FILE]).write_text(measured(), encoding="ascii")
