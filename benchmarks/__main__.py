@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: runs the benchmarks that are named, or all."""
+"""`python -m benchmarks`: runs the named benchmarks, or all of them."""
 
 import argparse
 import contextlib
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 BENCHMARKS = {
+    "ratios": "benchmarks.ratios",
     "codec": "benchmarks.codec",
     "generate": "benchmarks.generation",
     "distribution": "benchmarks.distribution",
@@ -20,11 +21,11 @@ BENCHMARKS = {
     "requests": "benchmarks.requests",
     "editor": "benchmarks.editor",
 }
-"""The modules by name; each has `main(smoke: bool) -> None`."""
+"""The modules of the benchmarks by name; each has `main(smoke: bool) -> None`."""
 
 
 def main() -> None:
-    """Run what the command line names."""
+    """Run the benchmarks that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
     parser.add_argument("--smoke", action="store_true", help="see that they run; no figures")
@@ -36,7 +37,7 @@ def main() -> None:
     sys.path.append(str(Path(__file__).parent.parent / "tests" / "scriptschema"))
     for name in options.names or BENCHMARKS:
         run = importlib.import_module(BENCHMARKS[name]).main
-        if options.smoke:  # what so short a run measures would only be misread
+        if options.smoke:  # the figures of such a short run would mislead
             with contextlib.redirect_stdout(io.StringIO()):
                 run(smoke=True)
             print(f"{name}: ran", flush=True)

@@ -1,10 +1,10 @@
-"""Campaigns: twenty bugs planted in the real Luau, and how much of the time is the target's.
+"""Campaigns: how many planted bugs they find, and the target's share of the time.
 
-Needs Node, and `npm ci --prefix tests/luau`. The bugs are those of tests/luau/planted.mjs. Two
-workers have ten minutes from nothing for the first ten of them, and for the others, which need
-arguments at limits, loops that do not end, or a program that is compared with a rewriting of it.
-Random trees that were repaired, with the same loop, are what is compared with. Then, on a target
-that does nothing but take time, how much of it is the target's.
+Needs Node, and `npm ci --prefix tests/luau`. Twenty bugs are planted in the real Luau
+(tests/luau/planted.mjs). Two workers get ten minutes, without a corpus, to find the first ten. They
+get another ten minutes for the others, which need arguments at limits, loops that do not end, or a
+comparison with a rewriting. For comparison, the same campaign runs with repaired random trees.
+Finally, a target that only takes time shows the target's share of the time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BUGS: Bugs = {
     "close": ("assertion", "not protected"),
     "interpolation": ("assertion", "top == base"),
 }
-"""Each bug, and what its signature says: the kind, and a part of the rest."""
+"""The kind of each bug's signature, and a text that the signature contains."""
 
 LATER_BUGS: Bugs = {
     "rotate": ("difference", "bit32.rrotate"),
@@ -57,11 +57,11 @@ LATER_BUGS: Bugs = {
     "once": ("difference", "statements in loops"),
     "wrapped": ("difference", "statements in coroutines"),
 }
-"""The others: at limits, conversions, loops, coroutines; three of them are there at all levels."""
+"""More bugs: at limits, in conversions, loops and coroutines; three of them occur at all levels."""
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     sys.path.append(str(TESTS / "luau"))
     from real_luau import what_is_missing
 
@@ -74,7 +74,7 @@ def main(smoke: bool) -> None:
 
 
 def find_planted(seconds: float) -> None:
-    """Look for the planted bugs, by programs and by repaired trees."""
+    """Print how many planted bugs are found in `seconds`, with programs and with repaired trees."""
     for bugs in (BUGS, LATER_BUGS):
         found = planted("program", seconds, bugs)
         verdict("planted bugs found", len(found), len(bugs), least=True)
@@ -87,7 +87,10 @@ def find_planted(seconds: float) -> None:
 
 
 def planted(source: str, seconds: float, bugs: Bugs) -> dict[str, list[Find]]:
-    """The finds of a campaign, by bug."""
+    """Return the finds of a campaign by bug.
+
+    `source` is the source of its programs, and `bugs` are the bugs to plant.
+    """
     command = " ".join([PLANTED, *bugs])
     target = Description("persistent", command, variants=("-O0", "-O2"), seconds=2)
     found: dict[str, list[Find]] = {}
@@ -109,7 +112,7 @@ def planted(source: str, seconds: float, bugs: Bugs) -> dict[str, list[Find]]:
 
 
 def bug_of(find: Find, bugs: Bugs) -> str:
-    """Which of the bugs a find is; its name if none."""
+    """Return the name of the bug that a find shows; the find's name if it is none of `bugs`."""
     text = str(find.signature)
     for bug, (kind, part) in bugs.items():
         if find.signature.kind == kind and part in text:
@@ -118,7 +121,7 @@ def bug_of(find: Find, bugs: Bugs) -> str:
 
 
 def efficiency(seconds: float) -> None:
-    """Print how much of the time is the target's, and how many runs there are in a second."""
+    """Print the target's share of the time, and the runs per second."""
     rows = []
     for milliseconds in (10, 1):
         target = Description("persistent", f"{SERVICE} {milliseconds / 1000}")
@@ -148,5 +151,6 @@ def efficiency(seconds: float) -> None:
     programs = fuzzer.work(seconds=60, programs=1000).interval.programs
     taken = (time.process_time() - start) / programs
     fuzzer.close()
-    # Two cores have two seconds in one: what the target leaves of a thousand runs is one for each.
+    # Two cores have two seconds of processor time per second: with a target that takes 1 ms, a
+    # thousand runs leave 1 ms for each.
     verdict("own processor time for a program, ms", taken * 1000, 1, least=False)

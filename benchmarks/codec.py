@@ -1,4 +1,4 @@
-"""Encoding and decoding beside plain pure-protobuf and both of protobuf's own runtimes."""
+"""Encoding and decoding, compared with plain pure-protobuf and both runtimes of protobuf."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PYTHON = "protobuf (Python)"
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     trees = [corpus_tree(seed, 50 if smoke else 200) for seed in range(3 if smoke else 100)]
     rounds = 2 if smoke else 9
     nodes = sum(1 for tree in trees for _ in walk(tree))
@@ -112,7 +112,7 @@ def main(smoke: bool) -> None:
 
 
 def mutated(trees: Sequence[ModuleSet], rounds: int) -> None:
-    """Print the same of trees after 50 mutations, which hold larger and negative integers."""
+    """Print the speed for trees after 50 mutations, which contain larger and negative integers."""
     choices = RandomChoices(1)
     mutants = []
     for tree in trees[:60]:
@@ -150,12 +150,12 @@ def mutated(trees: Sequence[ModuleSet], rounds: int) -> None:
 
 
 def corpus_tree(seed: int, size: int) -> ModuleSet:
-    """A random tree that plain pure-protobuf can hold: in UTF-8, and not very deep."""
+    """Return a random tree that plain pure-protobuf can hold: valid UTF-8, and not very deep."""
     return in_utf8(generate(seed=seed, size=size, max_depth=60))
 
 
 def in_utf8(tree: ModuleSet) -> ModuleSet:
-    """Return the tree itself, its strings made such that plain pure-protobuf can hold them."""
+    """Change the strings of a tree to valid UTF-8, which pure-protobuf needs; return the tree."""
     for node, _ in walk(tree):
         for name, field in node.FIELDS.items():
             if field.type is str:
@@ -167,7 +167,10 @@ def in_utf8(tree: ModuleSet) -> ModuleSet:
 
 
 def speed_table(title: str, times: dict[str, Times], nodes: int, size: int) -> None:
-    """Print the speed of each, and the ratio of its time to ours."""
+    """Print a table of speeds, and of the ratio of each time to ours.
+
+    `nodes` and `size` are the nodes and bytes that each task processed.
+    """
     ours = times["scriptschema"].best
     rows = [
         (
@@ -185,7 +188,7 @@ def speed_table(title: str, times: dict[str, Times], nodes: int, size: int) -> N
 
 
 def visit(tree: Message) -> int:
-    """Visit each node of one of our trees."""
+    """Visit each node of one of our trees; return their number."""
     count = 0
     for _message, _path in walk(tree):
         count += 1
@@ -193,7 +196,7 @@ def visit(tree: Message) -> int:
 
 
 def visit_by_list(tree: Any) -> int:
-    """Visit each node of an upb tree, as one does who knows nothing of its fields."""
+    """Visit each node of a upb tree without a table of its fields; return their number."""
     count = 0
     stack = [tree]
     while stack:
@@ -209,7 +212,7 @@ def visit_by_list(tree: Any) -> int:
 
 
 def _child_fields() -> dict[str, tuple[str | None, list[str], list[str]]]:
-    """By message: its oneof, the fields that hold a message, and those that hold several."""
+    """Return, by message, its oneof, and its single and its repeated fields of messages."""
     found = {}
     for name, made in spec.runtime_classes().items():
         fields = [f for f in made.DESCRIPTOR.fields if f.message_type and not f.containing_oneof]
@@ -225,7 +228,7 @@ def _child_fields() -> dict[str, tuple[str | None, list[str], list[str]]]:
 
 
 def visit_by_table(tree: Any) -> int:
-    """Visit each node of an upb tree, with a table of fields that was created beforehand."""
+    """Visit each node of a upb tree with a table of its fields; return their number."""
     count = 0
     fields = _CHILD_FIELDS
     stack = [tree]
@@ -252,7 +255,7 @@ _CHILD_FIELDS = _child_fields()
 
 
 def growth(smoke: bool) -> dict[str, Times]:
-    """Print how the time grows with the size of a tree, and return the times."""
+    """Print how the time grows with the size of a tree; return the times."""
     rows = []
     all_times = {}
     runtime = spec.runtime_classes()["ModuleSet"]
@@ -288,7 +291,7 @@ def growth(smoke: bool) -> dict[str, Times]:
 
 
 def tree_of_bytes(target: int) -> ModuleSet:
-    """A tree of about so many bytes: of one random tree, or the statements of several."""
+    """Return a tree of about `target` bytes: a random tree, or the statements of several."""
     body: list[Stat] = []
     size = seed = 0
     while size < target * 0.8:
@@ -300,7 +303,7 @@ def tree_of_bytes(target: int) -> ModuleSet:
 
 
 def depths(smoke: bool) -> dict[str, Times]:
-    """Print how the time grows with the depth of trees of the same size, and return the times."""
+    """Print how the time grows with the depth of trees of equal size; return the times."""
     rows = []
     all_times = {}
     nodes = 500 if smoke else 20_000
@@ -330,7 +333,7 @@ def depths(smoke: bool) -> dict[str, Times]:
 
 
 def tree_of_depth(depth: int, nodes: int) -> Stat:
-    """`return` with a list of expressions in as many parentheses as the depth allows."""
+    """Return a tree of a depth and size: `return` with a list of expressions in parentheses."""
     expressions = []
     for _ in range(max(1, nodes // (depth - 1))):
         expr = Expr(nil=ExprConstantNil())
@@ -351,7 +354,7 @@ class PythonRuntime:
 
     @classmethod
     def start(cls, data: Sequence[bytes]) -> PythonRuntime | None:
-        """Start the process, which gets the trees; None if this protobuf has no such runtime."""
+        """Start the process with the trees in `data`; None if protobuf has no such runtime."""
         paths = [str(Path(__file__).parent.parent), str(Path(spec.__file__).parent)]
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.python_runtime"],
@@ -374,7 +377,7 @@ class PythonRuntime:
         return made
 
     def measure(self, what: str) -> float:
-        """The seconds that encoding or decoding all trees took there."""
+        """Return the seconds that the process needs to encode or decode all trees."""
         return float(self._ask(what.encode()))
 
     def _ask(self, line: bytes) -> bytes:

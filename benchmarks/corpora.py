@@ -21,13 +21,13 @@ from scriptschema.messages import MESSAGES, ModuleSet
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     counting(smoke)
     importing(smoke)
 
 
 def counting(smoke: bool) -> None:
-    """Count the messages of a corpus by scanning, beside decoding and walking."""
+    """Print the time to count the messages of a corpus, by scanning and by decoding and walking."""
     trees = [generate(seed=seed, size=200) for seed in range(3 if smoke else 100)]
     data = [wire.encode(tree) for tree in trees]
     nodes = sum(1 for tree in trees for _ in walk(tree))
@@ -48,7 +48,7 @@ def counting(smoke: bool) -> None:
 
 
 def by_scanning(data: list[bytes]) -> dict[str, int]:
-    """How often each message occurs, by `corpus stats`'s way."""
+    """Return the number of occurrences of each message, counted like `corpus stats` does."""
     stats = CorpusStats()
     for item in data:
         stats.add_scan(wire.scan(ModuleSet, item))
@@ -56,7 +56,7 @@ def by_scanning(data: list[bytes]) -> dict[str, int]:
 
 
 def by_walking(data: list[bytes]) -> dict[str, int]:
-    """The same, the plain way."""
+    """Return the number of occurrences of each message, counted in decoded trees."""
     counts = dict.fromkeys(MESSAGES, 0)
     for item in data:
         for node, _ in walk(wire.decode(ModuleSet, item)):
@@ -65,7 +65,10 @@ def by_walking(data: list[bytes]) -> dict[str, int]:
 
 
 def importing(smoke: bool) -> None:
-    """Import trees of 30 nodes, in binary and in text format; import them again; distill them."""
+    """Print the times to import trees of 30 nodes, to import them again, and to distill them.
+
+    They are in binary and in text format.
+    """
     parts()  # compiled before it is measured
     count = 20 if smoke else 5_000
     reader = Reader(ModuleSet)
@@ -113,5 +116,5 @@ def importing(smoke: bool) -> None:
 
 
 def fail(error: FileError) -> None:
-    """Nothing here is broken."""
+    """Raise the error: no tree here is unreadable."""
     raise error

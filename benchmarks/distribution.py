@@ -1,4 +1,4 @@
-"""What random trees are like: their sizes beside the ones asked for, depths, and alternatives."""
+"""Properties of random trees: sizes compared with the requested sizes, depths, alternatives."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
 DRAWING = Path("build") / "distribution.svg"
 
 DEFAULT = "RandomChoices, size 200"
-"""The source and size that the detailed table shows."""
+"""The source and size of the trees in the detailed table."""
 
 BYTES = "BytesChoices, size 200"
 HYPOTHESIS = f"Hypothesis, size {strategies.DEFAULT_SIZE}"
 
 
 def main(smoke: bool) -> None:
-    """Print the tables and draw them."""
+    """Print the tables and draw the charts."""
     targets(smoke)
     count = 20 if smoke else 1000
     found = CorpusStats()
@@ -61,7 +61,7 @@ def main(smoke: bool) -> None:
 
 
 def facts_of(tree: Message) -> set[str]:
-    """What occurs in a tree: alternatives, values of enums, optional fields set and unset."""
+    """Return the features of a tree: alternatives, enum values, optional fields set and unset."""
     facts = set()
     for node, _path in walk(tree):
         for name, field in node.FIELDS.items():
@@ -78,7 +78,7 @@ def facts_of(tree: Message) -> set[str]:
 
 
 def occurrences(occurring: Mapping[str, Counter[str]], count: int) -> None:
-    """Print for the rarest facts in how many percent of each source's trees they occur."""
+    """Print the percentage of each source's trees in which the rarest features occur."""
     every = {fact for facts in occurring.values() for fact in facts}
     least = {fact: min(facts[fact] for facts in occurring.values()) for fact in every}
     rows = [
@@ -93,7 +93,7 @@ def occurrences(occurring: Mapping[str, Counter[str]], count: int) -> None:
 
 
 def targets(smoke: bool) -> None:
-    """Print how near the median comes to the size that was asked for."""
+    """Print how close the median size is to the requested size."""
     rows = []
     worst = 1.0
     sizes = (1, 10, 100) if smoke else (1, 2, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
@@ -111,12 +111,12 @@ def targets(smoke: bool) -> None:
 
 
 def nodes(tree: Message) -> int:
-    """The number of nodes."""
+    """Return the number of nodes of a tree."""
     return sum(1 for _ in walk(tree))
 
 
 def sources(count: int) -> dict[str, Callable[[], list[Message]]]:
-    """What makes trees, by a name for it."""
+    """Return functions that make `count` trees, by a name for each."""
 
     def examples() -> list[Message]:
         trees: list[Message] = []

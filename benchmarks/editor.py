@@ -1,17 +1,18 @@
-"""How long an editor waits for `orgrest lsp`: the first completion, and each keystroke after it.
+"""How long an editor waits for `orgrest lsp`: at start-up and after each keystroke.
 
-A real server's process is asked over its standard input and output, by a client that does no more
-than that. Start-up is from the start of the process to the answer to the first completion. Then a
-character is typed in the middle of documents of several sizes: completion is requested immediately,
-like in an editor, or (busy) when the server has begun to look for problems; diagnostics arrive
-without a request, and the pause before they start is excluded.
+A client that does nothing else sends requests to a real server process over its standard input and
+output. Start-up is the time from the start of the process to the response with the first
+completion. Then a character is typed in the middle of documents of several sizes. Completion is
+requested immediately, as in an editor, or (busy) after the server has begun to look for problems.
+Diagnostics arrive without a request; the pause before they start is excluded.
 
-In a document of 2,000 blocks, hover, rename and symbols are each asked right after a keystroke.
-And after each pause in typing, what VS Code asks is asked in a row: the processor time of the
-server and the bytes of its answers are those of one such pause, diagnostics included.
+In a document of 2,000 blocks, hover, rename and symbols are requested right after a keystroke.
+Also, all requests that VS Code sends after a pause in typing are sent one after the other. For a
+pause, the processor time of the server and the bytes of its responses are measured, including
+diagnostics.
 
-The reach, for 20,000 lines: completion within 20 ms, diagnostics within 200 ms; for 2,000 blocks:
-hover, rename and symbols within 50 ms, and 60 ms of processor time for a pause.
+The goals for 20,000 lines: completion within 20 ms, diagnostics within 200 ms. The goals for 2,000
+blocks: hover, rename and symbols within 50 ms, and 60 ms of processor time for a pause.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ VSCODE: dict[str, Any] = {
         "publishDiagnostics": {"versionSupport": True},
     }
 }
-"""VS Code's values of the client capabilities that the measured part of the server uses."""
+"""The client capabilities of VS Code that the measured part of the server uses."""
 ORG = """* Request {0}
 Some text about it.
 
@@ -102,7 +103,7 @@ Accept: application/json
 """
 
 BLOCKS_OF = {"org": ORG, "http": HTTP, "rest": COMMON}
-"""The block of each kind of document, by its suffix; `rest` is the common language."""
+"""A block of each kind of document by its suffix; `rest` is the common language."""
 
 
 class Client:
@@ -127,7 +128,7 @@ class Client:
         self._send({"method": method, "params": params})
 
     def ask(self, method: str, params: Any) -> Any:
-        """Send a request and wait for its answer."""
+        """Send a request, wait for the response and return its result."""
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
         while (message := self.read()).get("id") != self._number:
@@ -141,7 +142,7 @@ class Client:
         self._process.stdin.flush()
 
     def read(self) -> dict[str, Any]:
-        """Wait for the next message."""
+        """Wait for the next message and return it."""
         stream = self._process.stdout
         assert stream is not None
         length = 0
@@ -157,7 +158,7 @@ class Client:
         return message
 
     def diagnostics(self, version: int) -> None:
-        """Wait for the diagnostics of this version of a document."""
+        """Wait for the diagnostics of a version of a document."""
         while self._seen != version:
             self.read()
 
@@ -167,7 +168,7 @@ class Client:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
-        """Take leave."""
+        """Shut the server down."""
         self.ask("shutdown", None)
         self.tell("exit", None)
         self._process.communicate()
@@ -175,7 +176,7 @@ class Client:
 
 @contextmanager
 def client(capabilities: Any = None) -> Iterator[Client]:
-    """Give a client for a while."""
+    """Yield a client with a server, and shut it down at the end."""
     made = Client(capabilities)
     try:
         yield made
@@ -184,13 +185,13 @@ def client(capabilities: Any = None) -> Iterator[Client]:
 
 
 def document(kind: str, lines: int) -> str:
-    """Write a document with about so many lines."""
+    """Return the text of a document with about `lines` lines."""
     block = BLOCKS_OF[kind]
     return "".join(block.format(number) for number in range(lines // block.count("\n") + 1))
 
 
 def open_document(server: Client, folder: Path, kind: str, text: str) -> str:
-    """Open a document; give its URI."""
+    """Open a document in the server; return its URI."""
     uri = (folder / f"notes.{kind}").as_uri()
     item = {"uri": uri, "languageId": kind, "version": 1, "text": text}
     server.tell("textDocument/didOpen", {"textDocument": item})
@@ -198,7 +199,7 @@ def open_document(server: Client, folder: Path, kind: str, text: str) -> str:
 
 
 def start_up(folder: Path, rounds: int) -> float:
-    """Measure the way to the first completion; give the best time in seconds."""
+    """Return the best time from the start of a server to its first completion, in seconds."""
     best = float("inf")
     for _ in range(rounds):
         with client() as server:
@@ -213,10 +214,9 @@ def start_up(folder: Path, rounds: int) -> float:
 
 
 def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[float]]:
-    """Type in a document.
+    """Type in a document; return three sorted lists of seconds.
 
-    Gives the seconds that completion, completion while the server is busy, and diagnostics took,
-    each sorted.
+    They are the times of completion, of completion while the server is busy, and of diagnostics.
     """
     from orgrest.editor.server.server import DELAY
 
@@ -246,7 +246,7 @@ def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[fl
 
 
 def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
-    """Ask each of `REQUESTS` after an edit of a document; give the median seconds of each."""
+    """Return the median seconds of each of `REQUESTS`, sent after an edit of a document."""
     text = document("org", blocks * ORG.count("\n"))
     rows = text.split("\n")
     line = next(i for i in range(len(rows) // 2, len(rows)) if rows[i].startswith("POST"))
@@ -275,10 +275,11 @@ def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
 
 
 def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str, float, float]]:
-    """Ask what VS Code asks after each edit.
+    """Send the requests that VS Code sends after each edit; return the cost of each request.
 
-    Gives the processor time in seconds and the kilobytes of each request of `PAUSE`, then those of
-    diagnostics and of all of a pause: the means of all rounds.
+    The cost is the processor time in seconds and the size of the response in kilobytes, as means of
+    all rounds. There is an entry for each request in `PAUSE`, for the diagnostics, and for the
+    whole pause.
     """
     text = document(kind, blocks * BLOCKS_OF[kind].count("\n"))
     rows = text.split("\n")
@@ -326,7 +327,7 @@ def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str,
 
 
 def main(smoke: bool) -> None:
-    """Measure and print it; with `smoke`, only see that it works."""
+    """Print all figures; with `smoke`, only check that the measurement works."""
     sizes, rounds = (SIZES[:1], 3) if smoke else (SIZES, 50)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

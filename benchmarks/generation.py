@@ -1,4 +1,4 @@
-"""Random trees from each source of choice, beside idiomatic Hypothesis and building by hand."""
+"""Random trees from each source of choices, beside idiomatic Hypothesis and hand-built trees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZE = 200
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     seeds = range(3 if smoke else 100)
     data = [random.Random(i).randbytes(4096) for i in seeds]
     examples = 5 if smoke else 100
@@ -42,7 +42,7 @@ def main(smoke: bool) -> None:
     nodes: dict[str, int] = {}
 
     def measure(name: str) -> float:
-        """Seconds a node, since what Hypothesis makes is not the same in every round."""
+        """Return the seconds per node, because Hypothesis makes different trees in each round."""
         seconds, nodes[name] = tasks[name]()
         return seconds / nodes[name]
 
@@ -77,16 +77,16 @@ def main(smoke: bool) -> None:
 
 
 def timed(make: Callable[[], list[Message]]) -> tuple[float, int]:
-    """The seconds that making trees took, and how many nodes they have."""
+    """Return the seconds that making trees took, and their number of nodes."""
     made: list[Message] = []
     seconds = clock(lambda: made.extend(make()))
     return seconds, sum(1 for tree in made for _ in walk(tree))
 
 
 def drawn(strategy: SearchStrategy[Any], examples: int) -> tuple[float, int]:
-    """The seconds that a property test over so many examples takes, and the nodes it was given.
+    """Return the seconds that a property test takes, and the number of nodes that it received.
 
-    Examples that Hypothesis gives up, since they grow too large for it, cost time as well.
+    Examples that Hypothesis abandons because they grow too large take time as well.
     """
     trees: list[Message] = []
 
@@ -107,7 +107,7 @@ def drawn(strategy: SearchStrategy[Any], examples: int) -> tuple[float, int]:
 
 
 def construction(trees: list[ModuleSet]) -> tuple[Callable[[], None], int]:
-    """A function that builds the trees as one writes it by hand, and how many nodes they have."""
+    """Return a function that builds the trees with hand-written code, and their number of nodes."""
     lines = ["def build():"]
     count = 0
     for tree in trees:
@@ -128,7 +128,7 @@ def construction(trees: list[ModuleSet]) -> tuple[Callable[[], None], int]:
 
 
 def as_source(value: Any, names: dict[int, str]) -> str:
-    """The source of a field's value, in which other messages are variables."""
+    """Return the source of a field's value, in which other messages are variables."""
     if isinstance(value, Message):
         return names[id(value)]
     if isinstance(value, list):
@@ -186,12 +186,12 @@ IDIOMATIC: dict[type, SearchStrategy[Any]] = {
 
 
 def sizes(smoke: bool) -> Iterator[int]:
-    """Sizes from 10 to a million nodes."""
+    """Yield sizes from 10 to a million nodes; with `smoke`, only small sizes."""
     yield from (10, 100) if smoke else (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 def growth(smoke: bool) -> dict[str, Times]:
-    """Print how the time grows with the size, and return the times."""
+    """Print how the time grows with the size of trees; return the times."""
     rows = []
     all_times = {}
     for size in sizes(smoke):

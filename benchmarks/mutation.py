@@ -1,7 +1,7 @@
-"""Mutation: what a mutant costs from bytes to bytes and source, and how many mutants still run.
+"""Mutation: the cost of a mutant from bytes to bytes and source, and how many mutants still run.
 
-It is compared with the simplest pipeline over the public functions: a random expression is replaced
-by a generated expression, and the whole tree repaired. Parts that need the real Luau are left out,
+It is compared with the simplest pipeline of public functions: a random expression is replaced with
+a generated expression, and the whole tree is repaired. Parts that need the real Luau are left out,
 with a message, if it is not installed.
 """
 
@@ -25,11 +25,11 @@ from scriptschema.messages import Expr, ModuleSet
 
 TESTS = Path(__file__).parent.parent / "tests" / "luau"
 SIZES = {28: 130, 200: 500}
-"""By size: how many microseconds a mutant may take."""
+"""The microseconds that a mutant may take, by size of the program."""
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     for size in SIZES:
         speed(size, trees=10 if smoke else 200, rounds=1 if smoke else 7)
     chain(50 if smoke else 10_000)
@@ -37,7 +37,7 @@ def main(smoke: bool) -> None:
 
 
 def speed(size: int, trees: int, rounds: int) -> None:
-    """Print what a mutant costs, and its parts."""
+    """Print the cost of a mutant and of its steps."""
     parents = [program(seed=seed, size=size) for seed in range(trees)]
     data = [wire.encode(tree) for tree in parents]
     mutator = Mutator(donors=parents[:10], size=size, programs=True)
@@ -97,7 +97,7 @@ def speed(size: int, trees: int, rounds: int) -> None:
 
 
 def chain(length: int) -> None:
-    """Print how sizes and depths go in a chain of mutations."""
+    """Print how sizes and depths change in a chain of mutations."""
     tree = program(seed=5, size=200)
     began = len(Index(tree))
     mutator = Mutator(donors=[program(seed=6, size=200)], programs=True)
@@ -116,7 +116,7 @@ def chain(length: int) -> None:
 
 
 def running(count: int) -> None:
-    """Print how many mutants of programs that ran to their end still do."""
+    """Print how many mutants of programs that run to their end still do."""
     sys.path.append(str(TESTS))
     from real_luau import RealLuau, what_is_missing
 

@@ -1,8 +1,8 @@
-"""Power: how far generated programs get in the real Luau, old kind beside new kind.
+"""Power: how much generated programs do in the real Luau, for an old and a new kind of program.
 
-The old kind are random trees, repaired (`generate --repaired`); the new kind are programs by kind
-and scope (`generate --programs`). Statements are counted by a counting call before each; library
-members and metamethods by putting counting functions in their place.
+The old kind are repaired random trees (`generate --repaired`). The new kind are programs that
+respect kinds and scope (`generate --programs`). Executed statements are counted by a call before
+each statement; library members and metamethods are counted by functions that replace them.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ KINDS: dict[str, Callable[[int], ModuleSet]] = {
     "new": lambda seed: program(seed=seed),
     "new, wrong=0": lambda seed: program(seed=seed, wrong=0),
 }
-"""What makes a program of a seed, for each kind."""
+"""For each kind, a function that makes a program from a seed."""
 
 
 @attrs.define
 class Figures:
-    """What was seen of one kind's programs."""
+    """The results of the programs of one kind."""
 
     compiled: int = 0
     ended: int = 0
@@ -64,7 +64,7 @@ class Figures:
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     speed(5 if smoke else 200, rounds=2 if smoke else 7)
     growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
     hypothesis_speed(5 if smoke else 300)
@@ -72,7 +72,7 @@ def main(smoke: bool) -> None:
 
 
 def speed(programs: int, rounds: int) -> None:
-    """Print what a node costs from a seed."""
+    """Print the time per node to generate programs from seeds."""
 
     def costs(make: Callable[[int], ModuleSet]) -> float:
         trees: list[ModuleSet] = []
@@ -88,7 +88,7 @@ def speed(programs: int, rounds: int) -> None:
 
 
 def growth(sizes: tuple[int, ...], rounds: int) -> None:
-    """Print what a node costs in small and in large programs."""
+    """Print the time per node in small and in large programs."""
     rows = []
     for size in sizes:
         nodes = count(program(seed=size, size=size))
@@ -100,7 +100,7 @@ def growth(sizes: tuple[int, ...], rounds: int) -> None:
 
 
 def hypothesis_speed(examples: int) -> None:
-    """Print how many programs Hypothesis draws in a second."""
+    """Print how many programs per second Hypothesis draws."""
     from hypothesis import HealthCheck, Phase, given, settings
 
     from scriptschema import strategies
@@ -161,7 +161,7 @@ def real(programs: int) -> None:
 
 
 def row(figure: Figures, programs: int) -> Iterator[str]:
-    """A kind's line of the table."""
+    """Return the line of the table for a kind of program."""
     for part in (figure.compiled, figure.ended, figure.late):
         yield f"{part / programs:.1%}"
     yield f"{figure.executed / max(1, figure.statements):.0%}"
@@ -171,7 +171,7 @@ def row(figure: Figures, programs: int) -> Iterator[str]:
 
 
 def figures(luau: Any, trees: list[ModuleSet]) -> Figures:
-    """Run programs, plain and with counters."""
+    """Return the results of running programs, with and without counters."""
     found = Figures()
     for tree in trees:
         sources = render_module_set(tree)
@@ -245,7 +245,7 @@ write("@executed", total)
 for name in next_of, returned do write("@member", name) end
 for name in next_of, called do write("@metamethod", name) end
 """
-"""A program around a program and its module, which counts what they do."""
+"""A program that contains another program and its module, and counts what they do."""
 
 TICK = attrs.evolve(DEFAULT, customs=(*DEFAULT.customs, "tick"))
 
@@ -266,11 +266,11 @@ def count_in(luau: Any, tree: ModuleSet, found: Figures) -> None:
 
 
 FIELDS = ("math.huge", "math.pi", "utf8.charpattern", "vector.one", "vector.zero")
-"""The members that are no functions: read is as good as called."""
+"""Library members that are not functions: reading them counts as calling them."""
 
 
 def instrumented(tree: ModuleSet) -> tuple[str, int]:
-    """The source of a program that counts, and how many statements it has."""
+    """Return the source of a program with counters, and its number of statements."""
     counting = repair(tree)
     statements = 0
     for node, _ in [*walk(counting)]:
@@ -291,7 +291,7 @@ def instrumented(tree: ModuleSet) -> tuple[str, int]:
 
 
 def tick(number: int) -> Stat:
-    """The statement that counts: `tick(number)`."""
+    """Return the statement that counts: `tick(number)`."""
     name = Name(custom=len(TICK.customs) - 1)
     return Stat(
         call=StatCall(
@@ -305,5 +305,5 @@ def tick(number: int) -> Stat:
 
 
 def count(tree: ModuleSet | StatBlock) -> int:
-    """How many messages a tree holds."""
+    """Return the number of messages in a tree."""
     return sum(1 for _ in walk(tree))

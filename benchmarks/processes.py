@@ -1,4 +1,4 @@
-"""Commands measured: wall time and memory of a process."""
+"""Measures the time and memory of commands."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ import attrs
 
 @attrs.frozen
 class Measured:
-    """The best of several runs: seconds of wall time, and megabytes."""
+    """The best of several runs: seconds of wall time and of processor time, and megabytes."""
 
     seconds: float
     megabytes: float
+    cpu: float
 
 
 def surroundings(**more: str) -> dict[str, str]:
-    """Return the environment of the contenders: Python keeps its bytecode, like by default."""
+    """Return the environment variables for the contenders, with the variables in `more`.
+
+    Python keeps its bytecode, as it does by default.
+    """
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**inherited, "NO_PROXY": "127.0.0.1", **more}
 
 
 def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measured:
-    """Run a command several times and give its best time and its memory."""
-    seconds, memory = float("inf"), 0
+    """Run a command several times; return its best times and its memory."""
+    seconds, cpu, memory = float("inf"), float("inf"), 0
     for _ in range(runs):
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -35,9 +39,10 @@ def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measu
         errors = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         seconds = min(seconds, time.perf_counter() - start)
+        cpu = min(cpu, used.ru_utime + used.ru_stime)
         process.stderr.close()
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"{command[0]} failed: {errors.decode(errors='replace')[-500:]}")
         memory = max(memory, used.ru_maxrss)
-    return Measured(seconds, memory / 1024)
+    return Measured(seconds, memory / 1024, cpu)

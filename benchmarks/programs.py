@@ -1,8 +1,8 @@
-"""Programs: the cost of repair, render and parse, and how far programs get in the real Luau.
+"""Programs: the cost of repair, render and parse, and how much programs do in the real Luau.
 
-The peer's figures are shown next to ours: libprotobuf-mutator with the printer of Luau 677's own
-fuzzer, 10,000 trees grown by mutation (mean 26 nodes) and also by crossover (mean 230 nodes). Parts
-that need the real Luau are left out, with a message, if it is not installed.
+The figures are shown next to those of a peer: libprotobuf-mutator with the printer of Luau 677's
+own fuzzer, for 10,000 trees grown by mutation (mean 26 nodes) and also by crossover (mean 230
+nodes). Parts that need the real Luau are left out, with a message, if it is not installed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PEER_FAILURES = {
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     trees = [generate(ModuleSet, seed=seed, size=200) for seed in range(5 if smoke else 200)]
     speed(trees, rounds=2 if smoke else 7)
     growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
@@ -57,7 +57,7 @@ def main(smoke: bool) -> None:
 
 
 def speed(trees: Sequence[ModuleSet], rounds: int) -> None:
-    """Print what a node costs, and how much source is made and read in a second."""
+    """Print the time per node, and how much source per second is written and read."""
     repaired = [repair(tree) for tree in trees]
     sources = [render(tree.program) for tree in repaired]
     programs = [tree.program for tree in repaired]
@@ -81,7 +81,7 @@ def speed(trees: Sequence[ModuleSet], rounds: int) -> None:
 
 
 def growth(sizes: Sequence[int], rounds: int) -> None:
-    """Print what a node costs in small and in large trees."""
+    """Print the time per node in small and in large trees."""
     rows = []
     for size in sizes:
         tree = generate(ModuleSet, seed=size, size=size)
@@ -178,13 +178,13 @@ def real(trees: int) -> None:
 
 
 def texts(tree: ModuleSet) -> list[str]:
-    """The sources of a tree: of the module if there is one, and of the program."""
+    """Return the sources of a tree: of the module, if it has one, and of the program."""
     sources = render_module_set(tree)
     return [text for text in (sources.module, sources.program) if text is not None]
 
 
 def kind(error: str | None) -> str:
-    """What went wrong, without where and with what."""
+    """Return the kind of an error message, without positions and names."""
     text = re.sub(r"^\w+:\d+: ", "", error or "")
     text = re.sub(r"(?<=arithmetic) \(\w+\)", "", text)
     text = re.sub(
@@ -197,9 +197,10 @@ def kind(error: str | None) -> str:
 
 
 def executed(luau: object, tree: ModuleSet) -> int:
-    """How many statements the program executes: each is counted by one before it.
+    """Return the number of statements that a program executes.
 
-    None are counted for a program that runs out of time.
+    A counting statement before each statement counts them. The number is 0 if the program runs out
+    of time.
     """
     counted = repair(tree)
     for node, _ in [*walk(counted.program)]:
@@ -213,7 +214,7 @@ def executed(luau: object, tree: ModuleSet) -> int:
 
 
 def one_more() -> Stat:
-    """The statement that counts: `executed += 1`."""
+    """Return the statement that counts: `executed += 1`."""
     name = Name(custom=len(COUNTED.customs) - 1)
     return Stat(
         compound_assign=StatCompoundAssign(
@@ -225,5 +226,5 @@ def one_more() -> Stat:
 
 
 def count(trees: Sequence[ModuleSet] | Sequence[StatBlock]) -> int:
-    """How many messages the trees hold."""
+    """Return the number of messages in the trees."""
     return sum(1 for tree in trees for _ in walk(tree))

@@ -1,8 +1,8 @@
 """The process in which `codec` measures protobuf's Python runtime; see `codec.PythonRuntime`.
 
-Standard input: a line with the number of trees, the trees as a stream, and then a line for each
-measurement, `encode` or `decode`. Standard output: a line with the runtime's name, and a line with
-the seconds that each measurement took.
+It reads a line with the number of trees, the trees as a stream, and a line for each measurement,
+`encode` or `decode`. It writes a line with the name of the runtime, and a line with the seconds of
+each measurement.
 """
 
 import sys
@@ -16,7 +16,7 @@ from scriptschema.files import read_delimited
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Answer requests until the end of standard input."""
     source = sys.stdin.buffer
     count = int(source.readline())
     print(api_implementation.Type(), flush=True)

@@ -1,8 +1,8 @@
-"""Reduction: how small, in how many tests, beside shrinkray on the same text by the same test.
+"""Reduction: the sizes reached and the tests needed, compared with shrinkray.
 
-shrinkray is PyPI's, which needs Python 3.12: it is looked for on PATH and left out, with a word,
-where it is not. The test is a command that reads the source: it is interesting if it is Luau and
-holds what must stay.
+Both reduce the same text by the same test, a command that reads the source. A source is interesting
+if it is Luau and contains the subject. shrinkray is from PyPI and needs Python 3.12; if it is not
+on PATH, it is left out with a message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from scriptschema.messages import (
 
 
 def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
-    """Return a test for a message of the last class inside a message of the previous class, etc."""
+    """Return a test for a message of each class inside a message of the class before it."""
 
     def holds(index: Index[ModuleSet]) -> bool:
         for number in index.of(classes[-1]):
@@ -56,7 +56,7 @@ def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
 
 
 def length_of_function(index: Index[ModuleSet]) -> bool:
-    """Return whether the program has the length operator applied to a function."""
+    """Return whether the program applies the length operator to a function."""
     # An index of a class has messages of that class, which its type does not say.
     nodes: list[ExprUnary] = [index.nodes[n] for n in index.of(ExprUnary)]  # type: ignore[misc]
     return any(n.op == ExprUnary.Op.Len and n.expr.which == "function" for n in nodes)
@@ -80,7 +80,7 @@ sys.exit(not is_interesting(sys.argv[1], {subject!r}))
 
 
 def is_interesting(path: str, subject: str) -> bool:
-    """Whether the file is a source that holds the subject."""
+    """Return whether a file is a source that contains the subject."""
     try:
         return SUBJECTS[subject](Index(parse(Path(path).read_bytes()).tree))
     except ValueError:
@@ -88,14 +88,14 @@ def is_interesting(path: str, subject: str) -> bool:
 
 
 def main(smoke: bool) -> None:
-    """Print the figures."""
+    """Print all figures."""
     for size in (100,) if smoke else (600, 5000):
         trees(size)
     beside_shrinkray(100 if smoke else 600, smoke)
 
 
 def tree_with(subject: str, size: int) -> ModuleSet:
-    """The first program of about that size that holds the subject, without a module."""
+    """Return the first program of about `size` that contains the subject and has no module."""
     for seed in range(5000):
         block = generate(StatBlock, seed=seed, size=size)
         tree = repair(ModuleSet(program=block))
@@ -105,7 +105,7 @@ def tree_with(subject: str, size: int) -> ModuleSet:
 
 
 def trees(size: int) -> None:
-    """Print how small trees of that size become, and in how many tests."""
+    """Print how small trees of about `size` become, and in how many tests."""
     rows = []
     first, *others = SUBJECTS
     reduced = {}
@@ -128,7 +128,7 @@ def trees(size: int) -> None:
 
 
 def beside_shrinkray(size: int, smoke: bool) -> None:
-    """Print how shrinkray does with the same text and the same command."""
+    """Print the result of shrinkray for the same text and the same command."""
     peer = shutil.which("shrinkray")
     if peer is None or smoke:
         print("left out: shrinkray, which is not installed (it needs Python 3.12)\n")
@@ -143,7 +143,7 @@ def beside_shrinkray(size: int, smoke: bool) -> None:
 
 
 def run(subject: str, size: int, peer: str | None) -> tuple[int, int]:
-    """Reduce the subject's source by the command line, or by a peer; return bytes and tests."""
+    """Reduce the subject's source with our command or with a peer; return bytes and tests."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, script, log = folder / "program.luau", folder / "test.py", folder / "log"

@@ -1,11 +1,12 @@
-"""How long evaluating requests takes, beside others who send them: `orgrest` and its peers.
+"""How long evaluating requests takes: `orgrest` compared with other tools that send requests.
 
 A small server in a separate process answers immediately. Each contender sends the same requests to
-it, each run in a new process, so that starting up counts; the best of several runs is shown, with
-the maximum memory of the process. Contenders that are not installed are left out, and named.
+it. Each run is a new process, so that start-up counts. The best of several runs is shown, with the
+maximum memory of the process. Contenders that are not installed are left out, and named.
 
-Ratios are comparable between machines; seconds are not. The goal for one request: 0.15 s more than
-Python needs to start; for each additional request: orgrest adds at most 1.5 times urllib3's time.
+Ratios are comparable between machines; seconds are not. The goal for one request is at most 0.15 s
+more than Python needs to start. The goal for each additional request is at most 1.5 times urllib3's
+time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import runs as test_runs
@@ -55,10 +58,10 @@ import sys, time
 from pathlib import Path
 from orgrest.org.results import result_of
 from orgrest.org.arguments import Inherited, of_block
-from orgrest.org.document import Document
+from orgrest.org.document import OrgDocument
 text = Path(sys.argv[1]).read_text()
 start = time.perf_counter()
-document = Document(text)
+document = OrgDocument(text)
 middle = time.perf_counter()
 inherited = Inherited(document)
 for block in document.blocks:
@@ -69,13 +72,13 @@ print(middle - start, time.perf_counter() - middle, len(document.blocks))
 
 
 def document(url: str, count: int) -> str:
-    """Write a document with so many blocks."""
+    """Return a document with `count` blocks."""
     block = f"* Request\n#+begin_src restclient :noheaders\nGET {url}\n#+end_src\n\n"
     return block * count
 
 
 def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
-    """Give the command of each contender that is installed."""
+    """Return the command of each contender that is installed, by name."""
     notes = folder / f"{count}.org"
     notes.write_text(document(url, count))
     plain = folder / f"{count}.http"
@@ -100,7 +103,7 @@ def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
 
 
 def compare(folder: Path, url: str, count: int, runs: int) -> None:
-    """Print how the contenders send so many requests."""
+    """Print the times that the contenders need for `count` requests."""
     environment = surroundings(COUNT=str(count), URL=url)
     commands = contenders(folder, url, count)
     measured = {name: measure(command, runs, environment) for name, command in commands.items()}
@@ -119,7 +122,7 @@ def compare(folder: Path, url: str, count: int, runs: int) -> None:
 
 
 def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None:
-    """Print what one more request costs, without start-up."""
+    """Print the cost of each additional request, without start-up."""
     environment = surroundings()
     each: dict[str, float] = {}
     for name in ("plain urllib3", "orgrest"):
@@ -136,7 +139,7 @@ def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None
 
 
 def request_file(folder: Path, url: str, count: int, runs: int) -> None:
-    """Print what variables and environments cost in a request file, beside one without."""
+    """Print the cost of variables and environments in a request file."""
     environment = surroundings()
     origin, _, path = url.rpartition("/")
     (folder / "http-client.env.json").write_text(json.dumps({"dev": {"origin": origin}}))
@@ -153,7 +156,7 @@ def request_file(folder: Path, url: str, count: int, runs: int) -> None:
 
 
 def parsing(folder: Path, counts: tuple[int, ...]) -> None:
-    """Print the time for only reading documents."""
+    """Print the time that only reading documents takes."""
     print("\nReading only (find the blocks; their header arguments and results):")
     for count in counts:
         path = folder / "parse.org"
@@ -165,25 +168,30 @@ def parsing(folder: Path, counts: tuple[int, ...]) -> None:
         print(f"  {found:>6} blocks: {float(blocks):.3f} s + {float(rest):.3f} s")
 
 
-def main(smoke: bool) -> None:
-    """Measure everything and print it; with `smoke`, only see that it works."""
-    runs, many, blocks = (1, 5, (50, 200)) if smoke else (5, 500, (5_000, 20_000))
+@contextmanager
+def serving() -> Iterator[tuple[Path, str]]:
+    """Run the server; yield a temporary folder and the URL of a JSON document on the server."""
     server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/json"
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            compare(folder, url, 1, runs)
-            compare(folder, url, many, runs if smoke else 3)
-            overhead(folder, url, (1, many), runs)
-            request_file(folder, url, many, runs)
-            parsing(folder, blocks)
-            test_runs.compare(folder, url, PLAIN, runs)
-            test_runs.many(folder, url, 8 if smoke else 500)
+            yield Path(name), f"http://127.0.0.1:{int(server.stdout.readline())}/json"
     finally:
         server.kill()
         server.communicate()
+
+
+def main(smoke: bool) -> None:
+    """Print all figures; with `smoke`, only check that the measurement works."""
+    runs, many, blocks = (1, 5, (50, 200)) if smoke else (5, 500, (5_000, 20_000))
+    with serving() as (folder, url):
+        compare(folder, url, 1, runs)
+        compare(folder, url, many, runs if smoke else 3)
+        overhead(folder, url, (1, many), runs)
+        request_file(folder, url, many, runs)
+        parsing(folder, blocks)
+        test_runs.compare(folder, url, PLAIN, runs)
+        test_runs.many(folder, url, 8 if smoke else 500)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Documents as tests: `orgrest test` beside httpyac, and a long run by many jobs.
+"""Documents as tests: `orgrest test` compared with httpyac, and a long run with many jobs.
 
-Both read the same file of 40 requests with the same assertions, as both know `?? status == 200`; a
-second file, in which some do not hold, shows that they come to the same verdicts.
+Both read the same file of 40 requests with assertions that both understand, such as `?? status ==
+200`. A second file, in which some assertions fail, shows that both reach the same verdicts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FAIL = ("status == 404", "body id > 1", "body other exists", 'body contains "oth
 
 
 def document(url: str, count: int, *, failing: bool = False) -> str:
-    """Write a file of requests with assertions; with `failing`, each third has a false one."""
+    """Return a file of requests with assertions; with `failing`, every third request fails."""
     requests = []
     for number in range(count):
         lines = [f"### r{number}", f"GET {url}?n={number}"]
@@ -39,7 +39,7 @@ def document(url: str, count: int, *, failing: bool = False) -> str:
 
 
 def compare(folder: Path, url: str, plain: str, runs: int) -> None:
-    """Print how long 40 requests with assertions take, with one job, and whether verdicts agree."""
+    """Print the time for 40 requests with assertions in one job, and whether the verdicts agree."""
     name = "tests.http"
     (folder / name).write_text(document(url, COUNT))
     environment = surroundings()
@@ -89,7 +89,7 @@ def _theirs(folder: Path, name: str) -> list[list[bool]]:
 
 
 def many(folder: Path, url: str, documents: int, each: int = 20, jobs: int = 32) -> None:
-    """Print how time and memory grow with the documents of a run by many jobs."""
+    """Print how time and memory grow with the number of documents in a run with many jobs."""
     text = document(url, each)
     print(f"\n{jobs} jobs, {each} requests a document, JSON, JUnit and HTML reports:")
     for count in (documents // 4, documents // 2, documents):

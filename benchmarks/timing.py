@@ -1,4 +1,4 @@
-"""Times of several tasks in one run, taken in turns, and tables of them."""
+"""Measures several tasks in turns, and prints tables of the times."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Times:
 
     @property
     def best(self) -> float:
-        """The least: what the task takes when nothing disturbs it."""
+        """The shortest time: the time of the task without disturbance by other processes."""
         return min(self.seconds)
 
     @property
     def noise(self) -> float:
-        """The median above the least, as a part of it: how disturbed the machine was."""
+        """The difference of the median and the best time as a fraction of the best time."""
         return statistics.median(self.seconds) / self.best - 1
 
 
 def clock(task: Callable[[], Any]) -> float:
-    """Run a task and return the seconds of processor time it took, without freeing its result.
+    """Run a task; return the seconds of processor time that it took, without freeing its result.
 
-    Processor time, so that what else the machine does disturbs less.
+    Processor time is less affected by other work on the machine.
     """
     gc.collect()
     gc.freeze()  # what is there before is no part of the task
@@ -46,7 +46,7 @@ def clock(task: Callable[[], Any]) -> float:
 
 
 def in_turns(tasks: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Times]:
-    """Let each of the tasks measure itself, once a round; return the times by name."""
+    """Run each measuring task once per round; return the times by name."""
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, measure in tasks.items():
@@ -59,7 +59,7 @@ def in_turns(tasks: Mapping[str, Callable[[], float]], rounds: int) -> dict[str,
 
 
 def memory(task: Callable[[], Any]) -> int:
-    """How many bytes the task's result takes (as tracemalloc counts)."""
+    """Return the number of bytes of the task's result, as counted by tracemalloc."""
     task()  # what is made once is no part of the result
     gc.collect()
     tracemalloc.start()
@@ -72,7 +72,7 @@ def memory(task: Callable[[], Any]) -> int:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Print a table: the first column to the left, the others to the right."""
+    """Print a table with the first column aligned left and the other columns aligned right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     if title:
         print(title)
@@ -84,7 +84,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "")
 
 
 def noise(*groups: Mapping[str, Times]) -> None:
-    """Print how disturbed the machine was."""
+    """Print how much other work disturbed the measurements."""
     values = [times.noise for group in groups for times in group.values()]
     print(
         f"noise: the median round took {statistics.median(values):.0%} longer than the best one "
@@ -94,7 +94,10 @@ def noise(*groups: Mapping[str, Times]) -> None:
 
 
 def verdict(what: str, value: float, target: float, *, least: bool) -> None:
-    """Print a ratio beside what it should reach: `target` at least, or at most."""
+    """Print a value and its target, and whether it was met.
+
+    With `least`, the value must be at least the target, otherwise at most.
+    """
     met = value >= target if least else value <= target
     word = "at least" if least else "at most"
     print(f"{'met   ' if met else 'MISSED'}  {what}: {value:.2f} ({word} {target:g})", flush=True)

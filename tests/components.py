@@ -16,6 +16,7 @@ INSTALL = {
     "afl-clang-fast": "apt install afl++",
     "afl-fuzz": "apt install afl++",
     "afl-showmap": "apt install afl++",
+    "axe-core": "npm ci --prefix tests/orgrest/npm",
     "bash": "apt install bash",
     "cc": "apt install gcc",
     "chromium": "apt install chromium",

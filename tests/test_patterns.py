@@ -43,7 +43,8 @@ def possessive_groups() -> dict[str, tuple[str, int]]:
     found = {}
     for name in module_names():
         for attribute, value in vars(importlib.import_module(name)).items():
-            if isinstance(value, re.Pattern):
+            # `orgrest.regular.compiled` compiles later
+            if isinstance(value, re.Pattern) or type(value).__name__ == "compiled":
                 is_bytes = isinstance(value.pattern, bytes)
                 pattern = value.pattern.decode("latin-1") if is_bytes else value.pattern
                 if re.search(r"\)(?:[*+?]|\{[\d,]+\})\+", pattern):

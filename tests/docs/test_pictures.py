@@ -42,5 +42,5 @@ def test_every_picture_of_a_page_is_made_by_a_script() -> None:
     image = re.compile(r"!\[[^]]*\]\(\S*?([\w-]+\.\w+)\)")
     shown = {name for page in PAGES for name in image.findall(page.read_text("utf-8"))}
     script = (ROOT / "editors/vscode/tests/pictures.mjs").read_text("utf-8")
-    of_vscode = {f"vscode-{name}.png" for name in re.findall(r'await take\("([\w-]+)"\)', script)}
+    of_vscode = {f"vscode-{name}.png" for name in re.findall(r'await take\("([\w-]+)"', script)}
     assert shown == {*pictures.PICTURES, *reports.PICTURES, *of_vscode}

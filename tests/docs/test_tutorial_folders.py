@@ -35,7 +35,7 @@ def test_what_is_in_a_folder_stays_and_the_reason_is_told(
         (tmp_path / name).write_text("mine\n")
     done = tutorial(package, ".", tmp_path)
     assert done.returncode == status
-    assert "not empty; name a folder that is new" in done.stderr
+    assert "the folder is not empty: choose a new one" in done.stderr
     assert {path.read_text() for path in tmp_path.iterdir()} == {"mine\n"}
 
 

@@ -61,15 +61,15 @@ def to(location: str) -> bytes:
 
 CASES = [
     # what is written
-    Case("conftest", org(":results file :file conftest.py"), status=1, said="data only"),
-    Case("makefile", "GET HOST/\n\n>>! Makefile\n", status=1, said="data only"),
-    Case("package", "GET HOST/\n\n>>! package.json\n", status=1, said="of this name"),
+    Case("conftest", org(":results file :file conftest.py"), status=1, said="data files"),
+    Case("makefile", "GET HOST/\n\n>>! Makefile\n", status=1, said="data files"),
+    Case("package", "GET HOST/\n\n>>! package.json\n", status=1, said="this name"),
     Case("hidden", "GET HOST/\n\n>>! .git/hooks.json\n", status=1, said="hidden"),
-    Case("above", "GET HOST/\n\n>>! ../up.json\n", status=1, said="below the document's folder"),
-    Case("hook", "GET HOST/\n\n>>! lefthook.json\n", status=1, said="of this name"),
-    Case("module", org(":results file :file node_modules/x/y.txt"), status=1, said="of this name"),
-    Case("foreign", "GET HOST/\n\n>>! mine.pdf\n", status=1, said="did not write it"),
-    Case("other document", "GET HOST/\n\n>>! b.org\n", status=1, said="data only"),
+    Case("above", "GET HOST/\n\n>>! ../up.json\n", status=1, said="inside the document's folder"),
+    Case("hook", "GET HOST/\n\n>>! lefthook.json\n", status=1, said="this name"),
+    Case("module", org(":results file :file node_modules/x/y.txt"), status=1, said="this name"),
+    Case("foreign", "GET HOST/\n\n>>! mine.pdf\n", status=1, said="was not written by orgrest"),
+    Case("other document", "GET HOST/\n\n>>! b.org\n", status=1, said="data files"),
     # what a response is
     Case("link", org(":results value"), response(b"[[shell:ls]]", TEXT), kept="example\n[[shell"),
     Case("heading", org(":results value"), response(b"* TODO x", TEXT), absent="\n* TODO"),
@@ -78,7 +78,7 @@ CASES = [
     Case("block end", org(""), response(b"#+end_src\n* x", TEXT), absent="\n* x"),
     Case("export", org(":results value html"), response(b"<script>", TEXT), absent="begin_export"),
     Case("call", org(":results value"), response(b"call_f(1)", TEXT), kept="example\ncall_f"),
-    Case("request", org(":results value code"), response(b"GET HOST/", TEXT), said="is a request"),
+    Case("request", org(":results value code"), response(b"GET HOST/", TEXT), said="a request"),
     Case("escape", org(":results value"), response(b"\x1b]0;x\x07", TEXT), absent="\x1b"),
     Case("variables", org(""), response(b"Local Variables:\neval: x\nEnd:", TEXT), absent="bles:"),
     # what is read and run
@@ -90,12 +90,12 @@ CASES = [
     # what is sent where
     Case("secret", org("", 'GET HOST/\nX: {{$processEnv CANARY}}'), sent=None, status=0),
     Case("scheme", "GET file:///etc/passwd\n", status=1, sent=0),
-    Case("to file", "GET HOST/\n", to("file:///etc/x"), 1, "not a URL to redirect to"),
+    Case("to file", "GET HOST/\n", to("file:///etc/x"), 1, "invalid redirect URL"),
     Case("to loop", "GET HOST/\n", to("/"), 1, "redirects", sent=11),
     # how much
     Case("bomb", "GET HOST/\n", response(gzip.compress(bytes(2**25)), "Content-Encoding: gzip")),
-    Case("negative", "GET HOST/\n", response(b"", "Content-Length: -5", length=False), 1, "no le"),
-    Case("circle", "run a.http\n###\nGET HOST/\n", status=1, said="circle", sent=None),
+    Case("negative", "GET HOST/\n", response(b"", "Content-Length: -5", length=False), 1, "Length"),
+    Case("circle", "run a.http\n###\nGET HOST/\n", status=1, said="in a cycle", sent=None),
     Case("no http", "GET HOST/\n", b"220 smtp ready\r\n", 1),
 ]  # fmt: skip
 

@@ -84,7 +84,7 @@ def test_the_command_installs_what_orgrest_misses(
     installed(how, ROOT if source == "clone" else built["orgrest"].wheel, tmp_path)
     orgrest = tmp_path / "bin" / "orgrest"
     told = run(orgrest, document, status=1)
-    found = re.search(r"NTLM needs pyspnego: (.*)", told)
+    found = re.search(r"NTLM requires pyspnego: (.*)", told)
     assert found, told
     run("sh", "-c", found[1], **variables(tmp_path))
     assert "pyspnego" not in run(orgrest, document)

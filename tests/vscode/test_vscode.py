@@ -15,6 +15,7 @@ from components import needs, require
 FOLDER = Path(__file__).parents[2] / "editors" / "vscode"
 NEEDED = (
     FOLDER / "orgrest.vsix",
+    FOLDER / "orgrest-universal.vsix",
     FOLDER / "node_modules" / "esbuild",
     FOLDER / "tests" / "node_modules" / "code-server" / "lib" / "vscode" / "node_modules",
 )
