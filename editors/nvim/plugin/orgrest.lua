@@ -10,8 +10,8 @@ vim.api.nvim_create_autocmd("FileType", {
   callback = function(event) require("orgrest").attach(event.buf) end,
 })
 
-vim.api.nvim_create_user_command("Orgrest", function(given)
-  require("orgrest").run(given.args)
+vim.api.nvim_create_user_command("Orgrest", function(command)
+  require("orgrest").run(command.args)
 end, {
   nargs = 1,
   desc = "Send, show or copy HTTP requests",

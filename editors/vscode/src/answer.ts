@@ -79,7 +79,7 @@ export interface Answer {
   textDocument: { uri: string; version: number };
   request: { uri: string; line: number };
   record: Record;
-  /** The time at which it arrived, if it comes from the history. */
+  /** The time at which the request was sent, if the answer comes from the history. */
   kept?: string;
 }
 
@@ -89,10 +89,10 @@ export interface StreamMessage {
   text: string;
 }
 
-/** Return the last exchange of an answer that has a response: the exchange of the request itself. */
+/** Return an answer's last exchange with a response: the exchange of the request itself. */
 export function answered(answer: Pick<Answer, "record">): (Exchange & { response: Response }) | undefined {
   return answer.record.exchanges.findLast(
-    (one): one is Exchange & { response: Response } => one.response !== null,
+    (exchange): exchange is Exchange & { response: Response } => exchange.response !== null,
   );
 }
 
@@ -105,13 +105,13 @@ export function title(answer: Answer): string {
   return `${request.method} ${URL.canParse(request.url) ? new URL(request.url).pathname : request.url}`;
 }
 
-/** Return the method and the URL of the request of an answer; its position if nothing was sent. */
+/** Return the method and URL that were sent; the request's title if nothing was sent. */
 export function requestLine(answer: Answer): string {
   const request = (answered(answer) ?? answer.record.exchanges.at(-1))?.request;
   return request ? `${request.method} ${request.url}` : title(answer);
 }
 
-/** Return the class of a response's status: 2 for 200 to 299; 0 without a response. */
+/** Return the class of a response's status: 2 for 200 to 299; 0 if there is no response. */
 export function statusClass(answer: Pick<Answer, "record">): number {
   return Math.floor((answered(answer)?.response.status ?? 0) / 100);
 }
@@ -125,18 +125,18 @@ export function summary({ record, kept }: Pick<Answer, "record" | "kept">): stri
     if (exchange.duration !== null) words.push(duration(exchange.duration));
     words.push(size(exchange.response.body.size));
   }
-  const failed = record.assertions.filter((one) => !one.passed).length;
+  const failed = record.assertions.filter(({ passed }) => !passed).length;
   if (failed) words.push(`${failed} of ${record.assertions.length} assertions failed`);
   else if (record.assertions.length) words.push(`${record.assertions.length} passed`);
   if (record.reason) words.push(record.reason);
-  if (kept) words.push(`of ${new Date(kept).toLocaleString()}`);
+  if (kept) words.push(`from ${new Date(kept).toLocaleString()}`);
   return words.join(" · ") || record.outcome;
 }
 
 /** Return the hint after the line of a request: short, most important first, for narrow windows. */
 export function hint({ record }: Pick<Answer, "record">): string {
   const exchange = answered({ record });
-  const failed = record.assertions.filter((one) => !one.passed).length;
+  const failed = record.assertions.filter(({ passed }) => !passed).length;
   const words: string[] = [];
   if (exchange) words.push(String(exchange.response.status));
   if (failed) words.push(`✗ ${failed} of ${record.assertions.length}`);
@@ -146,7 +146,7 @@ export function hint({ record }: Pick<Answer, "record">): string {
   return words.join(" · ") || record.reason || record.outcome;
 }
 
-/** Return the whole response in the form of HTTP: the head, then the body as text. */
+/** Return the whole response as an HTTP message: the head, then the body as text. */
 export function wholeResponse(response: Response): string {
   return `${head(response)}\n\n${response.body.text ?? ""}`;
 }
@@ -156,7 +156,7 @@ export function head(response: Response): string {
   return [`${version} ${response.status} ${response.reason}`.trim(), ...lines(response.headers)].join("\n");
 }
 
-/** Return a request in the form of HTTP; the server has masked its secrets. */
+/** Return a request as an HTTP message; the server has masked its secrets. */
 export function wholeRequest(request: SentRequest): string {
   const first = [`${request.method} ${request.url}`, ...lines(request.headers)].join("\n");
   if (!request.body) return first;
@@ -168,7 +168,7 @@ function lines(headers: Header[]): string[] {
   return headers.map(([name, value]) => `${name}: ${value}`);
 }
 
-/** Return the suffix for a file with a body, from the server's file or from the language. */
+/** Return the suffix for a file with this body: the suffix of the server's file, or `.txt`. */
 export function extension(body: Body): string {
   const name = body.uri === undefined ? "" : new URL(body.uri).pathname;
   const dot = name.lastIndexOf(".");

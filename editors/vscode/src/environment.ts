@@ -1,6 +1,6 @@
 // The Python environment in which the extension's own orgrest runs. It is created in the extension's
-// storage from files in the extension, without a network. Its folder appears when it is complete. The
-// name of the folder changes with the contents of the extension, so that an update creates a new one.
+// storage from files in the extension, without a network. Its folder appears only once it is complete. The
+// folder's name depends on the contents of the extension, so that an update creates a new environment.
 
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -10,11 +10,11 @@ import * as path from "node:path";
 import { findPython, NoPython, probe } from "./python.ts";
 import type { Run } from "./python.ts";
 
-const DOWNLOADED = "3.13";
-const PATIENCE = 10 * 60_000;
+const DOWNLOADED_VERSION = "3.13";
+const TIMEOUT = 10 * 60_000;
 const UNPACK = "import sys, sysconfig, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sysconfig.get_path('purelib'))";
 
-/** Shows that some work is in progress, which the user can cancel. */
+/** Shows the progress of work that the user can cancel. */
 export type Showing = <T>(title: string, work: (cancelled: AbortSignal) => Promise<T>) => Promise<T>;
 
 export class OwnEnvironment {
@@ -42,53 +42,53 @@ export class OwnEnvironment {
     const suffix = base ? `-${createHash("sha256").update(base).digest("hex").slice(0, 8)}` : "";
     const folder = path.join(this.environments, digest + suffix);
     const python = pythonOf(folder);
-    const holds = async (): Promise<boolean> => (await probe([python], this.run))?.hasOrgrest ?? false;
-    if (await holds()) {
+    const works = async (): Promise<boolean> => (await probe([python], this.run))?.hasOrgrest ?? false;
+    if (await works()) {
       await this.sweep(digest);
       return python;
     }
     try {
-      await this.show("Setting up orgrest, once", (cancelled) => this.make(folder, base, cancelled));
+      await this.show("Setting up orgrest (only once)", (cancelled) => this.create(folder, base, cancelled));
     } catch (error) {
-      if (!(await holds())) throw error; // else another window has created it meanwhile
+      if (!(await works())) throw error; // else another window has created it meanwhile
     }
     return python;
   }
 
   /** Download a Python into the extension's storage. */
   async download(env: { [name: string]: string }): Promise<void> {
-    const args = ["python", "install", DOWNLOADED, "--no-bin", "--no-registry", "--no-cache", "--system-certs"];
-    const more = { patience: PATIENCE, env: { ...env, UV_PYTHON_INSTALL_DIR: this.downloads } };
-    await this.show(`Downloading Python ${DOWNLOADED}`, (signal) => this.run(this.uv ?? "uv", args, { ...more, signal }));
+    const args = ["python", "install", DOWNLOADED_VERSION, "--no-bin", "--no-registry", "--no-cache", "--system-certs"];
+    const options = { timeout: TIMEOUT, env: { ...env, UV_PYTHON_INSTALL_DIR: this.downloads } };
+    await this.show(`Downloading Python ${DOWNLOADED_VERSION}`, (signal) => this.run(this.uv ?? "uv", args, { ...options, signal }));
   }
 
-  /** Remove the environment of a Python with which the server could not be started. */
+  /** Remove the environment of a Python that could not start the server. */
   async remove(python: string): Promise<void> {
     const folder = path.join(python, "../..");
     if (path.dirname(folder) === this.environments) await fs.rm(folder, { recursive: true, force: true });
   }
 
-  private async make(folder: string, given: string | undefined, signal: AbortSignal): Promise<void> {
-    const base = given ?? (await findPython(process.platform, this.uv ?? "uv", this.downloads, this.run));
+  private async create(folder: string, chosen: string | undefined, signal: AbortSignal): Promise<void> {
+    const base = chosen ?? (await findPython(process.platform, this.uv ?? "uv", this.downloads, this.run));
     if (base === undefined) throw new NoPython("orgrest needs Python 3.11 to 3.14, and found none on this machine.");
-    const making = `${folder}.${randomUUID()}`;
-    const python = pythonOf(making);
+    const partial = `${folder}.${randomUUID()}`;
+    const python = pythonOf(partial);
     const run = (command: string, ...args: string[]): Promise<string> =>
-      this.run(command, args, { patience: PATIENCE, signal });
+      this.run(command, args, { timeout: TIMEOUT, signal });
     try {
       if (this.uv) {
         const offline = ["--offline", "--no-cache"];
-        await run(this.uv, "venv", ...offline, "--no-project", "--python", base, making);
+        await run(this.uv, "venv", ...offline, "--no-project", "--python", base, partial);
         const wheels = ["--no-index", "--find-links", path.join(this.bundle, "wheels")];
         await run(this.uv, "pip", "install", ...offline, ...wheels, "--python", python, "orgrest");
       } else {
-        await run(base, "-I", "-m", "venv", "--without-pip", making);
+        await run(base, "-I", "-m", "venv", "--without-pip", partial);
         await run(python, "-I", "-c", UNPACK, path.join(this.bundle, "libs.zip"));
       }
       await fs.rm(folder, { recursive: true, force: true });
-      await fs.rename(making, folder);
+      await fs.rename(partial, folder);
     } finally {
-      await fs.rm(making, { recursive: true, force: true });
+      await fs.rm(partial, { recursive: true, force: true });
     }
   }
 

@@ -1,5 +1,5 @@
-// Shows the environment of the active document, or of a document beside the response view, in the
-// status bar.
+// Shows the environment of the active document in the status bar. While the response view is active, this
+// is the environment of a visible document.
 
 import * as vscode from "vscode";
 
@@ -38,23 +38,23 @@ export class Environments implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const one of this.disposables) one.dispose();
+    for (const disposable of this.disposables) disposable.dispose();
   }
 
   /** Let the user choose the environment of the visible document. */
   async choose(): Promise<void> {
     const document = shownDocument();
     if (document === undefined) return;
-    const found = await this.ask(document.uri);
-    if (found === undefined) return;
-    if (found.environments.length === 0) {
+    const answer = await this.ask(document.uri);
+    if (answer === undefined) return;
+    if (answer.environments.length === 0) {
       const files = "http-client.env.json, .httpyac.json, .env or .vscode/settings.json";
-      void vscode.window.showInformationMessage(`There is no environment: none is defined in ${files} around this file.`);
+      void vscode.window.showInformationMessage(`This document has no environments. Define them in ${files}, in its folder or a parent folder.`);
       return;
     }
-    const items = [...found.environments, NONE].map((label) => ({
+    const items = [...answer.environments, NONE].map((label) => ({
       label,
-      description: found.chosen.includes(label) ? "chosen" : "",
+      description: answer.chosen.includes(label) ? "chosen" : "",
     }));
     const picked = await vscode.window.showQuickPick(items, { title: "The environment of the requests in this folder" });
     if (picked === undefined) return;
@@ -90,11 +90,11 @@ export class Environments implements vscode.Disposable {
     const client = await this.server.client();
     const params = { textDocument: { uri: uri.toString() }, ...(chosen ? { chosen } : {}) };
     try {
-      const found = await client?.sendRequest<Answer>("orgrest/environments", params);
-      if (found) this.chosen.set(folderOf(uri), found.chosen);
-      return found;
+      const answer = await client?.sendRequest<Answer>("orgrest/environments", params);
+      if (answer) this.chosen.set(folderOf(uri), answer.chosen);
+      return answer;
     } catch (error) {
-      if (chosen) void vscode.window.showErrorMessage(String(error)); // else diagnostics show it
+      if (chosen) void vscode.window.showErrorMessage(String(error)); // otherwise, diagnostics show it
       return undefined;
     }
   }
@@ -103,7 +103,7 @@ export class Environments implements vscode.Disposable {
 /** Return the document whose environment is shown: the active document, else a visible one. */
 export function shownDocument(): vscode.TextDocument | undefined {
   const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
-  return editors.find((one) => one && LANGUAGES.has(one.document.languageId))?.document;
+  return editors.find((editor) => editor && LANGUAGES.has(editor.document.languageId))?.document;
 }
 
 function folderOf(uri: vscode.Uri): string {

@@ -58,7 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   async function act(action: Action, answer: Answer | undefined = views.current): Promise<void> {
     if (answer === undefined) return;
-    const doing: { [name in Action]: () => Promise<void> } = {
+    const handlers: { [name in Action]: () => Promise<void> } = {
       open: () => responses.open(answer),
       copy: () => responses.copy(answer),
       saveBody: () => responses.save(answer, "body"),
@@ -68,13 +68,13 @@ export function activate(context: vscode.ExtensionContext): void {
       curl: () => ask("orgrest.copyAsCurl", { uri: answer.textDocument.uri, line: answer.request.line }),
     };
     try {
-      await doing[action]();
+      await handlers[action]();
     } catch (error) {
-      void vscode.window.showErrorMessage(`The response is not kept any more: ${String(error)}`);
+      void vscode.window.showErrorMessage(`The response is no longer available: ${String(error)}`);
     }
   }
 
-  /** Call `use` with the answer to a request of the history. */
+  /** Call `use` with the answer to a request from the history. */
   async function withKept(entry: Entry, use: (answer: Answer) => Promise<void>): Promise<void> {
     try {
       const answer = await history.answer(entry);
@@ -84,13 +84,13 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
-  /** Send the request that is now at the position of a request of the history. */
+  /** Send the request that is now at the line of a request from the history. */
   async function resend(entry: Entry): Promise<void> {
     await vscode.workspace.openTextDocument(vscode.Uri.parse(entry.uri));
     await sender.send("orgrest.send", { uri: entry.uri, line: entry.line });
   }
 
-  const commands: { [name: string]: (...given: never[]) => unknown } = {
+  const commands: { [name: string]: (...args: never[]) => unknown } = {
     request: () => ask("orgrest.send"),
     requestsAbove: () => ask("orgrest.sendAllAbove"),
     requestAll: () => ask("orgrest.sendAllAbove", lastLine()),
@@ -135,7 +135,7 @@ export function activate(context: vscode.ExtensionContext): void {
     tests.onEnd(() => history.refresh()),
     server.onAnswer((answer) => {
       responses.keep(answer);
-      outcomes.tell(answer);
+      outcomes.report(answer);
       void offerWriting(answer);
       if (!answer.textDocument.uri.endsWith(".org")) void views.show(answer);
     }),
@@ -168,14 +168,14 @@ function lastLine(): Target | undefined {
   return document && { uri: document.uri.toString(), line: document.lineCount - 1 };
 }
 
-/** Show the position in its document that a request of the history has or had. */
+/** Open the document of a request from the history at the line that the request had when it was sent. */
 async function goTo({ uri, line }: Entry): Promise<void> {
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
   const { start } = document.lineAt(Math.min(line, document.lineCount - 1)).range;
   await vscode.window.showTextDocument(document, { selection: new vscode.Range(start, start) });
 }
 
-/** Show why a command cannot do anything, if no other message has said so. */
+/** Explain why a command does nothing, unless another message has already done so. */
 async function explain(): Promise<void> {
   if (!vscode.workspace.isTrusted) {
     const manage = "Manage Trust";
@@ -186,7 +186,7 @@ async function explain(): Promise<void> {
   }
 }
 
-/** Offer the user to allow writing to a folder after a request was not allowed to. */
+/** If a request was not allowed to write to a folder, offer to allow it from now on. */
 async function offerWriting({ record }: Answer): Promise<void> {
   const folder = /\(use --allow-write (.+) to allow it\)/.exec([record.reason, ...record.notes].join("\n"))?.[1];
   if (folder === undefined) return;
@@ -199,17 +199,17 @@ async function offerWriting({ record }: Answer): Promise<void> {
 async function copyCurl(text: string): Promise<void> {
   if (!text) return;
   await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage("The request is in the clipboard as a curl command, with its secrets", 5000);
+  vscode.window.setStatusBarMessage("Copied the request as a curl command, including its secrets", 5000);
 }
 
-/** Warn once if another extension serves the same files, so that everything is shown twice. */
+/** Warn once if another extension handles the same files, because buttons then appear twice. */
 function noticeRivals({ globalState }: vscode.ExtensionContext): void {
   const rivals = ["humao.rest-client", "anweber.vscode-httpyac"];
-  const found = rivals.map((id) => vscode.extensions.getExtension(id)).find((one) => one !== undefined);
-  if (found === undefined || globalState.get("rivals noticed")) return;
+  const rival = rivals.map((id) => vscode.extensions.getExtension(id)).find((extension) => extension !== undefined);
+  if (rival === undefined || globalState.get("rivals noticed")) return;
   void globalState.update("rivals noticed", true);
-  const name = String((found.packageJSON as { displayName?: string }).displayName ?? found.id);
+  const name = String((rival.packageJSON as { displayName?: string }).displayName ?? rival.id);
   void vscode.window.showInformationMessage(
-    `${name} serves .http files, too: each request has the buttons of both. One of them can be disabled for this folder.`,
+    `${name} also handles .http files, so each request has the buttons of both extensions. You can disable one of them for this folder.`,
   );
 }

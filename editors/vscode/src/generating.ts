@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 
 import type { Responses } from "./responses.ts";
 
-/** A request of an HTTP archive; `comment` says what is missing in it. */
+/** A request in an HTTP archive (HAR); `comment` lists the parts of the request that it lacks. */
 export type Har = ConstructorParameters<typeof HTTPSnippet>[0] & { comment?: string };
 type Convert = Parameters<HTTPSnippet["convert"]>;
 
@@ -16,16 +16,16 @@ interface Item extends vscode.QuickPickItem {
 
 const FIRST = ["javascript fetch", "python requests", "go native", "csharp httpclient", "java nethttp", "rust reqwest"];
 /** The targets of httpsnippet that are not code. */
-const LEFT_OUT = new Set(["agent", "http", "json"]);
+const EXCLUDED = new Set(["agent", "http", "json"]);
 const LANGUAGES: { [target: string]: string } = { node: "javascript", objc: "objective-c", shell: "shellscript" };
 
 function items(): Item[] {
-  const found = availableTargets().flatMap(({ key, title, clients }) =>
-    clients.map((one) => ({ label: title, description: one.title, detail: "", target: key, client: one.key })),
+  const all = availableTargets().flatMap(({ key, title, clients }) =>
+    clients.map((client) => ({ label: title, description: client.title, detail: "", target: key, client: client.key })),
   );
   const rank = ({ target, client }: Item): number => (FIRST.indexOf(`${target} ${client}`) + 1 || FIRST.length + 1);
-  return found
-    .filter(({ target, client }) => !LEFT_OUT.has(target) && `${target} ${client}` !== "shell curl") // orgrest's own
+  return all
+    .filter(({ target, client }) => !EXCLUDED.has(target) && `${target} ${client}` !== "shell curl") // orgrest generates curl itself
     .sort((a, b) => rank(a) - rank(b));
 }
 
@@ -36,8 +36,7 @@ export async function generateCode(request: Har, responses: Responses, copyAsCur
   if (picked === undefined) return;
   if (!("target" in picked)) return copyAsCurl();
   const [content] = [new HTTPSnippet(request).convert(picked.target, picked.client)].flat();
-  if (!content) throw new Error(`This request cannot be written in ${picked.label}.`);
+  if (!content) throw new Error(`There is no ${picked.label} code for this request.`);
   await responses.show(content, `request in ${picked.label}`, LANGUAGES[picked.target] ?? picked.target);
-  const lost = request.comment ? ` It lacks: ${request.comment}.` : "";
-  if (lost) void vscode.window.showWarningMessage(`The code does not send all of the request.${lost}`);
+  if (request.comment) void vscode.window.showWarningMessage(`The code is incomplete. It lacks: ${request.comment}.`);
 }

@@ -31,7 +31,7 @@ export function highlighted(text: string, language: string): string {
   let html = "";
   let end = 0;
   for (const match of text.matchAll(tokens)) {
-    const kind = Object.entries(match.groups ?? {}).find(([, found]) => found !== undefined)?.[0];
+    const kind = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined)?.[0];
     html += escaped(text.slice(end, match.index));
     html += `<span class="${kind}">${escaped(match[0])}</span>`;
     end = match.index + match[0].length;

@@ -32,14 +32,14 @@ const ICONS: { [outcome in Kept["outcome"]]: vscode.ThemeIcon } = {
   error: new vscode.ThemeIcon("error", new vscode.ThemeColor("testing.iconFailed")),
   skipped: new vscode.ThemeIcon("circle-slash"),
 };
+/** How long the view waits after an answer before it refreshes, because more answers may follow: in milliseconds. */
 const PAUSE = 300;
-/** The milliseconds after an answer until the view is refreshed, because more answers may come. */
 
 export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changes.event;
   private readonly view: vscode.TreeView<Run | Entry>;
-  private readonly heard: vscode.Disposable;
+  private readonly listeners: vscode.Disposable;
   private timer: NodeJS.Timeout | undefined;
 
   private readonly server: Server;
@@ -47,7 +47,7 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
   constructor(server: Server) {
     this.server = server;
     this.view = vscode.window.createTreeView("orgrest.history", { treeDataProvider: this });
-    this.heard = vscode.Disposable.from(
+    this.listeners = vscode.Disposable.from(
       server.onAnswer(() => this.refresh(PAUSE)),
       server.onStart(() => this.refresh()),
     );
@@ -55,7 +55,7 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
 
   dispose(): void {
     clearTimeout(this.timer);
-    this.heard.dispose();
+    this.listeners.dispose();
     this.view.dispose();
   }
 
@@ -68,9 +68,9 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
     if (item) return "requests" in item ? entries(item) : [];
     try {
       const client = await this.server.client();
-      const found = await client?.sendRequest<{ runs: Run[] }>("orgrest/history", { folders: openFolders() });
+      const history = await client?.sendRequest<{ runs: Run[] }>("orgrest/history", { folders: openFolders() });
       this.view.message = "";
-      return (found?.runs ?? []).flatMap<Run | Entry>((run) => (run.requests.length > 1 ? [run] : entries(run)));
+      return (history?.runs ?? []).flatMap<Run | Entry>((run) => (run.requests.length > 1 ? [run] : entries(run)));
     } catch (error) {
       this.view.message = error instanceof Error ? error.message : String(error);
       return [];
@@ -80,48 +80,48 @@ export class History implements vscode.TreeDataProvider<Run | Entry>, vscode.Dis
   getTreeItem(item: Run | Entry): vscode.TreeItem {
     const when = new Date(item.started).toLocaleString();
     if ("requests" in item) {
-      const failed = item.requests.filter((one) => one.outcome === "failed" || one.outcome === "error").length;
-      const found = new vscode.TreeItem(when, vscode.TreeItemCollapsibleState.Collapsed);
-      found.id = item.run;
-      found.description = `${item.requests.length}${item.cut ? " and more" : ""} requests${failed ? `, ${failed} failed` : ""}`;
-      found.iconPath = ICONS[failed ? "failed" : "passed"];
-      return found;
+      const failed = item.requests.filter(({ outcome }) => outcome === "failed" || outcome === "error").length;
+      const node = new vscode.TreeItem(when, vscode.TreeItemCollapsibleState.Collapsed);
+      node.id = item.run;
+      node.description = `${item.cut ? "more than " : ""}${item.requests.length} requests${failed ? `, ${failed} failed` : ""}`;
+      node.iconPath = ICONS[failed ? "failed" : "passed"];
+      return node;
     }
     const uri = vscode.Uri.parse(item.uri);
-    const found = new vscode.TreeItem(item.name ?? `${item.method} ${item.url}`);
-    found.id = `${item.run} ${item.number}`;
-    found.description = [item.status, when].filter((one) => one !== null).join(" · ");
-    found.tooltip = `${item.method} ${item.url}\n${vscode.workspace.asRelativePath(uri)}:${item.line + 1}\n${when}`;
-    found.iconPath = ICONS[item.outcome];
-    found.contextValue = "request";
-    found.command = { title: "Show", command: "orgrest.showHistory", arguments: [item] };
-    return found;
+    const node = new vscode.TreeItem(item.name ?? `${item.method} ${item.url}`);
+    node.id = `${item.run} ${item.number}`;
+    node.description = [item.status, when].filter((part) => part !== null).join(" · ");
+    node.tooltip = `${item.method} ${item.url}\n${vscode.workspace.asRelativePath(uri)}:${item.line + 1}\n${when}`;
+    node.iconPath = ICONS[item.outcome];
+    node.contextValue = "request";
+    node.command = { title: "Show", command: "orgrest.showHistory", arguments: [item] };
+    return node;
   }
 
-  /** Remove the requests of the open folders from the history, if the user confirms that. */
+  /** Remove the requests of the open folders from the history, if the user confirms. */
   async clear(): Promise<void> {
     const button = "Clear the History";
-    const detail = "This removes what orgrest keeps of the requests of the open folders, including those of the command line.";
+    const detail = "This removes the records of all requests in the open folders, including requests sent from the command line.";
     if ((await vscode.window.showWarningMessage("Clear the history?", { modal: true, detail }, button)) !== button) return;
     const client = await this.server.client();
     await client?.sendRequest("orgrest/history", { folders: openFolders(), clear: true });
     this.refresh();
   }
 
-  /** Return a request of the history and its response, to be shown like any other answer. */
+  /** Return a request from the history with its response, in the form of any other answer. */
   async answer({ run, number }: Entry): Promise<Answer | undefined> {
     const client = await this.server.client();
-    const found = await client?.sendRequest<Answer>("orgrest/history", { run, number });
-    if (found === undefined) return undefined;
-    const uri = vscode.Uri.parse(found.request.uri).toString(); // encoded as by VS Code
-    return { ...found, kept: found.record.started, request: { ...found.request, uri } };
+    const answer = await client?.sendRequest<Answer>("orgrest/history", { run, number });
+    if (answer === undefined) return undefined;
+    const uri = vscode.Uri.parse(answer.request.uri).toString(); // in VS Code's encoding
+    return { ...answer, kept: answer.record.started, request: { ...answer.request, uri } };
   }
 }
 
 function openFolders(): string[] {
-  return (vscode.workspace.workspaceFolders ?? []).map((one) => one.uri.toString());
+  return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
 }
 
 function entries({ run, started, requests }: Run): Entry[] {
-  return requests.map((one) => ({ ...one, run, started }));
+  return requests.map((request) => ({ ...request, run, started }));
 }

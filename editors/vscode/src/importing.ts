@@ -1,4 +1,4 @@
-// Imports requests from other tools: `orgrest import` converts files and folders, the server pasted text.
+// Imports requests from other tools: `orgrest import` converts files and folders; the server converts pasted text.
 
 import { execFile } from "node:child_process";
 import * as path from "node:path";
@@ -16,9 +16,9 @@ interface Pasted {
 }
 
 /** Ask the user what to import and where to save it, and import it. */
-export async function importRequests(server: Server, given?: vscode.Uri): Promise<void> {
+export async function importRequests(server: Server, source?: vscode.Uri): Promise<void> {
   if (!vscode.workspace.isTrusted) return;
-  const sources = given ? [given] : await chooseSources(server);
+  const sources = source ? [source] : await chooseSources(server);
   const [first] = sources ?? [];
   if (sources === undefined || first === undefined) return;
   const name = path.basename(first.fsPath).replace(/\.[^.]*$/, "").replace(/\.postman_collection$/, "");
@@ -30,24 +30,24 @@ export async function importRequests(server: Server, given?: vscode.Uri): Promis
   });
   if (target === undefined) return;
   const { command, args } = await server.launch();
-  const files = sources.map((one) => one.fsPath);
-  const { failed, told } = await run(command, [...args, "import", "-o", target.fsPath, "--", ...files]);
-  if (told) server.log.info(told);
+  const files = sources.map((uri) => uri.fsPath);
+  const { failed, output } = await run(command, [...args, "import", "-o", target.fsPath, "--", ...files]);
+  if (output) server.log.info(output);
   if (failed) {
-    void vscode.window.showErrorMessage(told || "Nothing could be imported.");
+    void vscode.window.showErrorMessage(output || "Nothing could be imported.");
     return;
   }
   await vscode.window.showTextDocument(target);
-  if (!told) return;
+  if (!output) return;
   const log = "Show the Log";
-  const text = "The requests are imported, and there is something to read about them.";
+  const text = "The requests were imported. Read the notes about them in the log.";
   if ((await vscode.window.showWarningMessage(text, log)) === log) server.log.show();
 }
 
 async function chooseSources(server: Server): Promise<vscode.Uri[] | undefined> {
   const files = { label: "$(file) Files...", detail: "Postman, Insomnia, OpenAPI, HAR, hurl, curl commands, HTTP messages" };
   const folder = { label: "$(folder) Folder...", detail: "A Bruno collection" };
-  const clipboard = { label: "$(clippy) Clipboard", detail: "A curl command, an entry of a HAR file" };
+  const clipboard = { label: "$(clippy) Clipboard", detail: "A curl command or an entry of a HAR file" };
   const picked = await vscode.window.showQuickPick([files, folder, clipboard], { title: "Import requests" });
   if (picked === clipboard) await pasteRequest(server);
   if (picked === undefined || picked === clipboard) return undefined;
@@ -61,27 +61,27 @@ async function chooseSources(server: Server): Promise<vscode.Uri[] | undefined> 
   });
 }
 
-/** Run a program; return its output and whether it failed. */
-async function run(command: string, args: string[]): Promise<{ failed: boolean; told: string }> {
+/** Run a program; return whether it failed, and its messages. */
+async function run(command: string, args: string[]): Promise<{ failed: boolean; output: string }> {
   return new Promise((resolve) => {
     const child = execFile(command, args, { cwd: __dirname, windowsHide: true }, (error, _, stderr) =>
-      resolve({ failed: error !== null, told: stderr.trim() || (error?.message ?? "") }),
+      resolve({ failed: error !== null, output: stderr.trim() || (error?.message ?? "") }),
     );
     child.stdin?.end();
   });
 }
 
-/** Insert the text of the clipboard as a request; without an active document, in a new document. */
+/** Insert the clipboard's text as a request, into the active document or, if no document is active, a new document. */
 export async function pasteRequest(server: Server): Promise<void> {
   const text = await vscode.env.clipboard.readText();
   const active = vscode.window.activeTextEditor;
-  const fits = active && vscode.languages.match(DOCUMENTS, active.document) > 0;
-  const editor = fits
+  const isDocument = active && vscode.languages.match(DOCUMENTS, active.document) > 0;
+  const editor = isDocument
     ? active
     : await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: "http" }));
-  const found = await asRequest(server, editor.document, editor.selection, text);
-  if (found) await editor.edit((edit) => edit.replace(editor.selection, found.text));
-  else void vscode.window.showWarningMessage("The clipboard has no curl command or HAR entry, or no request can stand here.");
+  const request = await asRequest(server, editor.document, editor.selection, text);
+  if (request) await editor.edit((edit) => edit.replace(editor.selection, request.text));
+  else void vscode.window.showWarningMessage("The clipboard contains no curl command or HAR entry, or a request cannot be inserted here.");
 }
 
 async function asRequest(
@@ -107,8 +107,8 @@ export class PasteAsRequest implements vscode.DocumentPasteEditProvider {
 
   register(): vscode.Disposable {
     const { kind } = PasteAsRequest;
-    const about = { providedPasteEditKinds: [kind], pasteMimeTypes: ["text/plain"] };
-    return vscode.languages.registerDocumentPasteEditProvider(DOCUMENTS, this, about);
+    const metadata = { providedPasteEditKinds: [kind], pasteMimeTypes: ["text/plain"] };
+    return vscode.languages.registerDocumentPasteEditProvider(DOCUMENTS, this, metadata);
   }
 
   async provideDocumentPasteEdits(
@@ -118,7 +118,7 @@ export class PasteAsRequest implements vscode.DocumentPasteEditProvider {
   ): Promise<vscode.DocumentPasteEdit[] | undefined> {
     const text = await data.get("text/plain")?.asString();
     if (text === undefined || range === undefined || others.length || !BEGINS.test(text)) return undefined;
-    const found = await asRequest(this.server, document, range, text).catch(() => null);
-    return found ? [new vscode.DocumentPasteEdit(found.text, found.title, PasteAsRequest.kind)] : undefined;
+    const request = await asRequest(this.server, document, range, text).catch(() => null);
+    return request ? [new vscode.DocumentPasteEdit(request.text, request.title, PasteAsRequest.kind)] : undefined;
   }
 }

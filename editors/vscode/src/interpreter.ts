@@ -15,7 +15,7 @@ interface Item extends vscode.QuickPickItem {
 export async function selectInterpreter(server: Server): Promise<void> {
   const picked = await vscode.window.showQuickPick(items(server), {
     title: "The Python that runs orgrest",
-    placeHolder: "Python 3.11 to 3.14, or one in which orgrest is installed",
+    placeHolder: "Python 3.11 to 3.14, or any Python in which orgrest is installed",
   });
   const chosen = await picked?.choose();
   if (chosen === undefined) return;
@@ -24,20 +24,20 @@ export async function selectInterpreter(server: Server): Promise<void> {
 }
 
 async function items(server: Server): Promise<Item[]> {
-  const known = new Map<string, string>();
+  const versions = new Map<string, string>();
   for (const [command = "", ...args] of candidates(process.platform)) {
-    const found = await run(command, [...args, "-I", "-c", VERSION]).catch(() => "");
-    const [path, version] = found.trim().split(/\r?\n/);
-    if (path && version) known.set(path, version);
+    const output = await run(command, [...args, "-I", "-c", VERSION]).catch(() => "");
+    const [path, version] = output.trim().split(/\r?\n/);
+    if (path && version) versions.set(path, version);
   }
   return [
-    ...[...known].map(([path, version]) => ({
+    ...[...versions].map(([path, version]) => ({
       label: `Python ${version}`,
       description: path,
       choose: () => Promise.resolve(path),
     })),
     { label: "$(folder) Browse...", choose: browse },
-    { label: "$(search) Look for it again, in the usual places", choose: () => Promise.resolve("") },
+    { label: "$(search) Find Python Automatically", choose: () => Promise.resolve("") },
     ...(server.own.uv ? [{ label: "$(cloud-download) Download Python", choose: () => server.download().then(() => undefined) }] : []),
   ];
 }

@@ -8,7 +8,7 @@ import type { Answer, Record } from "./answer.ts";
 import { moved, regionOf } from "./regions.ts";
 import type { Region } from "./regions.ts";
 
-interface Shown extends Region {
+interface Outcome extends Region {
   record: Record;
 }
 
@@ -23,20 +23,20 @@ export class Outcomes implements vscode.Disposable {
   private readonly type = vscode.window.createTextEditorDecorationType({
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
-  private readonly known = new Map<string, Shown[]>();
+  private readonly outcomes = new Map<string, Outcome[]>();
   private readonly disposables = [
     this.type,
     vscode.workspace.onDidChangeTextDocument((event) => this.edited(event)),
-    vscode.workspace.onDidCloseTextDocument(({ uri }) => this.known.delete(uri.toString())),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => this.outcomes.delete(uri.toString())),
     vscode.window.onDidChangeVisibleTextEditors(() => this.draw()),
   ];
 
   dispose(): void {
-    for (const one of this.disposables) one.dispose();
+    for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Show the outcome of a request, unless its document was edited meanwhile. */
-  tell({ textDocument, request, record }: Answer): void {
+  /** Show the outcome of a request, unless its document has been edited since it was sent. */
+  report({ textDocument, request, record }: Answer): void {
     const document = opened(request.uri);
     if (request.uri === textDocument.uri && document?.version !== textDocument.version) return;
     this.show(request.uri, request.line, record);
@@ -47,26 +47,26 @@ export class Outcomes implements vscode.Disposable {
     const document = opened(uri);
     if (document?.languageId !== "http" || line >= document.lineCount) return;
     const region = regionOf(document.getText().split("\n"), line);
-    const others = (this.known.get(uri) ?? []).filter((one) => one.line !== line);
-    this.known.set(uri, [...others, { ...region, record }]);
+    const others = (this.outcomes.get(uri) ?? []).filter((outcome) => outcome.line !== line);
+    this.outcomes.set(uri, [...others, { ...region, record }]);
     this.draw(uri);
   }
 
   private edited({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     const uri = document.uri.toString();
-    const known = this.known.get(uri);
-    if (!known?.length || !contentChanges.length) return;
+    const outcomes = this.outcomes.get(uri);
+    if (!outcomes?.length || !contentChanges.length) return;
     const changes = contentChanges.map(({ range, text }) => ({
       first: range.start.line,
       last: range.end.line,
       added: text.split("\n").length - 1,
       whole: range.end.character === 0 && (text === "" || text.endsWith("\n")),
     }));
-    this.known.set(
+    this.outcomes.set(
       uri,
-      known.flatMap((one) => {
-        const now = changes.reduce<Region | undefined>((region, change) => region && moved(region, change), one);
-        return now ? [{ ...now, record: one.record }] : [];
+      outcomes.flatMap((outcome) => {
+        const now = changes.reduce<Region | undefined>((region, change) => region && moved(region, change), outcome);
+        return now ? [{ ...now, record: outcome.record }] : [];
       }),
     );
     this.draw(uri);
@@ -77,18 +77,18 @@ export class Outcomes implements vscode.Disposable {
       const { document } = editor;
       const own = document.uri.toString();
       if (uri !== undefined && uri !== own) continue;
-      const known = (this.known.get(own) ?? []).filter((one) => one.line < document.lineCount);
-      editor.setDecorations(this.type, known.map((one) => decoration(document, one)));
+      const outcomes = (this.outcomes.get(own) ?? []).filter((outcome) => outcome.line < document.lineCount);
+      editor.setDecorations(this.type, outcomes.map((outcome) => decoration(document, outcome)));
     }
   }
 }
 
 function opened(uri: string): vscode.TextDocument | undefined {
-  return vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
 }
 
-function decoration(document: vscode.TextDocument, { line, record }: Shown): vscode.DecorationOptions {
-  const failed = record.assertions.filter((one) => !one.passed).map((one) => `${one.name}: ${one.reason}`);
+function decoration(document: vscode.TextDocument, { line, record }: Outcome): vscode.DecorationOptions {
+  const failed = record.assertions.filter(({ passed }) => !passed).map(({ name, reason }) => `${name}: ${reason}`);
   const { end } = document.lineAt(line).range;
   return {
     range: new vscode.Range(end, end),

@@ -8,15 +8,15 @@ import { escaped, highlighted } from "./highlight.ts";
 
 /** Data of a body that was read from its file, to be shown in addition to its text. */
 export interface Extra {
-  /** The body as received, if the answer has only its beginning. */
+  /** The body as received, if the answer contains only its beginning. */
   raw?: string;
-  /** The body as VS Code formats it, if the server does not. */
+  /** The body as formatted by VS Code, if the server does not format it. */
   pretty?: string;
   /** The data of an image or of an HTML document for the preview. */
   preview?: { kind: "image"; data: string; type: string } | { kind: "html"; text: string } | { kind: "pdf" };
 }
 
-/** The approximate number of characters of a text in one element. */
+/** The approximate number of characters in one element. */
 const PART = 32 * 1024;
 
 export interface Shown {
@@ -97,13 +97,13 @@ export function streamPage({ messages, count, ended }: Stream, nonce: string): s
 </head>
 <body>
 <header><p class="summary" role="status">${ended ? ENDED : "Receiving messages"}</p></header>
-<main><section role="log" aria-label="Messages" data-count="${count}">${messages.map((one) => `<pre>${escaped(one)}</pre>`).join("")}</section></main>
+<main><section role="log" aria-label="Messages" data-count="${count}">${messages.map((message) => `<pre>${escaped(message)}</pre>`).join("")}</section></main>
 <script nonce="${nonce}">${STREAM_SCRIPT}</script>
 </body>
 </html>`;
 }
 
-/** Return the summary; without a response, only that there is none, as the first tab has the reason. */
+/** Return the summary; if there is no response, only that fact, since the first tab shows the reason. */
 function headline(answer: Answer): string {
   if (answered(answer)) return summary(answer);
   return answer.record.outcome === "skipped" ? "Not sent" : "No response";
@@ -117,8 +117,8 @@ function policy(nonce: string): string {
 function chooser({ answers, index }: Shown): string {
   if (answers.length < 2) return "";
   const options = answers.map(
-    (one, at) =>
-      `<option value="${at}"${at === index ? " selected" : ""}>${escaped(`${title(one)}: ${summary(one)}`)}</option>`,
+    (answer, at) =>
+      `<option value="${at}"${at === index ? " selected" : ""}>${escaped(`${title(answer)}: ${summary(answer)}`)}</option>`,
   );
   return `<select aria-label="Response">${options.join("")}</select>`;
 }
@@ -126,8 +126,8 @@ function chooser({ answers, index }: Shown): string {
 function actions(answer: Answer, comparable: boolean): string {
   if (!answered(answer)) return "";
   const all = comparable ? ACTIONS : ACTIONS.filter(([name]) => name !== "compare");
-  const wanted = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may have changed since
-  return wanted.map(([name, label, path]) => button(name, label, path)).join("");
+  const shown = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may have changed since
+  return shown.map(([name, label, path]) => button(name, label, path)).join("");
 }
 
 function button(action: string, label: string, path: string): string {
@@ -152,7 +152,7 @@ function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
     tabs.push(["Headers", code(head(response), "") + redirects(response)]);
     if (preview && !isImage) tabs.push(["Preview", preview]);
   }
-  const sent = record.exchanges.map((one) => code(wholeRequest(one.request), ""));
+  const sent = record.exchanges.map(({ request }) => code(wholeRequest(request), ""));
   if (sent.length) tabs.push(["Request", sent.join("<hr>")]);
   if (record.assertions.length) tabs.push(["Tests", tests(record.assertions)]);
   if (exchange) tabs.push(["Timings", timings(record.exchanges)]);
@@ -177,7 +177,7 @@ function pretty(response: Response, formatted: string | undefined): string {
 }
 
 function cutNote({ body }: Response): string {
-  return body.cut && !body.problem ? `<p class="note">… of ${size(body.size)}: Open or Save Body has all.</p>` : "";
+  return body.cut && !body.problem ? `<p class="note">… of ${size(body.size)}. To see the rest, open the body in an editor or save it.</p>` : "";
 }
 
 function previewed({ preview }: Extra): string | undefined {
@@ -188,7 +188,7 @@ function previewed({ preview }: Extra): string | undefined {
     return `<iframe sandbox="" title="The response" srcdoc="${escaped(preview.text)}"></iframe>`;
   }
   if (preview?.kind === "pdf") {
-    return `<p class="note">A PDF document is shown by another program.</p><button class="text" data-action="external">Open It</button>`;
+    return `<p class="note">PDF documents open in another program.</p><button class="text" data-action="external">Open It</button>`;
   }
   return undefined;
 }
@@ -216,8 +216,8 @@ function dump(base64: string): string {
   const rows: string[] = [];
   for (let at = 0; at < data.length; at += 16) {
     const row = data.subarray(at, at + 16);
-    const hex = [...row].map((one) => one.toString(16).padStart(2, "0")).join(" ");
-    const text = [...row].map((one) => (one >= 32 && one < 127 ? String.fromCharCode(one) : ".")).join("");
+    const hex = [...row].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const text = [...row].map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
     rows.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(47)}  ${text}`);
   }
   return rows.join("\n");
@@ -225,20 +225,20 @@ function dump(base64: string): string {
 
 function redirects({ redirects, url }: Response): string {
   if (!redirects.length) return "";
-  const steps = redirects.map((one) => `<li>${one.status} ${escaped(one.url)}</li>`);
+  const steps = redirects.map(({ status, url }) => `<li>${status} ${escaped(url)}</li>`);
   return `<h2>Redirects</h2><ol>${steps.join("")}<li>${escaped(url)}</li></ol>`;
 }
 
-function notes(found: string[]): string {
-  if (!found.length) return "";
-  return `<ul class="note">${found.map((one) => `<li>${escaped(one)}</li>`).join("")}</ul>`;
+function notes(texts: string[]): string {
+  if (!texts.length) return "";
+  return `<ul class="note">${texts.map((text) => `<li>${escaped(text)}</li>`).join("")}</ul>`;
 }
 
 function tests(assertions: Assertion[]): string {
-  const items = assertions.map((one) => {
-    const mark = `<span class="mark">${one.passed ? "✓" : "✗"}</span>`;
-    const why = one.passed ? "" : `<p>${escaped(one.reason)}</p>${code(one.difference.join("\n"), "")}`;
-    return `<li class="${one.passed ? "passed" : "failed"}">${mark} ${escaped(one.name)}${why}</li>`;
+  const items = assertions.map(({ name, passed, reason, difference }) => {
+    const mark = `<span class="mark">${passed ? "✓" : "✗"}</span>`;
+    const why = passed ? "" : `<p>${escaped(reason)}</p>${code(difference.join("\n"), "")}`;
+    return `<li class="${passed ? "passed" : "failed"}">${mark} ${escaped(name)}${why}</li>`;
   });
   return `<ul class="tests">${items.join("")}</ul>`;
 }
@@ -253,7 +253,7 @@ const PHASES: [phase: keyof NonNullable<Exchange["timing"]>, label: string][] = 
 
 function timings(exchanges: Exchange[]): string {
   return exchanges
-    .filter((one) => one.timing !== null)
+    .filter(({ timing }) => timing !== null)
     .map(({ request, timing, duration: whole, attempts }) => {
       const rows = PHASES.flatMap(([phase, label]) => {
         const seconds = timing?.[phase] ?? null;
@@ -261,8 +261,8 @@ function timings(exchanges: Exchange[]): string {
         return [`<tr><td>${label}</td><td>${duration(seconds)}</td><td><meter min="0" max="${whole ?? 1}" value="${seconds}"></meter></td></tr>`];
       });
       const tries = attempts > 1 ? `<p>${attempts} attempts</p>` : "";
-      const all = whole === null ? "" : `<tr><th>All</th><th>${duration(whole)}</th><td></td></tr>`;
-      return `<h2>${escaped(`${request.method} ${request.url}`)}</h2><table>${rows.join("")}${all}</table>${tries}`;
+      const total = whole === null ? "" : `<tr><th>Total</th><th>${duration(whole)}</th><td></td></tr>`;
+      return `<h2>${escaped(`${request.method} ${request.url}`)}</h2><table>${rows.join("")}${total}</table>${tries}`;
     })
     .join("");
 }
@@ -309,7 +309,7 @@ img { max-width: 100%; margin-top: 12px; }
 iframe { width: 100%; height: 80vh; margin-top: 12px; border: 0; background: white; }
 `;
 
-const ENDED = "Cancelled: these messages came before";
+const ENDED = "Cancelled after these messages";
 /** The maximum number of messages of a stream that are shown. */
 export const MOST_MESSAGES = 2000;
 
@@ -318,11 +318,11 @@ const log = document.querySelector("[role=log]");
 addEventListener("message", ({ data }) => {
   const follows = innerHeight + scrollY >= document.body.scrollHeight - 40;
   if (data.ended) document.querySelector(".summary").textContent = "${ENDED}";
-  if (typeof data.text !== "string" || data.number <= log.dataset.count) return; // on the page already
+  if (typeof data.text !== "string" || data.number <= log.dataset.count) return; // already on the page
   log.dataset.count = data.number;
-  const one = document.createElement("pre");
-  one.textContent = data.text;
-  log.append(one);
+  const element = document.createElement("pre");
+  element.textContent = data.text;
+  log.append(element);
   while (log.childElementCount > ${MOST_MESSAGES}) log.firstElementChild.remove();
   if (follows) scrollTo(0, document.body.scrollHeight);
 });
@@ -332,10 +332,10 @@ const SCRIPT = `
 const host = acquireVsCodeApi();
 const tabs = [...document.querySelectorAll("[role=tab]")];
 function select(tab) {
-  for (const one of document.querySelectorAll("section")) one.hidden = one.dataset.tab !== tab.dataset.tab;
-  for (const one of tabs) {
-    one.setAttribute("aria-selected", one === tab);
-    one.tabIndex = one === tab ? 0 : -1;
+  for (const section of document.querySelectorAll("section")) section.hidden = section.dataset.tab !== tab.dataset.tab;
+  for (const other of tabs) {
+    other.setAttribute("aria-selected", other === tab);
+    other.tabIndex = other === tab ? 0 : -1;
   }
   host.postMessage({ tab: tab.dataset.tab });
 }
@@ -364,11 +364,11 @@ const near = new IntersectionObserver((seen) => {
     near.observe(part);
   }
 }, { rootMargin: "200% 0px" });
-for (const one of document.querySelectorAll("pre")) near.observe(one);
+for (const part of document.querySelectorAll("pre")) near.observe(part);
 const folded = host.getState()?.folded;
-for (const one of document.querySelectorAll("details")) {
-  one.open = !folded;
-  one.addEventListener("toggle", () => host.setState({ folded: !one.open }));
+for (const details of document.querySelectorAll("details")) {
+  details.open = !folded;
+  details.addEventListener("toggle", () => host.setState({ folded: !details.open }));
 }
 document.querySelector("select")?.addEventListener("change", (event) => host.postMessage({ index: Number(event.target.value) }));
 `;

@@ -4,12 +4,12 @@ import { execFile } from "node:child_process";
 
 import type { Run } from "./python.ts";
 
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 
 /** Run a program until it ends, in a folder that documents cannot choose. */
-export const run: Run = (command, args, { patience = PATIENCE, env, signal } = {}) =>
+export const run: Run = (command, args, { timeout = TIMEOUT, env, signal } = {}) =>
   new Promise((resolve, reject) => {
-    const options = { timeout: patience, cwd: __dirname, windowsHide: true, env: { ...process.env, ...env }, signal };
+    const options = { timeout, cwd: __dirname, windowsHide: true, env: { ...process.env, ...env }, signal };
     const child = execFile(command, args, options, (error, stdout) => {
       if (error) reject(error);
       else resolve(stdout);

@@ -1,6 +1,6 @@
-// Shows the questions of requests (`# @prompt`, `{{$password}}`) in input boxes. If the user wants it, a
-// hidden answer is kept in VS Code's secret storage for this question of this document. The box is then
-// filled in next time, and nothing is sent before the user presses Enter.
+// Shows the prompts of requests (`# @prompt`, `{{$password}}`) in input boxes. If the user wants it, a hidden
+// answer is kept in VS Code's secret storage for this prompt of this document. Next time, the box already
+// contains the answer, and nothing is sent before the user presses Enter.
 
 import * as vscode from "vscode";
 

@@ -1,6 +1,6 @@
 // Finds the program to run as the server: `orgrest.path`; the Python of `orgrest.interpreter` or of the
 // Python extension, if it can import orgrest; else the Python of this extension's own environment. No
-// code in the folder is run, because the Pythons are tested in isolated mode (`-I`).
+// code in the folder is run, because each Python is probed in isolated mode (`-I`).
 
 export interface Launch {
   command: string;
@@ -9,18 +9,18 @@ export interface Launch {
   origin: string;
 }
 
-export interface Wishes {
+export interface Preferences {
   path: string;
   interpreter: string;
   /** Returns the choice of the Python extension; called only if there is no setting. */
   chosen: () => Promise<string | undefined>;
-  /** Returns the Python of this extension's own environment, which is created with the Python `base`, if given. */
+  /** Returns the Python of this extension's own environment, which is created from the Python `base` if that is given. */
   own: (base?: string) => Promise<string>;
 }
 
 export interface Options {
   /** The maximum number of milliseconds that the program may take. */
-  patience?: number;
+  timeout?: number;
   env?: { [name: string]: string };
   signal?: AbortSignal;
 }
@@ -41,28 +41,28 @@ const PROBE =
   "find_spec('orgrest') is not None, sys.executable)";
 
 interface Probed {
-  /** Whether the extension's own environment can be created with it. */
+  /** Whether the extension's own environment can be created with this Python. */
   fits: boolean;
   hasOrgrest: boolean;
   executable: string;
 }
 
-/** Return the program to run as the server. Throws Unusable. */
-export async function findServer(wishes: Wishes, run: Run): Promise<Launch> {
-  const { path, interpreter } = wishes;
+/** Return the program to run as the server, or throw Unusable. */
+export async function findServer(preferences: Preferences, run: Run): Promise<Launch> {
+  const { path, interpreter } = preferences;
   if (path) return { command: path, args: [], origin: "the setting orgrest.path" };
   if (interpreter) {
-    const found = await probe([interpreter], run);
-    const setting = `The setting orgrest.interpreter, ${interpreter},`;
-    if (found?.hasOrgrest) return launch(found.executable, "the Python of the setting orgrest.interpreter");
-    if (found === undefined) throw new Unusable(`${setting} is not a Python that can be started.`);
-    if (!found.fits) throw new Unusable(`${setting} has no orgrest, and is not a CPython from 3.11 to 3.14.`);
-    return launch(await wishes.own(found.executable), "the extension's own environment, of that setting");
+    const python = await probe([interpreter], run);
+    const setting = `The Python in the setting orgrest.interpreter, ${interpreter},`;
+    if (python?.hasOrgrest) return launch(python.executable, "the Python of the setting orgrest.interpreter");
+    if (python === undefined) throw new Unusable(`${setting} cannot be started.`);
+    if (!python.fits) throw new Unusable(`${setting} does not contain orgrest, and is not CPython 3.11 to 3.14.`);
+    return launch(await preferences.own(python.executable), "the extension's own environment, created from the setting orgrest.interpreter");
   }
-  const chosen = await wishes.chosen();
-  const found = chosen === undefined ? undefined : await probe([chosen], run);
-  if (found?.hasOrgrest) return launch(found.executable, "the Python of the Python extension");
-  return launch(await wishes.own(), "the extension's own environment");
+  const chosen = await preferences.chosen();
+  const python = chosen === undefined ? undefined : await probe([chosen], run);
+  if (python?.hasOrgrest) return launch(python.executable, "the Python of the Python extension");
+  return launch(await preferences.own(), "the extension's own environment");
 }
 
 function launch(command: string, origin: string): Launch {
@@ -74,19 +74,19 @@ export async function findPython(platform: NodeJS.Platform, uv: string, download
   const find = ["python", "find", "--no-project", "--system", "cpython>=3.11,<3.15"];
   for (const env of [{}, { UV_PYTHON_INSTALL_DIR: downloads }]) {
     const managed = (await run(uv, find, { env }).catch(() => "")).trim();
-    const found = managed ? await probe([managed], run) : undefined;
-    if (found?.fits) return found.executable;
+    const python = managed ? await probe([managed], run) : undefined;
+    if (python?.fits) return python.executable;
   }
   for (const words of candidates(platform)) {
-    const found = await probe(words, run);
-    if (found?.fits) return found.executable;
+    const python = await probe(words, run);
+    if (python?.fits) return python.executable;
   }
   return undefined;
 }
 
 export function candidates(platform: NodeJS.Platform): string[][] {
   if (platform === "win32") return [["py", "-3"], ["python"], ["python3"]];
-  return [["python3"], ...VERSIONS.map((one) => [`python${one}`]), ["python"]];
+  return [["python3"], ...VERSIONS.map((version) => [`python${version}`]), ["python"]];
 }
 
 export async function probe([command, ...args]: string[], run: Run): Promise<Probed | undefined> {

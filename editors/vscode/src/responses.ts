@@ -25,7 +25,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.toString()) ?? "This response is not kept any more.";
+    return this.texts.get(uri.toString()) ?? "This response is no longer available.";
   }
 
   keep(answer: Answer): void {
@@ -33,11 +33,11 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     this.byRequest.set(key, [...(this.byRequest.get(key) ?? []).slice(-1), answer]);
   }
 
-  /** Return the previous answer to the same request; for an answer of the history, the last answer. */
+  /** Return the previous answer to the same request; for an answer from the history, the last answer. */
   other(answer: Answer): Answer | undefined {
-    const known = this.byRequest.get(keyOf(answer)) ?? [];
-    const found = answer.kept ? known.at(-1) : known[known.indexOf(answer) - 1];
-    return found && answered(found) ? found : undefined;
+    const answers = this.byRequest.get(keyOf(answer)) ?? [];
+    const other = answer.kept ? answers.at(-1) : answers[answers.indexOf(answer) - 1];
+    return other && answered(other) ? other : undefined;
   }
 
   /** Open the whole body as a read-only document in its language, or binary data as a file. */
@@ -51,30 +51,30 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.window.showTextDocument(await this.document(answer), BESIDE);
   }
 
-  /** Show a text as a read-only document beside the active one. */
+  /** Show a text as a read-only document beside the active editor. */
   async show(text: string, name: string, language: string): Promise<void> {
     await vscode.window.showTextDocument(await this.newDocument(text, name, language), BESIDE);
   }
 
-  /** Show the changes since the previous response, or since a response of the history. */
+  /** Show the changes since the previous response, or since a response from the history. */
   async compare(answer: Answer): Promise<void> {
     const other = this.other(answer);
     if (other === undefined) {
-      const why = answer.kept ? "It was not sent in this session" : "It was sent once";
-      void vscode.window.showInformationMessage(`${why}: there is nothing to compare with.`);
+      const sent = answer.kept ? "has not been sent in this session" : "has been sent only once";
+      void vscode.window.showInformationMessage(`This request ${sent}, so there is no response to compare with.`);
       return;
     }
     const both = answer.kept ? [answer, other] : [other, answer];
-    const [old, now] = await Promise.all(both.map((one) => this.document(one)));
+    const [old, now] = await Promise.all(both.map((each) => this.document(each)));
     const then = answer.kept ? new Date(answer.kept).toLocaleString() : "before";
     await vscode.commands.executeCommand("vscode.diff", old?.uri, now?.uri, `${title(answer)}: ${then} ↔ now`);
   }
 
-  /** Open the body with the program that the system has for it; if VS Code runs remotely, save it. */
+  /** Open the body in the system's default program for it; if VS Code runs remotely, save the body. */
   async openOutside(answer: Answer): Promise<void> {
     const uri = answered(answer)?.response.body.uri;
-    const near = vscode.env.remoteName === undefined && uri !== undefined;
-    if (!near || !(await vscode.env.openExternal(vscode.Uri.parse(uri)))) await this.save(answer, "body");
+    const isLocal = vscode.env.remoteName === undefined && uri !== undefined;
+    if (!isLocal || !(await vscode.env.openExternal(vscode.Uri.parse(uri)))) await this.save(answer, "body");
   }
 
   /** Copy the text of the body. */
@@ -85,7 +85,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.env.clipboard.writeText(text);
   }
 
-  /** Save the response to a file that the user chooses: the body as received, or everything with the head. */
+  /** Save the response to a file that the user chooses: the body as received, or the head and the body. */
   async save(answer: Answer, what: "body" | "all"): Promise<void> {
     const response = answered(answer)?.response;
     if (response === undefined) return;
@@ -102,15 +102,15 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.workspace.fs.writeFile(uri, bytes);
   }
 
-  /** Return a text formatted by VS Code's formatter for its language, or unchanged without a formatter. */
+  /** Return a text formatted by VS Code's formatter for its language, or unchanged if there is no formatter. */
   async formatted(text: string, suffix: string): Promise<string> {
     if (!FORMATTED.includes(suffix)) return text;
     const document = await this.newDocument(text, `text${suffix}`);
     const edits = (await formattingOf(document)) ?? [];
-    const last = [...edits].sort((a, b) => b.range.start.compareTo(a.range.start));
+    const fromEnd = [...edits].sort((a, b) => b.range.start.compareTo(a.range.start));
     const parts: string[] = [];
     let end = text.length;
-    for (const { range, newText } of last) {
+    for (const { range, newText } of fromEnd) {
       parts.push(text.slice(document.offsetAt(range.end), end), newText);
       end = document.offsetAt(range.start);
     }
@@ -128,7 +128,7 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     return this.newDocument(await this.formatted(text, suffix), name + suffix);
   }
 
-  /** Create a read-only document; without a `language`, VS Code detects it from the name. */
+  /** Create a read-only document; if no `language` is given, VS Code detects it from the name. */
   private async newDocument(text: string, name: string, language?: string): Promise<vscode.TextDocument> {
     const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${encodeURIComponent(name)}`);
     this.texts.set(uri.toString(), text);
@@ -153,7 +153,7 @@ async function formattingOf({ uri }: vscode.TextDocument): Promise<vscode.TextEd
   return undefined;
 }
 
-/** Return a key for a request of a document, made from its name or its position. */
+/** Return a key that identifies a request by its document and its name or line. */
 export function keyOf({ request, record }: Answer): string {
   return `${request.uri}#${record.name ?? request.line}`;
 }

@@ -19,7 +19,7 @@ interface Result {
   message: string;
 }
 
-/** The milliseconds of a run after which a notification shows that it is in progress. */
+/** How many milliseconds a run takes before a notification shows its progress. */
 const QUIET = 600;
 
 export class Sender implements vscode.Disposable {
@@ -36,7 +36,7 @@ export class Sender implements vscode.Disposable {
 
   constructor(server: Server) {
     this.server = server;
-    this.item.name = "orgrest: requests under way";
+    this.item.name = "orgrest: requests in progress";
     this.item.command = "orgrest.cancelRequest";
     this.item.tooltip = "Cancel the request";
     this.listening = server.onPrompts(() => this.draw());
@@ -47,7 +47,7 @@ export class Sender implements vscode.Disposable {
     this.item.dispose();
   }
 
-  /** Run a command that sends requests until it ends or is cancelled; return false without a server. */
+  /** Run a command that sends requests, until it ends or is cancelled. Return false if there is no server. */
   async send(command: Sending, target: Target): Promise<boolean> {
     const client = await this.server.demand();
     if (client === undefined) return false;
@@ -64,7 +64,7 @@ export class Sender implements vscode.Disposable {
     this.follow(token, cancel);
     const work = client
       .sendRequest(ExecuteCommandRequest.type, { command, arguments: [target], workDoneToken: token })
-      .then((result: Result) => void this.tell(result, target))
+      .then((result: Result) => void this.report(result, target))
       .catch((error: unknown) => {
         void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
       })
@@ -76,7 +76,7 @@ export class Sender implements vscode.Disposable {
       });
     let shown = false;
     const timer = setInterval(() => {
-      if (shown || this.server.prompting) return; // the run waits for an answer of the user
+      if (shown || this.server.prompting) return; // the run waits for the user's answer
       shown = true;
       void notify(work, messages.event, cancel);
     }, QUIET);
@@ -85,7 +85,7 @@ export class Sender implements vscode.Disposable {
     return true;
   }
 
-  /** Repeat the last command; return false if there was none. */
+  /** Repeat the last command; return false if no command has been sent yet. */
   async again(): Promise<boolean> {
     return this.last !== undefined && this.send(this.last.command, this.last.target);
   }
@@ -120,7 +120,7 @@ export class Sender implements vscode.Disposable {
   }
 
   /** Show messages for outcomes that no view of a response shows. */
-  private tell(result: Result, { uri }: Target): void {
+  private report(result: Result, { uri }: Target): void {
     if (result.outcome === "skipped" && result.message === "cancelled") vscode.window.setStatusBarMessage("Request cancelled", 5000);
     else if (result.outcome === "skipped") void vscode.window.showWarningMessage(`Not sent: ${result.message}`);
     else if (!uri.endsWith(".org")) return;
@@ -132,9 +132,9 @@ export class Sender implements vscode.Disposable {
 async function notify(work: Promise<void>, messages: vscode.Event<string>, cancel: () => void): Promise<void> {
   const options = { location: vscode.ProgressLocation.Notification, title: "Sending", cancellable: true };
   await vscode.window.withProgress(options, async (progress, cancelled) => {
-    const heard = messages((message) => progress.report({ message }));
+    const listening = messages((message) => progress.report({ message }));
     cancelled.onCancellationRequested(cancel);
     await work;
-    heard.dispose();
+    listening.dispose();
   });
 }

@@ -37,7 +37,7 @@ export class Server implements vscode.Disposable {
   private readonly answers = new vscode.EventEmitter<Answer>();
   readonly onAnswer = this.answers.event;
   private readonly messages = new vscode.EventEmitter<StreamMessage>();
-  /** Fires when a message of a stream has arrived whose response is not complete. */
+  /** Fires when a message of a stream arrives, before its response is complete. */
   readonly onMessage = this.messages.event;
   private readonly starts = new vscode.EventEmitter<void>();
   readonly onStart = this.starts.event;
@@ -72,11 +72,11 @@ export class Server implements vscode.Disposable {
     return this.starting;
   }
 
-  /** Return the client for an action of the user; a start that failed is tried again. */
+  /** Return the client for an action of the user; if an earlier start failed, try again. */
   async demand(): Promise<LanguageClient | undefined> {
-    const failed = this.starting !== undefined;
+    const hasStarted = this.starting !== undefined;
     const client = await this.client();
-    return client ?? (failed ? this.restart() : undefined);
+    return client ?? (hasStarted ? this.restart() : undefined);
   }
 
   async restart(): Promise<LanguageClient | undefined> {
@@ -95,20 +95,20 @@ export class Server implements vscode.Disposable {
     return this.stop();
   }
 
-  /** Return the program that runs as the server, for its other commands. Throws Unusable. */
+  /** Return the program that runs as the server, in order to run its other commands; or throw Unusable. */
   launch(): Promise<Launch> {
     const settings = vscode.workspace.getConfiguration("orgrest");
-    const wishes = {
+    const preferences = {
       path: settings.get("path", ""),
       interpreter: settings.get("interpreter", ""),
       chosen: () => chosenPython(),
       own: (base?: string) => this.own.python(base),
     };
-    this.launching ??= findServer(wishes, run);
+    this.launching ??= findServer(preferences, run);
     return this.launching;
   }
 
-  /** Download a Python, if this package of the extension contains uv, and start with it. */
+  /** Download a Python with uv, which this package of the extension must contain, and start the server with it. */
   async download(): Promise<void> {
     try {
       await this.own.download(proxyEnvironment());
@@ -138,9 +138,9 @@ export class Server implements vscode.Disposable {
     }
   }
 
-  /** Show why there is no server, with buttons for possible solutions. */
+  /** Show why the server did not start, with buttons for possible solutions. */
   private async explain(error: unknown): Promise<void> {
-    const text = error instanceof Unusable ? error.message : "orgrest could not be started.";
+    const text = error instanceof Unusable ? error.message : "The orgrest server could not be started.";
     const canDownload = error instanceof NoPython && this.own.uv;
     await this.offer(text, canDownload ? ["Download Python", () => this.download()] : ["Retry", () => this.restart()]);
   }
@@ -173,7 +173,7 @@ export class Server implements vscode.Disposable {
             await next(document);
             this.opens.fire(client.code2ProtocolConverter.asUri(document.uri));
           },
-          executeCommand: (name, given, next) => this.commands(name, given, () => next(name, given)),
+          executeCommand: (name, args, next) => this.commands(name, args, () => next(name, args)),
           provideCodeLenses: async (document, token, next) => {
             const lenses = await next(document, token);
             const uri = client.code2ProtocolConverter.asUri(document.uri);
@@ -189,7 +189,7 @@ export class Server implements vscode.Disposable {
             if (this.ends.length <= MOST_RESTARTS) return { action: CloseAction.Restart, handled: true };
             this.starting = undefined;
             void vscode.commands.executeCommand("setContext", "orgrest.active", false);
-            void this.offer(`orgrest has ended ${this.ends.length} times in a minute.`, ["Start It", () => this.restart()]);
+            void this.offer(`The orgrest server has stopped ${this.ends.length} times within a minute.`, ["Start Again", () => this.restart()]);
             return { action: CloseAction.DoNotRestart, handled: true };
           },
         },
@@ -237,14 +237,14 @@ const LENSES = new Map([
   ["orgrest.sendAllAbove", "Send all above"],
 ]);
 
-/** Set the command of a lens at once, because VS Code cannot click a lens that is not yet resolved. */
+/** Set the command of a lens early, because a lens that is not yet resolved cannot be clicked. */
 function complete(lens: vscode.CodeLens & { data?: unknown }, uri: string): void {
   const command = Array.isArray(lens.data) ? String(lens.data[0]) : "";
   const title = LENSES.get(command);
   if (title) lens.command = { title, command, arguments: [{ uri, line: lens.range.start.line }] };
 }
 
-/** Return the interpreter chosen in the Python extension, if that is installed. */
+/** Return the interpreter chosen in the Python extension, if this extension is installed. */
 async function chosenPython(): Promise<string | undefined> {
   interface Python {
     environments?: { getActiveEnvironmentPath?: (resource?: vscode.Uri) => { path?: string } };

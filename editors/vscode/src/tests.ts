@@ -1,4 +1,4 @@
-// The Test Explorer with request files and their requests. `orgrest test` runs a file as in CI, including
+// Lists request files and their requests in the Test Explorer. `orgrest test` runs a file as in CI, including
 // setup and teardown. The server sends single requests.
 
 import { spawn } from "node:child_process";
@@ -15,9 +15,9 @@ import type { Server } from "./server.ts";
 import { proxyEnvironment } from "./settings.ts";
 
 const FILES = "**/*.{http,rest}";
-const LEFT_OUT = "**/{node_modules,.venv,.git}/**";
+const EXCLUDED = "**/{node_modules,.venv,.git}/**";
 const MOST_FILES = 1000;
-/** The languages of open documents that are listed; Org files are listed only if open and with requests. */
+/** The languages of the documents that are listed when they are open; Org files only if they contain requests. */
 const LANGUAGES = new Set(["http", "org"]);
 
 export class Tests implements vscode.Disposable {
@@ -30,7 +30,7 @@ export class Tests implements vscode.Disposable {
   private readonly environments: Environments;
   private readonly outcomes: Outcomes;
   private readonly ended = new vscode.EventEmitter<void>();
-  /** Fires when a file was run by a separate program. */
+  /** Fires after `orgrest test` has run a file. */
   readonly onEnd = this.ended.event;
 
   constructor(server: Server, sender: Sender, environments: Environments, outcomes: Outcomes) {
@@ -44,28 +44,28 @@ export class Tests implements vscode.Disposable {
     controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, (request, token) => this.run(request, token), true);
     this.disposables = [
       controller,
-      server.onStart(() => vscode.workspace.textDocuments.forEach((one) => this.look(one, 0))),
-      vscode.workspace.onDidOpenTextDocument((document) => this.look(document, 0)),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => this.look(document, 500)),
+      server.onStart(() => vscode.workspace.textDocuments.forEach((document) => this.readLater(document, 0))),
+      vscode.workspace.onDidOpenTextDocument((document) => this.readLater(document, 0)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.readLater(document, 500)),
       vscode.workspace.onDidDeleteFiles(({ files }) => files.forEach((uri) => controller.items.delete(uri.toString()))),
     ];
   }
 
   dispose(): void {
     for (const timer of this.timers.values()) clearTimeout(timer);
-    for (const one of this.disposables) one.dispose();
+    for (const disposable of this.disposables) disposable.dispose();
   }
 
   /** List the request files of the folder. */
   private async discover(): Promise<void> {
     if (!vscode.workspace.isTrusted) return;
-    for (const uri of await vscode.workspace.findFiles(FILES, LEFT_OUT, MOST_FILES)) this.item(uri);
+    for (const uri of await vscode.workspace.findFiles(FILES, EXCLUDED, MOST_FILES)) this.item(uri);
   }
 
   private item(uri: vscode.Uri): vscode.TestItem {
     const id = uri.toString();
-    const known = this.controller.items.get(id);
-    if (known) return known;
+    const existing = this.controller.items.get(id);
+    if (existing) return existing;
     const item = this.controller.createTestItem(id, vscode.workspace.asRelativePath(uri), uri);
     item.canResolveChildren = true;
     this.controller.items.add(item);
@@ -76,8 +76,8 @@ export class Tests implements vscode.Disposable {
     if (item.uri) await this.read(await vscode.workspace.openTextDocument(item.uri));
   }
 
-  /** Read the requests of a document again once the user has stopped typing. */
-  private look(document: vscode.TextDocument, delay: number): void {
+  /** Read the requests of a document after a delay in milliseconds, which starts again with each call. */
+  private readLater(document: vscode.TextDocument, delay: number): void {
     if (document.uri.scheme !== "file" || !LANGUAGES.has(document.languageId)) return;
     if (!vscode.workspace.isTrusted) return;
     const id = document.uri.toString();
@@ -92,7 +92,7 @@ export class Tests implements vscode.Disposable {
         "vscode.executeDocumentSymbolProvider",
         document.uri,
       )) ?? [];
-    const requests = symbols.flatMap((one) => [one, ...one.children]).filter((one) => one.kind === vscode.SymbolKind.Method);
+    const requests = symbols.flatMap((symbol) => [symbol, ...symbol.children]).filter(({ kind }) => kind === vscode.SymbolKind.Method);
     if (requests.length === 0 && document.languageId === "org") {
       this.controller.items.delete(document.uri.toString());
       return;
@@ -128,16 +128,16 @@ export class Tests implements vscode.Disposable {
     if (!item.uri || !item.range) return;
     const { uri, range } = item;
     run.started(item);
-    let found: Answer | undefined;
-    const heard = this.server.onAnswer((answer) => {
-      const { request } = answer;
-      if (request.uri === uri.toString() && range.contains(new vscode.Position(request.line, 0))) found = answer;
+    let answer: Answer | undefined;
+    const listening = this.server.onAnswer((arrived) => {
+      const { request } = arrived;
+      if (request.uri === uri.toString() && range.contains(new vscode.Position(request.line, 0))) answer = arrived;
     });
     const cancelled = token.onCancellationRequested(() => this.sender.cancel());
     await this.sender.send("orgrest.send", { uri: uri.toString(), line: range.end.line });
-    heard.dispose();
+    listening.dispose();
     cancelled.dispose();
-    if (found) tell(run, item, found.record);
+    if (answer) report(run, item, answer.record);
     else run.skipped(item);
   }
 
@@ -146,7 +146,7 @@ export class Tests implements vscode.Disposable {
     const { uri } = item;
     if (!uri || !vscode.workspace.isTrusted) return;
     await this.resolve(item);
-    await vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString())?.save();
+    await vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString())?.save();
     run.started(item);
     const waiting = new Set([...item.children].map(([, child]) => child));
     for (const child of waiting) run.started(child);
@@ -155,27 +155,27 @@ export class Tests implements vscode.Disposable {
       const environments = (await this.environments.of(uri)).flatMap((name) => ["--env", name]);
       const allowed = vscode.workspace.getConfiguration("orgrest").get<string[]>("allowWrite", []);
       const writing = allowed.flatMap((folder) => ["--allow-write", folder]);
-      const child = spawn(command, [...args, "test", "--quiet", "--jsonl", "-", ...environments, ...writing, "--", uri.fsPath], {
+      const program = spawn(command, [...args, "test", "--quiet", "--jsonl", "-", ...environments, ...writing, "--", uri.fsPath], {
         cwd: path.dirname(uri.fsPath),
         env: { ...process.env, ...proxyEnvironment() },
         stdio: ["ignore", "pipe", "pipe"],
         windowsHide: true,
       });
-      const cancelled = token.onCancellationRequested(() => child.kill());
-      const ended = once(child, "close");
-      child.stderr.setEncoding("utf8").on("data", (text: string) => run.appendOutput(text.replaceAll(/\r?\n/g, "\r\n")));
-      for await (const line of createInterface({ input: child.stdout })) {
+      const cancelled = token.onCancellationRequested(() => program.kill());
+      const ended = once(program, "close");
+      program.stderr.setEncoding("utf8").on("data", (text: string) => run.appendOutput(text.replaceAll(/\r?\n/g, "\r\n")));
+      for await (const line of createInterface({ input: program.stdout })) {
         const record = JSON.parse(line) as Partial<Record> & { file?: string };
         if (record.outcome === undefined || record.file === undefined) continue; // the first or the last line
-        const where = childAt(item, record as Record);
-        if (where) waiting.delete(where);
-        tell(run, where ?? item, record as Record);
-        if (where && record.line) this.outcomes.show(uri.toString(), record.line - 1, record as Record);
+        const child = childAt(item, record as Record);
+        if (child) waiting.delete(child);
+        report(run, child ?? item, record as Record);
+        if (child && record.line) this.outcomes.show(uri.toString(), record.line - 1, record as Record);
       }
       const [status] = (await ended) as [number | null];
       cancelled.dispose();
       this.ended.fire();
-      if (status === 2) run.errored(item, new vscode.TestMessage("orgrest could not read the document: see the output"));
+      if (status === 2) run.errored(item, new vscode.TestMessage("orgrest could not read the document; see the output"));
     } catch (error) {
       run.errored(item, new vscode.TestMessage(String(error)));
     }
@@ -183,7 +183,7 @@ export class Tests implements vscode.Disposable {
   }
 }
 
-/** Return the request of a file that a record belongs to. */
+/** Return the test item for the request that a record describes. */
 function childAt(item: vscode.TestItem, record: Record): vscode.TestItem | undefined {
   if (record.line === null) return undefined;
   const position = new vscode.Position(record.line - 1, 0);
@@ -191,13 +191,13 @@ function childAt(item: vscode.TestItem, record: Record): vscode.TestItem | undef
 }
 
 /** Report the outcome of a request, with failed assertions at their lines. */
-function tell(run: vscode.TestRun, item: vscode.TestItem, record: Record): void {
+function report(run: vscode.TestRun, item: vscode.TestItem, record: Record): void {
   const milliseconds = record.duration * 1000;
   for (const note of record.notes) run.appendOutput(`${note.replaceAll(/\r?\n/g, "\r\n")}\r\n`, undefined, item);
   if (record.outcome === "passed") run.passed(item, milliseconds);
   else if (record.outcome === "skipped") run.skipped(item);
   else {
-    const failed = record.assertions.filter((one) => !one.passed).map((one) => message(item, one));
+    const failed = record.assertions.filter(({ passed }) => !passed).map((assertion) => message(item, assertion));
     if (record.reason) failed.unshift(new vscode.TestMessage(record.reason));
     if (record.outcome === "failed") run.failed(item, failed, milliseconds);
     else run.errored(item, failed, milliseconds);
@@ -207,7 +207,7 @@ function tell(run: vscode.TestRun, item: vscode.TestItem, record: Record): void 
 function message(item: vscode.TestItem, { name, reason, line, expected, actual }: Assertion): vscode.TestMessage {
   const text = reason || name;
   const differs = expected !== null && actual !== null;
-  const found = differs ? vscode.TestMessage.diff(text, expected, actual) : new vscode.TestMessage(text);
-  if (item.uri) found.location = new vscode.Location(item.uri, new vscode.Position(line - 1, 0));
-  return found;
+  const failure = differs ? vscode.TestMessage.diff(text, expected, actual) : new vscode.TestMessage(text);
+  if (item.uri) failure.location = new vscode.Location(item.uri, new vscode.Position(line - 1, 0));
+  return failure;
 }

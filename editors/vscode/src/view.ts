@@ -55,7 +55,7 @@ export class Views implements vscode.Disposable {
     return this.lastView?.answers[this.lastView.index];
   }
 
-  /** Show an answer with the other answers of its run, or replacing those of an earlier run. */
+  /** Show an answer with the other answers of its run; answers of an earlier run are no longer shown. */
   async show(answer: Answer): Promise<void> {
     const key = setting("showResponseInDifferentTab", false) ? keyOf(answer) : "";
     const preserveFocus = !setting("previewResponsePanelTakeFocus", false);
@@ -70,12 +70,12 @@ export class Views implements vscode.Disposable {
     if (!view.panel.visible) view.panel.reveal(undefined, preserveFocus);
   }
 
-  /** Show a message of a stream whose answer has not arrived yet. */
+  /** Show a message of a stream, before the answer with its response arrives. */
   stream({ token, text }: StreamMessage): void {
-    const known = this.streaming(token);
+    const streaming = this.streaming(token);
     const preserveFocus = !setting("previewResponsePanelTakeFocus", false);
-    const view = known ?? this.views.get("") ?? this.open("", setting("previewColumn", "beside"), preserveFocus);
-    if (known === undefined) {
+    const view = streaming ?? this.views.get("") ?? this.open("", setting("previewColumn", "beside"), preserveFocus);
+    if (streaming === undefined) {
       if (view.answers[0]?.token !== token) view.answers = [];
       view.stream = { token, messages: [], count: 0, ended: false };
       view.panel.title = "Messages";
@@ -89,7 +89,7 @@ export class Views implements vscode.Disposable {
     void view.panel.webview.postMessage({ text, number: ++stream.count });
   }
 
-  /** Mark a stream of an ended run that is still shown: the run was cancelled, so no answer arrived. */
+  /** Mark a stream that is still shown although its run has ended: it was cancelled, so no answer arrived. */
   endStream(token: string): void {
     const view = this.streaming(token);
     if (view?.stream === undefined) return;
@@ -98,7 +98,7 @@ export class Views implements vscode.Disposable {
   }
 
   private streaming(token: StreamMessage["token"]): View | undefined {
-    return [...this.views.values()].find((one) => one.stream?.token === token);
+    return [...this.views.values()].find(({ stream }) => stream?.token === token);
   }
 
   private renderStream({ panel, stream }: View): void {
@@ -155,7 +155,7 @@ export class Views implements vscode.Disposable {
   }
 }
 
-/** Return data from the file of a body of which the answer has only the beginning. */
+/** Return what the answer lacks from the file of its body: the data of a preview, and text that was cut. */
 async function extraOf(answer: Answer): Promise<Extra> {
   const body = answered(answer)?.response.body;
   if (body?.uri === undefined || body.size > MOST_PREVIEW) return {};
@@ -174,6 +174,6 @@ async function extraOf(answer: Answer): Promise<Extra> {
       ...(isHtml ? { preview: { kind: "html" as const, text } } : {}),
     };
   } catch {
-    return {}; // without the file, only the text in the answer is shown
+    return {}; // if the file cannot be read, only the text in the answer is shown
   }
 }

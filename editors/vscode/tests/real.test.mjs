@@ -108,7 +108,7 @@ GET ${api.url}/{{where}}
   }
 
   test("a notice says that another extension serves the same files", { timeout: SLOW }, async () => {
-    const notice = workbench.notification("REST Client serves .http files, too");
+    const notice = workbench.notification("REST Client also handles .http files");
     await notice.waitFor();
     await workbench.clickIn(notice, "Clear Notification");
   });
@@ -267,7 +267,7 @@ GET ${api.url}/{{where}}
     // Before the last one is listed, rows move.
     await eventually("all are listed", async () => (await workbench.rows("History", "Use it").count()) === 2);
     await workbench.row("History", "Log in").click();
-    await workbench.response.locator(".summary", { hasText: /200 OK.* of / }).waitFor();
+    await workbench.response.locator(".summary", { hasText: /200 OK.* from / }).waitFor();
     assert.equal(await (await workbench.tab("Raw")).innerText(), "set");
     await workbench.screenshot("history");
     await workbench.clickIn(workbench.row("History", "Use it"), "Compare with the Last Response");

@@ -19,22 +19,22 @@ function M.check()
   if vim.fn.executable(command[1]) == 0 then
     fail(command[1] .. " is not on the PATH", {
       "Install it, for example with: uv tool install orgrest",
-      'Or name it: require("orgrest").setup({ cmd = { "/path/to/orgrest", "lsp" } })',
+      'Or set its path: require("orgrest").setup({ cmd = { "/path/to/orgrest", "lsp" } })',
     })
     return
   end
   local program = vim.list_slice(command, 1, #command - 1)
-  local said = vim.fn.systemlist(vim.list_extend(program, { "--version" }))
+  local output = vim.fn.systemlist(vim.list_extend(program, { "--version" }))
   if vim.v.shell_error == 0 then
-    ok(vim.fn.exepath(command[1]) .. ": " .. (said[1] or ""))
+    ok(vim.fn.exepath(command[1]) .. ": " .. (output[1] or ""))
   else
-    fail(command[1] .. " fails: " .. table.concat(said, " "))
+    fail(command[1] .. " fails: " .. table.concat(output, " "))
   end
   local client = orgrest.client()
   if client then
     ok(("The language server runs (client %d)"):format(client.id))
   else
-    warn("The language server is not running", { "It starts with the first Org or request file" })
+    warn("The language server is not running", { "It starts when you open an Org or request file" })
   end
   if orgrest.options.keys then
     ok("Keys begin with " .. orgrest.options.keys)

@@ -12,7 +12,7 @@ M.options = {
 local outcomes = vim.api.nvim_create_namespace("orgrest")
 local HIGHLIGHTS = { passed = "DiagnosticInfo", skipped = "DiagnosticHint" }
 local client_id -- of the language server, while it runs
-local opened = {} -- by buffer: true once the server knows it, until then the functions to call then
+local opened = {} -- for each buffer, true once the server has opened it; until then, functions to call
 
 --- Set options, which replace the defaults.
 function M.setup(options)
@@ -28,7 +28,7 @@ function M.client()
   return client_id and vim.lsp.get_client_by_id(client_id)
 end
 
---- Send a request about a buffer to the language server. Calls done with the result; shows errors.
+--- Send the language server a request about a buffer. Show errors; otherwise, call done with the result.
 local function ask(method, params, buffer, done)
   local client = M.client()
   if not client then
@@ -148,8 +148,8 @@ end
 --- Send the requests of this buffer up to a line (from 0), with their unsaved changes.
 local function send_until(line)
   command("orgrest.sendAllAbove", vim.api.nvim_get_current_buf(), line, function(result)
-    for _, one in ipairs(result.results or { result }) do
-      report(one)
+    for _, each in ipairs(result.results or { result }) do
+      report(each)
     end
   end)
 end
@@ -163,19 +163,19 @@ local function go(above)
   local buffer, here = vim.api.nvim_get_current_buf(), cursor_line()
   local document = { textDocument = { uri = vim.uri_from_bufnr(buffer) } }
   ask("textDocument/documentSymbol", document, buffer, function(symbols)
-    local found
-    for _, one in ipairs(symbols) do
-      local line = one.selectionRange.start.line
-      local is_request = one.kind ~= vim.lsp.protocol.SymbolKind.Variable
+    local target
+    for _, symbol in ipairs(symbols) do
+      local line = symbol.selectionRange.start.line
+      local is_request = symbol.kind ~= vim.lsp.protocol.SymbolKind.Variable
       if is_request and above and line < here then
-        found = line
+        target = line
       elseif is_request and not above and line > here then
-        found = found or line
+        target = target or line
       end
     end
-    if found then
+    if target then
       vim.cmd("normal! m'") -- for CTRL-O
-      vim.api.nvim_win_set_cursor(0, { found + 1, 0 })
+      vim.api.nvim_win_set_cursor(0, { target + 1, 0 })
     end
   end)
 end
@@ -185,13 +185,13 @@ local NONE = "no environment"
 local function choose_environment()
   local buffer = vim.api.nvim_get_current_buf()
   local document = { textDocument = { uri = vim.uri_from_bufnr(buffer) } }
-  ask("orgrest/environments", document, buffer, function(found)
-    if #found.environments == 0 then
-      return vim.notify("orgrest: no environment file is beside the document")
+  ask("orgrest/environments", document, buffer, function(answer)
+    if #answer.environments == 0 then
+      return vim.notify("orgrest: this document has no environments")
     end
-    local names = vim.list_extend({ NONE }, found.environments)
-    local now = #found.chosen > 0 and table.concat(found.chosen, ", ") or NONE
-    vim.ui.select(names, { prompt = "Environment (now: " .. now .. ")" }, function(name)
+    local names = vim.list_extend({ NONE }, answer.environments)
+    local current = #answer.chosen > 0 and table.concat(answer.chosen, ", ") or NONE
+    vim.ui.select(names, { prompt = "Environment (now: " .. current .. ")" }, function(name)
       if name then
         document.chosen = name == NONE and {} or { name }
         ask("orgrest/environments", document, buffer)
@@ -203,11 +203,11 @@ end
 local function show_history()
   local buffer = vim.api.nvim_get_current_buf()
   local folder = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buffer), ":p:h")
-  ask("orgrest/history", { folders = { vim.uri_from_fname(folder) } }, buffer, function(found)
+  ask("orgrest/history", { folders = { vim.uri_from_fname(folder) } }, buffer, function(history)
     local requests = {}
-    for _, run in ipairs(found.runs) do
-      for _, one in ipairs(run.requests) do
-        table.insert(requests, { run = run, request = one })
+    for _, run in ipairs(history.runs) do
+      for _, request in ipairs(run.requests) do
+        table.insert(requests, { run = run, request = request })
       end
     end
     if #requests == 0 then
@@ -216,9 +216,9 @@ local function show_history()
     vim.ui.select(requests, {
       prompt = "Earlier requests",
       format_item = function(item)
-        local one = item.request
-        local status = type(one.status) == "number" and one.status or one.outcome
-        return ("%s  %s %s %s"):format(item.run.started:sub(1, 19), status, one.method, one.url)
+        local request = item.request
+        local status = type(request.status) == "number" and request.status or request.outcome
+        return ("%s  %s %s %s"):format(item.run.started:sub(1, 19), status, request.method, request.url)
       end,
     }, function(item)
       if item then
@@ -245,7 +245,7 @@ M.actions = {
     run = function() send_until(cursor_line()) end,
   },
   cancel = {
-    desc = "Cancel what is under way",
+    desc = "Cancel the requests in progress",
     run = function() command("orgrest.cancel", vim.api.nvim_get_current_buf(), 0) end,
   },
   curl = {
@@ -291,13 +291,13 @@ end
 
 --- Return the names of the actions that start with lead, sorted.
 function M.actions_like(lead)
-  local found = vim.tbl_filter(function(name) return vim.startswith(name, lead) end,
+  local names = vim.tbl_filter(function(name) return vim.startswith(name, lead) end,
     vim.tbl_keys(M.actions))
-  table.sort(found)
-  return found
+  table.sort(names)
+  return names
 end
 
---- Send the request that a response belongs to again.
+--- Send the request of a response again.
 function panes.resend(notification)
   local buffer = vim.fn.bufadd(vim.uri_to_fname(notification.request.uri))
   vim.fn.bufload(buffer)

@@ -7,7 +7,7 @@ local LONG = 1024 * 1024 -- longer bodies are shown without highlighting
 local window, current -- the window for responses; the last response
 local pane = "Body"
 
-local function given(value)
+local function is_set(value)
   return value ~= nil and value ~= vim.NIL
 end
 
@@ -22,18 +22,18 @@ end
 --- Return a short description of the outcome of a request.
 function M.summary(record)
   local exchange = last(record)
-  local response = exchange and given(exchange.response) and exchange.response
+  local response = exchange and is_set(exchange.response) and exchange.response
   local words = {}
   if response then
     words = { tostring(response.status), response.reason, milliseconds(exchange.duration) }
   end
   local failed = 0
-  for _, one in ipairs(record.assertions) do
-    failed = failed + (one.passed and 0 or 1)
+  for _, assertion in ipairs(record.assertions) do
+    failed = failed + (assertion.passed and 0 or 1)
   end
   if failed > 0 then
     table.insert(words, ("%d of %d assertions failed"):format(failed, #record.assertions))
-  elseif given(record.reason) then
+  elseif is_set(record.reason) then
     table.insert(words, record.reason)
   end
   return (table.concat(words, " "):gsub("%s+", " "))
@@ -45,14 +45,14 @@ end
 
 local function body_lines(record)
   local exchange = last(record)
-  local response = exchange and given(exchange.response) and exchange.response
+  local response = exchange and is_set(exchange.response) and exchange.response
   if not response then
-    return { given(record.reason) and record.reason or "No response." }, "text"
+    return { is_set(record.reason) and record.reason or "No response." }, "text"
   end
   local body = response.body
   local filetype = FILETYPES[body.language] or body.language or "text"
-  local path = given(body.uri) and vim.uri_to_fname(body.uri)
-  if given(body.pretty) and body.pretty ~= "" then
+  local path = is_set(body.uri) and vim.uri_to_fname(body.uri)
+  if is_set(body.pretty) and body.pretty ~= "" then
     local lines = lines_of(body.pretty)
     if not body.whole and path then
       table.insert(lines, 1, ("Only the beginning; all %d bytes are in %s"):format(body.size, path))
@@ -74,7 +74,7 @@ local function header_lines(record)
       table.insert(lines, header[1] .. ": " .. header[2])
     end
     table.insert(lines, "")
-    if given(response) then
+    if is_set(response) then
       for _, step in ipairs(response.redirects) do
         table.insert(lines, ("Redirected (%d) to %s"):format(step.status, step.url))
       end
@@ -100,7 +100,7 @@ local PHASES = {
 local function statistics_lines(record)
   local lines = { ("%-12s %s"):format("Outcome", record.outcome) }
   local function row(name, value) table.insert(lines, ("%-12s %s"):format(name, value)) end
-  if given(record.reason) then
+  if is_set(record.reason) then
     row("Reason", record.reason)
   end
   row("Duration", milliseconds(record.duration))
@@ -110,24 +110,26 @@ local function statistics_lines(record)
     if exchange.attempts > 1 then
       row("Attempts", exchange.attempts)
     end
-    for _, phase in ipairs(given(exchange.timing) and PHASES or {}) do
+    for _, phase in ipairs(is_set(exchange.timing) and PHASES or {}) do
       local seconds = exchange.timing[phase[1]]
-      if given(seconds) then
+      if is_set(seconds) then
         row(phase[2], milliseconds(seconds))
       end
     end
     local response = exchange.response
-    if given(response) then
+    if is_set(response) then
       row("Status", ("%d %s"):format(response.status, response.reason))
       row("Body", ("%d bytes, %s"):format(response.body.size, response.body.type))
     end
   end
-  for number, one in ipairs(record.assertions) do
+  for number, assertion in ipairs(record.assertions) do
     if number == 1 then
       vim.list_extend(lines, { "", "Assertions" })
     end
-    local why = not one.passed and given(one.reason) and one.reason ~= "" and ": " .. one.reason
-    table.insert(lines, ("%s %s%s"):format(one.passed and "ok    " or "FAILED", one.name, why or ""))
+    local has_reason = not assertion.passed and is_set(assertion.reason) and assertion.reason ~= ""
+    local reason = has_reason and ": " .. assertion.reason or ""
+    local result = assertion.passed and "ok    " or "FAILED"
+    table.insert(lines, ("%s %s%s"):format(result, assertion.name, reason))
   end
   for number, note in ipairs(record.notes) do
     if number == 1 then
@@ -161,8 +163,8 @@ local function draw()
     return name == pane and ("%#TabLineSel# " .. name .. " %*") or (" " .. name .. " ")
   end, NAMES)
   local exchange = last(record)
-  local what = exchange and (exchange.request.method .. " " .. exchange.request.url .. " ") or ""
-  local bar = table.concat(tabs) .. " " .. escaped(what .. M.summary(record))
+  local request = exchange and (exchange.request.method .. " " .. exchange.request.url .. " ") or ""
+  local bar = table.concat(tabs) .. " " .. escaped(request .. M.summary(record))
   local place = vim.fn.exists("+winbar") == 1 and "winbar" or "statusline"
   vim.api.nvim_win_set_option(window, place, bar)
 end
@@ -180,8 +182,8 @@ local function open_window()
   local buffer = vim.api.nvim_get_current_buf()
   vim.bo[buffer].buftype, vim.bo[buffer].bufhidden = "nofile", "wipe"
   vim.bo[buffer].swapfile = false
-  local function key(keys, what, run)
-    vim.keymap.set("n", keys, run, { buffer = buffer, desc = what, nowait = true })
+  local function key(keys, description, run)
+    vim.keymap.set("n", keys, run, { buffer = buffer, desc = description, nowait = true })
   end
   key("B", "Show the body", function() show_pane("Body") end)
   key("H", "Show the headers", function() show_pane("Headers") end)

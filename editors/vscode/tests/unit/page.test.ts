@@ -106,7 +106,7 @@ test("a PDF document is left to the system's program", () => {
 
 test("a response of the history says when it came, and offers no curl command of today's document", () => {
   const html = page({ ...shown, answers: [{ ...answer(), kept: "2026-01-02T03:04:05Z" }], comparable: true }, "n");
-  assert.match(html, /class="summary"[^>]*>200 OK[^<]* · of [^<]*2026/);
+  assert.match(html, /class="summary"[^>]*>200 OK[^<]* · from [^<]*2026/);
   assert.doesNotMatch(html, /data-action="curl"/);
   assert.match(html, /data-action="compare"/);
 });

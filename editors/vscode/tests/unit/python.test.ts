@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { findPython, findServer } from "../../src/python.ts";
-import type { Run, Wishes } from "../../src/python.ts";
+import type { Run, Preferences } from "../../src/python.ts";
 
 /** A machine with these programs, each with what the probe prints there. */
 function machine(programs: { [name: string]: string }): { run: Run; started: string[] } {
@@ -15,7 +15,7 @@ function machine(programs: { [name: string]: string }): { run: Run; started: str
   return { run, started };
 }
 
-const wishes: Wishes = {
+const preferences: Preferences = {
   path: "",
   interpreter: "",
   chosen: () => Promise.resolve(undefined),
@@ -25,32 +25,32 @@ const orgrest = ["-P", "-m", "orgrest"];
 
 test("the program that a setting names is started, and nothing is asked", async () => {
   const { run, started } = machine({});
-  const found = await findServer({ ...wishes, path: "/opt/orgrest", interpreter: "/x" }, run);
+  const found = await findServer({ ...preferences, path: "/opt/orgrest", interpreter: "/x" }, run);
   assert.deepEqual([found.command, found.args, started], ["/opt/orgrest", [], []]);
 });
 
 test("orgrest of the chosen interpreter is preferred to the extension's own", async () => {
   const { run } = machine({ "/venv/python": "True True /venv/bin/python\n" });
   const chosen = () => Promise.resolve("/venv/python");
-  const found = await findServer({ ...wishes, chosen }, run);
+  const found = await findServer({ ...preferences, chosen }, run);
   assert.deepEqual([found.command, found.args], ["/venv/bin/python", orgrest]);
 });
 
 test("an interpreter without orgrest is what the extension's own environment is made with", async () => {
   const { run } = machine({ "/a b/python": "True False /a b/python\n" });
-  const found = await findServer({ ...wishes, interpreter: "/a b/python" }, run);
+  const found = await findServer({ ...preferences, interpreter: "/a b/python" }, run);
   assert.deepEqual([found.command, found.args], ["/own/of//a b/python", orgrest]);
 });
 
 test("a wrong setting is an error, and no other Python takes its place in silence", async () => {
   const { run } = machine({ old: "False False /old\n" });
-  await assert.rejects(findServer({ ...wishes, interpreter: "old" }, run), /orgrest.interpreter, old, has no orgrest, and is not a CPython/);
-  await assert.rejects(findServer({ ...wishes, interpreter: "none" }, run), /is not a Python that can be started/);
+  await assert.rejects(findServer({ ...preferences, interpreter: "old" }, run), /orgrest.interpreter, old, does not contain orgrest, and is not CPython/);
+  await assert.rejects(findServer({ ...preferences, interpreter: "none" }, run), /orgrest.interpreter, none, cannot be started/);
 });
 
 test("an old Python of the Python extension does not keep orgrest from starting", async () => {
   const { run } = machine({ old: "False False /old\n" });
-  const found = await findServer({ ...wishes, chosen: () => Promise.resolve("old") }, run);
+  const found = await findServer({ ...preferences, chosen: () => Promise.resolve("old") }, run);
   assert.equal(found.command, "/own/of/any");
 });
 
