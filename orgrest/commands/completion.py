@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FIRST_WORD = f"{__name__}.first"
-"""The key in a context's `meta` that says whether the completed word is the first.
+"""The key in a context's `meta` for whether the word being completed is the first.
 
-The first word may be a command.
+Only the first word can be a command.
 """
 
-_ASKS = "_ORGREST_COMPLETE"
+_VARIABLE = "_ORGREST_COMPLETE"
 _DOCUMENT = compiled(r"[\w.+@-]+\.(?:org|http|rest)")
 
 
 def documents(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the completions of a document's name: files and, for the first word, commands."""
+    """Return the completions of a FILE argument: files and, for the first word, commands."""
     from click.shell_completion import CompletionItem
 
     del parameter
-    found = [CompletionItem(incomplete, type="file")]
+    items = [CompletionItem(incomplete, type="file")]
     if ctx.meta.get(FIRST_WORD):
-        found += ctx.command.shell_complete(ctx, incomplete)
-        if os.environ.get(_ASKS) == "bash_complete":  # if nothing matches, bash completes files
+        items += ctx.command.shell_complete(ctx, incomplete)
+        if os.environ.get(_VARIABLE) == "bash_complete":  # if nothing matches, bash completes files
             # Only names are needed, and importing pathlib would delay the shell.
             names = sorted(filter(_DOCUMENT.fullmatch, os.listdir()))  # noqa: PTH208
-            found += [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return found
+            items += [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return items
 
 
 @program.command()
@@ -60,4 +60,4 @@ def completion(shell: str) -> None:
         "zsh": shell_completion.ZshComplete,
         "fish": shell_completion.FishComplete,
     }
-    click.echo(classes[shell](completion, {}, "orgrest", _ASKS).source())
+    click.echo(classes[shell](completion, {}, "orgrest", _VARIABLE).source())

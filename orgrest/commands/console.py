@@ -25,8 +25,7 @@ def complain(text: str) -> None:
 def open_page(url: str) -> bool:
     """Open a page in the user's browser, and return whether a browser was started.
 
-    Without a screen, only browsers in the terminal are available, if the user chose one with
-    `BROWSER`.
+    On Linux without a display, a browser is only started if `BROWSER` names one.
     """
     import os
     import webbrowser
@@ -43,17 +42,17 @@ def open_page(url: str) -> bool:
 
 
 class MissingFileError(click.ClickException):
-    """An argument on the command line should be a file, but is not."""
+    """Raised if an argument on the command line should be a file, but is not."""
 
     exit_code = 2
 
 
-def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
-    """Raise MissingFileError unless each name is an existing file, or `-`.
+def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
+    """Raise MissingFileError unless each name is `-` or an existing file.
 
-    If `may_come` is true, a missing file is accepted, since it may be created later.
+    If `allow_missing` is true, a missing file is accepted, since it may be created later.
     """
-    for name in given:
+    for name in names:
         path = Path(name)
         if name == "-" or (path.exists() and not path.is_dir()):
             continue
@@ -67,20 +66,19 @@ def require_files(given: Sequence[str], *, may_come: bool = False) -> None:
             raise MissingFileError(
                 f"{name} is a folder; to run the documents in it, use `orgrest test {quote(name)}`"
             )
-        if not may_come:
+        if not allow_missing:
             context = click.get_current_context()
             group = context.command
             commands = group.list_commands(context) if isinstance(group, click.Group) else []
-            near = get_close_matches(name, commands, n=1) if name == given[0] else []
-            meant = f"; did you mean `orgrest {near[0]}`?" if near else ""
-            raise MissingFileError(f"{name or repr(name)}: No such file or directory{meant}")
+            similar = get_close_matches(name, commands, n=1) if name == names[0] else []
+            hint = f"; did you mean `orgrest {similar[0]}`?" if similar else ""
+            raise MissingFileError(f"{name or repr(name)}: No such file or directory{hint}")
 
 
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
     """Raise OrgrestError for a name that is not an environment in any of the folders.
 
-    If an environment file is broken, an error is not raised, since the environment may be defined
-    there.
+    If an environment file is broken, no error is raised, since it may define the environment.
     """
     from orgrest.model import OrgrestError
 
@@ -89,12 +87,14 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
     from orgrest.http.values import environments
 
     per_folder = [environments.find(folder) for folder in dict.fromkeys(folders)]
-    known = sorted({name for environments_here in per_folder for name in environments_here.names})
+    available = sorted(
+        {name for environments_here in per_folder for name in environments_here.names}
+    )
     for name in names:
-        if name not in known and not any(
+        if name not in available and not any(
             environments_here.broken for environments_here in per_folder
         ):
-            listed = ", ".join(known) or "none (no environment file beside the document)"
+            listed = ", ".join(available) or "none (no environment file beside the document)"
             raise OrgrestError(f"unknown environment {name}; available: {listed}")
 
 
@@ -122,7 +122,7 @@ def safe(text: str, secrets: frozenset[str]) -> str:
 
 
 def globals_in(file: Path) -> GlobalVariables:
-    """Return the global variables stored in a file. If the file is missing, there are none.
+    """Return the global variables stored in a file. A missing file contains no variables.
 
     Raises OrgrestError if the file is invalid.
     """

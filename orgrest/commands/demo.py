@@ -1,6 +1,7 @@
-"""The command ``orgrest demo``: a tour that is evaluated against a local server.
+"""The command ``orgrest demo``, which evaluates a tour against a local server.
 
-The tour is an ordinary document in this folder, with a placeholder for the server's port.
+The tour is an ordinary document, `tour.org` in this folder, except that a marker replaces the
+server's port.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def demo(path: Path | None) -> None:
     \b
     orgrest demo tour.org
     """
-    well = run(path, click.echo)
-    sys.exit(0 if well else 1)
+    succeeded = run(path, click.echo)
+    sys.exit(0 if succeeded else 1)
 
 
 def tour(port: int) -> str:
@@ -63,7 +64,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         path = Path(name)
     elif path.exists():
         raise FileError(
-            "already exists, and would be overwritten: move it, or choose another path",
+            "the file already exists: move it, or choose another path",
             file=str(path),
         )
     with serve() as port, Client() as client:

@@ -35,13 +35,13 @@ class _Handler(BaseHTTPRequestHandler):
         return "orgrest-demo"
 
     def do_GET(self) -> None:
-        """Respond to a GET request from the table of paths."""
+        """Respond to a GET request."""
         path = urlsplit(self.path)
         if path.path == "/login":
             self._answer(200, "text/plain", TOKEN)
         elif path.path == "/tasks":
-            wanted = parse_qs(path.query).get("done")
-            tasks = [task for task in _TASKS if not wanted or str(task["done"]).lower() in wanted]
+            done = parse_qs(path.query).get("done")
+            tasks = [task for task in _TASKS if not done or str(task["done"]).lower() in done]
             self._answer(200, "application/json", json.dumps(tasks))
         elif path.path == "/tasks.csv":
             rows = ["id,title,done", *(",".join(map(str, task.values())) for task in _TASKS)]
@@ -60,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def do_POST(self) -> None:
-        """Respond to a POST request with the task that it contains."""
+        """Respond to a POST request by echoing its task."""
         length = int(self.headers["Content-Length"] or 0)
         sent = self.rfile.read(length).decode("utf-8", "replace")
         try:
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve() -> Iterator[int]:
-    """Return a context in which the demo's server runs. The context's value is the port."""
+    """Run the demo's server while the context is active. The context's value is its port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

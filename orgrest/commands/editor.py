@@ -13,10 +13,10 @@ from orgrest.commands.console import complain
 
 @program.command()
 def emacs() -> None:
-    """Print the line of the init file that sets up Emacs.
+    """Print a line for the init file that sets up Emacs.
 
-    It loads orgrest.el from the Python package, and tells Emacs which Python has orgrest. If both
-    are removed later, Emacs still starts without an error.
+    The line loads orgrest.el from the Python package, and sets the command that runs orgrest. If
+    the package is removed later, Emacs still starts without an error.
 
     \b
     orgrest emacs >> ~/.emacs.d/init.el
@@ -61,8 +61,8 @@ def _lisp(text: str) -> str:
 def lsp(tcp: str | None) -> None:
     """Serve an editor as a language server.
 
-    It uses standard input and output, or, with --tcp, the first client that connects. Every program
-    that can connect can read files beside the documents and send requests.
+    The editor communicates through standard input and output or, with --tcp, as the first client
+    that connects. A program that can connect can read files beside the documents and send requests.
 
     \b
     orgrest lsp
@@ -79,8 +79,8 @@ def lsp(tcp: str | None) -> None:
     if not port.isdecimal() or int(port) > 65535:
         raise click.BadParameter(f"expected [HOST:]PORT, found {tcp}", param_hint="--tcp")
 
-    def announce(found: int) -> None:
-        complain(f"listening on port {found}")
+    def announce(free_port: int) -> None:
+        complain(f"listening on port {free_port}")
 
     try:
         sys.exit(serve_tcp(host.strip("[]") or "127.0.0.1", int(port), announce))

@@ -58,40 +58,40 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     from orgrest.files import is_request_file
     from orgrest.model import OrgrestError
 
-    asked = SimpleNamespace(**given)
+    options = SimpleNamespace(**given)
     modes = [name for name in ("stdout", "diff", "check") if given[name]]
-    if len(modes) > 1 or (modes and asked.dry_run):
+    if len(modes) > 1 or (modes and options.dry_run):
         raise click.UsageError("--dry-run, --stdout, --diff and --check cannot be combined")
-    if asked.explain and not asked.dry_run:
+    if options.explain and not options.dry_run:
         raise click.UsageError("--explain requires --dry-run")
-    if asked.stdout and asked.json:
+    if options.stdout and options.json:
         raise click.UsageError(
             "--stdout and --json cannot be combined: both write to standard output"
         )
-    if asked.cookies is not None and asked.cookies == asked.globals:
+    if options.cookies is not None and options.cookies == options.globals:
         raise click.UsageError("--cookies and --globals need different files")
     paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
         raise click.UsageError("missing FILE (use - for standard input)")
-    if asked.list_envs:
+    if options.list_envs:
         require_files(paths)
         sys.exit(_list_environments(paths))
-    if len(paths) > 1 and (asked.lines or asked.names):
+    if len(paths) > 1 and (options.lines or options.names):
         raise click.UsageError("--line and --name require exactly one FILE")
-    if asked.stdin_name is not None:
+    if options.stdin_name is not None:
         if paths != ["-"]:
             raise click.UsageError("--stdin-name requires input from standard input, without FILE")
-        if not (modes or asked.dry_run or is_request_file(asked.stdin_name)):
+        if not (modes or options.dry_run or is_request_file(options.stdin_name)):
             raise click.UsageError(
                 "Org text on standard input requires --stdout, --diff or --check"
             )
-    if asked.watch and "-" in paths:
+    if options.watch and "-" in paths:
         raise click.UsageError("--watch requires a FILE: standard input cannot be watched")
-    require_files(paths, may_come=asked.watch)
+    require_files(paths, allow_missing=options.watch)
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
     logins = None  # all runs with --watch share the logins
-    if not asked.dry_run:
+    if not options.dry_run:
         from orgrest.run.logins import Logins
 
         logins = Logins()
@@ -102,22 +102,22 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         from orgrest.run.services import Services
 
         try:
-            cookies = None if asked.cookies is None else _cookies(asked.cookies)
+            cookies = None if options.cookies is None else _cookies(options.cookies)
             secrets = cookies.secrets if cookies is not None else ()
             inputs = inputs_of(RUN, given, Path(), secrets=secrets)
-            folders = [_folder(path, asked.stdin_name) for path in paths]
-            require_environments(asked.environments, folders)
+            folders = [_folder(path, options.stdin_name) for path in paths]
+            require_environments(options.environments, folders)
             on_read = None if watched is None else watched.read
             services = Services.of_user(
                 prompt=_answer if asking else None,
                 on_read=on_read,
-                globals_=None if asked.globals is None else globals_in(asked.globals),
+                globals_=None if options.globals is None else globals_in(options.globals),
                 cookies=cookies,
                 ask=_ask if asking else None,
-                on_message=None if asked.quiet else _print_message,
-                descriptions=Descriptions(asked.openapi, inputs, on_read),
+                on_message=None if options.quiet else _print_message,
+                descriptions=Descriptions(options.openapi, inputs, on_read),
             )
-            if not asked.dry_run:
+            if not options.dry_run:
                 from orgrest.run.history import History
 
                 client, budget = client_of(RUN, given)
@@ -131,33 +131,33 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             from orgrest.run.logins import Person
 
             services.person = Person(_ask, complain, open_page)
-        if not (modes or asked.dry_run):
+        if not (modes or options.dry_run):
             from orgrest.run.writable_files import write
 
             services.write = write
         settings = settings_of(RUN, given, inputs)
-        shown = RunOutput(
-            mode="dry run" if asked.dry_run else "".join(modes),
-            save=asked.save,
-            volatile=asked.volatile,
-            explain=asked.explain,
-            quiet=asked.quiet,
-            json=asked.json,
-            stdin_name=asked.stdin_name,
+        output = RunOutput(
+            mode="dry run" if options.dry_run else "".join(modes),
+            save=options.save,
+            volatile=options.volatile,
+            explain=options.explain,
+            quiet=options.quiet,
+            json=options.json,
+            stdin_name=options.stdin_name,
             watched=watched,
         )
-        kept = ((asked.cookies, cookies), (asked.globals, services.globals_))
-        return _run(paths, settings, services, shown, kept)
+        kept = ((options.cookies, cookies), (options.globals, services.globals_))
+        return _run(paths, settings, services, output, kept)
 
-    if asked.watch:
+    if options.watch:
         from orgrest.commands import watch as watching
 
-        sys.exit(watching.watch(once, lambda: watching.Watched(asked.env_file)))
+        sys.exit(watching.watch(once, lambda: watching.Watched(options.env_file)))
     sys.exit(once())
 
 
-def _folder(given: str, stdin_name: Path | None) -> Path:
-    path = stdin_name if given == "-" else Path(given)
+def _folder(file: str, stdin_name: Path | None) -> Path:
+    path = stdin_name if file == "-" else Path(file)
     return Path() if path is None else path.resolve().parent
 
 
@@ -176,12 +176,12 @@ def _run(
     paths: list[str],
     settings: Settings,
     services: Services,
-    shown: RunOutput,
+    output: RunOutput,
     kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
 ) -> int:
     """Evaluate the files, and return the exit status.
 
-    `kept` contains the cookies and global variables to save for the next run, with their files.
+    `kept` pairs files with the cookies and global variables to save in them for the next run.
     """
     from orgrest.commands import run
     from orgrest.files import FileError, write_private
@@ -195,7 +195,7 @@ def _run(
         deadline = None if client is None else client.budget.deadline
         try:
             with children.of_run(deadline):
-                status = max([run.evaluate(given, settings, services, shown) for given in paths])
+                status = max([run.evaluate(path, settings, services, output) for path in paths])
         finally:
             for path, what in kept if services.client is not None else ():
                 if path is not None and what is not None:
@@ -230,14 +230,14 @@ def _ask(question: str) -> bool:
 
 
 def _list_environments(paths: list[str]) -> int:
-    """Print the environments of each document, one name per line. Return the exit status."""
+    """Print the environments of each document, one per line, and return the exit status."""
     from orgrest.http.values import environments
 
     status = 0
-    for given in paths:
-        environments_here = environments.find(_folder(given, None))
+    for path in paths:
+        environments_here = environments.find(_folder(path, None))
         for name in environments_here.names:
-            click.echo(f"{given}: {name}" if len(paths) > 1 else name)
+            click.echo(f"{path}: {name}" if len(paths) > 1 else name)
         for broken in environments_here.broken:
             complain(str(broken.error))
             status = 2

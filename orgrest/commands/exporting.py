@@ -28,7 +28,7 @@ class _Formats(click.Choice[str]):
         self.case_sensitive = True
 
     @cached_property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # nobody writes it
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # never assigned
         """The names of the formats."""
         return tuple(_writers())
 
@@ -70,7 +70,7 @@ def export(
     """Write requests for another tool.
 
     Nothing is sent. Variables stay variables, and secrets are left out. Parts that the format
-    cannot express (scripts, captures, assertions) are listed on standard error.
+    cannot express, such as scripts, captures and assertions, are listed on standard error.
 
     \b
     orgrest export --to postman api.http -o api.postman_collection.json
@@ -95,15 +95,15 @@ def export(
     written = _writers()[target](exported, beside=beside)
     if exported.calls:
         _save(exported, written, output)
-    sys.exit(_told(exported, written, strict=strict))
+    sys.exit(_report(exported, written, strict=strict))
 
 
-def _save(found: Export, written: Written, output: Path | None) -> None:
+def _save(export_: Export, written: Written, output: Path | None) -> None:
     """Write the export and the files beside it, or print it. Raises OrgrestError."""
     from orgrest.files import write, write_new, write_private
     from orgrest.model import to_bytes
 
-    private = any(secret and secret in written.text for secret in found.secrets)
+    private = any(secret and secret in written.text for secret in export_.secrets)
     if output is None:
         click.echo(written.text, nl=False)
     else:
@@ -114,13 +114,13 @@ def _save(found: Export, written: Written, output: Path | None) -> None:
         complain("the file contains a secret that could not be removed: do not share it")
 
 
-def _told(found: Export, written: Written, *, strict: bool) -> int:
+def _report(export_: Export, written: Written, *, strict: bool) -> int:
     """Report everything that the export lacks, and return the exit status."""
-    for reason in found.failed:
-        complain(f"not exported: {safe(reason, found.secrets)}")
-    for reason in found.suspects:
-        complain(safe(reason, found.secrets))
-    notes = [*(note for call in found.calls for note in call.lost), *written.notes]
+    for reason in export_.failed:
+        complain(f"not exported: {safe(reason, export_.secrets)}")
+    for reason in export_.suspects:
+        complain(safe(reason, export_.secrets))
+    notes = [*(note for call in export_.calls for note in call.lost), *written.notes]
     for note in notes:
-        complain(safe(f"{note.place}: not exported: {note.reason}", found.secrets))
-    return int(bool(found.failed) or any(strict or note.bug for note in notes))
+        complain(safe(f"{note.place}: not exported: {note.reason}", export_.secrets))
+    return int(bool(export_.failed) or any(strict or note.bug for note in notes))

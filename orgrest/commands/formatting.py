@@ -30,8 +30,8 @@ def format(  # noqa: A001 - the command's name
 ) -> None:
     """Format request files, and requests in Org documents.
 
-    Only spacing changes: the requests that are sent stay the same to the byte. For a folder, all
-    documents in it are formatted.
+    Only spacing changes: the same bytes are sent as before. If FILE is a folder, all documents in
+    it are formatted.
 
     \b
     orgrest format api.http
@@ -45,7 +45,7 @@ def format(  # noqa: A001 - the command's name
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         new = _formatted(text, stdin_name or Path("standard input.http"))
         if check or diff:
-            changed += _told(str(stdin_name or "-"), text, new, diff=diff)
+            changed += _report(str(stdin_name or "-"), text, new, diff=diff)
         else:
             sys.stdout.buffer.write(encoding.encode(new))
             sys.stdout.buffer.flush()
@@ -54,7 +54,7 @@ def format(  # noqa: A001 - the command's name
             file = File.read(Path(name))
             new = _formatted(file.text, file.path)
             if check or diff:
-                changed += _told(name, file.text, new, diff=diff)
+                changed += _report(name, file.text, new, diff=diff)
             elif file.save(new):
                 complain(f"{name}: formatted")
     sys.exit(1 if check and changed else 0)
@@ -67,8 +67,8 @@ def _formatted(text: str, path: Path) -> str:
     return formatting.formatted(text, "http" if is_request_file(path) else "org")
 
 
-def _told(name: str, text: str, new: str, *, diff: bool) -> bool:
-    """Report whether formatting changes a file, and return it. `diff` prints the changes."""
+def _report(name: str, text: str, new: str, *, diff: bool) -> bool:
+    """Return whether formatting changes a file. If it does, print a message, or a `diff`."""
     if text == new:
         return False
     if diff:

@@ -32,11 +32,11 @@ _ALL = click.option(
 def history(context: click.Context) -> None:
     """Show earlier requests and responses.
 
-    Runs of `orgrest FILE`, of `orgrest test` and of editors are kept, at most 200 and 64 MiB, in
-    the user's cache folder, without secrets. The environment variable ORGREST_HISTORY=off turns
-    this off; ORGREST_HISTORY=FOLDER keeps the runs in that folder.
+    The last runs of `orgrest FILE`, `orgrest test` and editors (at most 200 runs and 64 MiB) are
+    kept in the user's cache folder, without secrets. Set the environment variable ORGREST_HISTORY
+    to `off` to keep no history, or to a folder to keep it there.
 
-    Only runs of documents in the current folder are listed and numbered; with --all, all runs are.
+    Only runs of documents in the current folder are listed and numbered, unless --all is used.
 
     \b
     orgrest history
@@ -104,9 +104,9 @@ def diff(
 ) -> None:
     """Compare the last two responses to a request.
 
-    NAME is the name of a request, or, if it has none, its file and line: `api.http:12`. Only
-    documents in the current folder are searched; with --all, all documents are. The exit status is
-    0 if the responses are the same, 1 if not, and 2 if they cannot be compared.
+    NAME is the name of a request or, for an unnamed request, its file and line: `api.http:12`. Only
+    documents in the current folder are searched, unless --all is used. The exit status is 0 if the
+    responses are the same, 1 if not, and 2 if they cannot be compared.
 
     \b
     orgrest diff login
@@ -192,8 +192,8 @@ def _diff(
     from orgrest.run.comparison import compare, compare_stored
     from orgrest.run.history import run_called
 
-    kept = list(runs)
-    matches = _found(name, kept)
+    all_runs = list(runs)
+    matches = _matches(name, all_runs)
     run, new = next(matches, (None, None))
     if run is None or new is None:
         raise OrgrestError(
@@ -209,12 +209,12 @@ def _diff(
         if other is None:
             before = next((match for match in matches if match[1]["document"] == document), None)
         else:
-            in_other_run = list(_found(name, [run_called(other, kept)]))
+            in_other_run = list(_matches(name, [run_called(other, all_runs)]))
             same = [match for match in in_other_run if match[1]["document"] == document]
             before = next(iter(same or in_other_run), None)
         if before is None and other is None:
             raise OrgrestError(
-                f"nothing to compare: the history has only one response to {name} of {document}"
+                f"nothing to compare: the history has only one response to {name} in {document}"
             )
         if before is None:
             raise OrgrestError(f"run {other} has no request named {name}")
@@ -242,7 +242,7 @@ def _diff(
     return 1 if differences else 0
 
 
-def _found(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
+def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
     """Yield (run, record) for each record of the request called `name`, the latest first."""
     for run in among:
         for record in reversed(run.records):
@@ -314,9 +314,11 @@ def _message(message: Record) -> Iterator[str]:
 
 
 def _shortened(path: str, run: KeptRun) -> str:
-    """Return a path relative to the run's working folder, if it is in that folder."""
-    given = Path(path)
-    return str(given.relative_to(run.directory)) if given.is_relative_to(run.directory) else path
+    """Return a path in the run's working folder relative to that folder, or else unchanged."""
+    absolute = Path(path)
+    if absolute.is_relative_to(run.directory):
+        return str(absolute.relative_to(run.directory))
+    return path
 
 
 def _local(time: str) -> str:

@@ -64,7 +64,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
             complain(str(why))
     if not collections:
         sys.exit(2)
-    whole = _together(collections)
+    whole = _combined(collections)
     written = _write(whole, output)
     notes = [*whole.folder.all_notes(), *written.notes]
     for note in notes:
@@ -74,24 +74,21 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     sys.exit(int(any(strict or note.bug for note in notes)))
 
 
-def _together(found: dict[str, Collection]) -> Collection:
-    """Return all collections as one, each as a folder.
-
-    `found` contains the collections by source.
-    """
+def _combined(collections: dict[str, Collection]) -> Collection:
+    """Combine collections, given by source, into one collection with a folder for each."""
     from orgrest import classes
     from orgrest.convert.shared.model import Collection, Folder
 
-    if len(found) == 1:
-        return next(iter(found.values()))
+    if len(collections) == 1:
+        return next(iter(collections.values()))
     named = [
         classes.evolve(collection.folder, name=collection.folder.name or Path(source).stem)
-        for source, collection in found.items()
+        for source, collection in collections.items()
         if collection.folder.items or collection.folder.variables or collection.folder.notes
     ]
     folder = named[0] if len(named) == 1 else Folder("", tuple(named))
     return Collection(
-        folder, tuple(env for collection in found.values() for env in collection.environments)
+        folder, tuple(env for collection in collections.values() for env in collection.environments)
     )
 
 
@@ -134,10 +131,10 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return the environments of a collection.
+    """Return the environments of a collection, and if necessary one for its own variables.
 
-    The collection's own values of the variables in `elsewhere` are added as a separate environment,
-    since other environments override these values.
+    That environment holds the collection's values of the variables in `elsewhere`, so that other
+    environments can override them.
     """
     from orgrest.convert.environments import shared
 

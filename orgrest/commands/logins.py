@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @program.command()
 @click.option(
-    "--clear", is_flag=True, help="Forget all logins and the documents allowed to use them."
+    "--clear", is_flag=True, help="Forget all logins, and which documents may use them."
 )
 @click.option("--forget", metavar="ID", help="Forget the login whose id starts with ID.")
 def logins(*, clear: bool, forget: str | None) -> None:
     """List or forget the logins that are kept for later runs.
 
     Each login is listed with the documents that may use it. A login is kept when you sign in for a
-    request. Its tokens are stored in the system's keychain by keyring, or, with the environment
-    variable ORGREST_LOGINS=FOLDER, in files in that folder. With ORGREST_LOGINS=off, no logins are
-    kept. A server may accept a forgotten token until it expires.
+    request. Its tokens are stored in the system's keychain by keyring. Set the environment variable
+    ORGREST_LOGINS to a folder to store them in files there, or to `off` to keep no logins. A server
+    may accept a forgotten token until it expires.
 
     \b
     orgrest logins
@@ -31,10 +31,10 @@ def logins(*, clear: bool, forget: str | None) -> None:
     """
     if clear and forget is not None:
         raise click.UsageError("--clear and --forget cannot be combined")
-    _done(clear=clear, forget=forget)
+    _list_or_forget(clear=clear, forget=forget)
 
 
-def _done(*, clear: bool, forget: str | None) -> None:
+def _list_or_forget(*, clear: bool, forget: str | None) -> None:
     from orgrest.model import OrgrestError
     from orgrest.run.login_store import VARIABLE, LoginStore
 
@@ -56,8 +56,8 @@ def _done(*, clear: bool, forget: str | None) -> None:
             click.echo(_safe(f"          {document} -> {to}"))
 
 
-def _forget(store: LoginStore, found: list[tuple[str, dict[str, Any]]]) -> None:
-    for key, login in found:
+def _forget(store: LoginStore, logins: list[tuple[str, dict[str, Any]]]) -> None:
+    for key, login in logins:
         store.remove(key)
         click.echo(f"forgotten: {_line(key, login)}")
 

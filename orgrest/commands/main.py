@@ -48,7 +48,7 @@ COMMANDS = {
 class _Program(Program, Command):
     """A program that is also a command: without a subcommand, it runs `evaluate`."""
 
-    allow_interspersed_args = True  # options may follow a FILE
+    allow_interspersed_args = True  # options can follow a FILE
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words that follow the program's name in the usage line."""
@@ -82,7 +82,7 @@ class _Program(Program, Command):
             sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand, or `evaluate` if there is none."""
+        """Run the subcommand, or `evaluate` if no subcommand was named."""
         if __name__ not in ctx.meta:
             return click.Command.invoke(self, ctx)
         name, *rest = ctx.meta[__name__]
@@ -126,7 +126,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line with `arguments`, or with those of the process, and exit."""
+    """Run the command line with `arguments` (by default, the process's arguments), and exit."""
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # the calling process closed it
             setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open

@@ -1,4 +1,4 @@
-"""The options of `orgrest.options` for click: their types, and the objects for their values."""
+"""Turns the rows of `orgrest.options` into click options, and their values into settings."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 
 
 def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values of a command's options, grouped by the object that they belong to.
+    """Return the values of a command's options, grouped by the object whose fields they set.
 
-    The group "" belongs to Settings. Other groups are named after its fields, such as `inputs`.
+    The group "" is for Settings. The other groups are named after its fields, such as `inputs`.
     """
     groups: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in options_of(command):
@@ -126,7 +126,7 @@ def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
     """Return the value sources for a document in a folder, from the options of a command.
 
-    `given` contains the values of the options, and `more` contains further fields of the result.
+    `given` contains the values of the options, and `more` contains other fields of the result.
     Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs
@@ -159,7 +159,7 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
 
 
 def client_of(command: str, given: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
-    """Return a function that creates clients, and a run's budget, from a command's options."""
+    """Return a factory of clients and the budget of a run, from the options of a command."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 

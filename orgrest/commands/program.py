@@ -74,8 +74,8 @@ class Group(click.Group):
 class Program(Group):
     """A program: a group of commands whose modules are imported on first use.
 
-    `table` has the names of the commands in the order of the help, each with the module and the
-    name of its definition (`package.module:name`).
+    `table` maps the names of the commands, in the order of the help, to the objects that define
+    them (`package.module:name`).
     """
 
     def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:
@@ -106,9 +106,9 @@ class Program(Group):
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], self._table, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"unknown command {args[0]}{meant}", ctx)
+            similar = get_close_matches(args[0], self._table, n=1)
+            hint = f"; did you mean {similar[0]}?" if similar else ""
+            raise click.UsageError(f"unknown command {args[0]}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Prints the outcomes of a run: requests and responses as lines, text and JSON."""
+"""The output of a run: requests and responses as one-line summaries, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def line(exchange: Exchange) -> str:
-    """Return a summary of an exchange in one line: method, URL, status and duration."""
+    """Return a one-line summary of an exchange: its method, URL, status and duration."""
     from orgrest.rendering.masking import masked
     from orgrest.rendering.sanitize import visible
 
@@ -85,11 +85,11 @@ def print_response(exchange: Exchange) -> None:
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Yield an outcome as JSON, with one line for each request, or a single line without requests.
+    """Yield an outcome as JSON: a line for each request, or a single line if it has no requests.
 
     If `with_text` is true, the rendered response is included, for runs that do not insert it into a
-    document. Binary bodies are in base64. If `explained` is true, the variables of a dry run are
-    included.
+    document. Binary bodies are encoded in base64. If `explained` is true, the variables that each
+    request uses are included.
     """
     import json
     from base64 import b64encode

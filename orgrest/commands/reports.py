@@ -1,4 +1,4 @@
-"""The reports of a run: the options for their files, and the command ``orgrest report``.
+"""The reports of a run: the options that request them, and the command ``orgrest report``.
 
 ``orgrest report`` generates reports from a ``--jsonl`` file, even if the run was killed.
 """
@@ -34,7 +34,7 @@ _REPORTS = {
 
 
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
-    """Return the requested reports with their files, and remove them from a command's options.
+    """Remove the report options from a command's options, and return the files by report.
 
     Raises UsageError if several reports would go to standard output.
     """
@@ -51,7 +51,7 @@ def write_all(
 ) -> bool:
     """Write the reports of a run, and return whether all were written.
 
-    `run` contains the data about the run, and `records` returns the records of its requests.
+    `run` describes the whole run, and `records` returns the records of its requests.
     """
     from importlib import import_module
 
@@ -79,16 +79,16 @@ def write_all(
 @click.argument("run", type=click.Path(path_type=Path), metavar="FILE")
 @with_options(REPORT)
 def report(run: Path, **given: Any) -> None:
-    """Make reports of an earlier run of `orgrest test`.
+    """Write reports about an earlier run of `orgrest test`.
 
-    FILE was written by `orgrest test --jsonl FILE`; the run may have been killed.
+    FILE is the output of `orgrest test --jsonl FILE`, even if that run was killed.
 
     \b
     orgrest report run.jsonl --html report.html
     """
     reports = chosen(given)
     if not reports:
-        raise click.UsageError("no report requested: use for example --html FILE")
+        raise click.UsageError("no report requested: use --html FILE, for example")
     from orgrest.run.suite.spool import read
     from orgrest.run.suite.summary import Brief, Summary
 

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
-MANY = 20  # the number of requests from which a progress bar is shown
+MANY = 20  # with at least this many requests, a progress bar is shown
 
 
 @classes.frozen
 class RunOutput:
-    """What a run prints and where results go. `mode` is a key of `saving.MODES`.
+    """The options that control a run's output.
 
-    `stdin_name` is the file name for the text on standard input. `watched` records the files that
-    are read and written. The other fields are the values of the options with the same names.
+    `mode` is a key of `saving.MODES`. `stdin_name` is the file name to assume for standard input.
+    `watched` records the files that are read and written. The other fields are the values of the
+    options with the same names.
     """
 
     mode: str
@@ -46,10 +47,10 @@ class RunOutput:
 
 @classes.frozen
 class _Read:
-    """The input of an evaluation.
+    """The document to evaluate.
 
-    `name` is the input's name in messages, and `folder` is the folder for relative paths. `file` is
-    None for standard input. If `plain` is true, the input is a request file.
+    `name` is its name in messages, and `folder` is the base of relative paths. `file` is None for
+    standard input. `plain` is true for a request file, and false for an Org document.
     """
 
     name: str
@@ -60,52 +61,52 @@ class _Read:
     plain: bool
 
 
-def evaluate(given: str, settings: Settings, services: Services, shown: RunOutput) -> int:
+def evaluate(path: str, settings: Settings, services: Services, output: RunOutput) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
 
     A KeyboardInterrupt is raised again after the results so far are saved.
     """
     try:
-        source = _read(given, shown)
+        source = _read(path, output)
     except FileError as error:
         complain(str(error))
-        if shown.watched is not None:
-            shown.watched.read(Path(given).absolute())  # it may be created or repaired later
+        if output.watched is not None:
+            output.watched.read(Path(path).absolute())  # it may be created or repaired later
         return 2
-    if shown.watched is not None and source.file is not None:
-        shown.watched.document(source.file, source.folder)
-    if source.plain and shown.mode not in ("", "dry run"):
+    if output.watched is not None and source.file is not None:
+        output.watched.document(source.file, source.folder)
+    if source.plain and output.mode not in ("", "dry run"):
         raise click.UsageError(
-            f"--{shown.mode} requires an Org document; the responses of {source.name} are "
+            f"--{output.mode} requires an Org document; the responses of {source.name} are "
             "printed instead"
         )
-    if source.file is not None and not source.plain and not shown.mode:
+    if source.file is not None and not source.plain and not output.mode:
         try:
             source.file.check_writable()
         except FileError as error:
             complain(f"{error}: no request was sent (use --stdout to print the results)")
             return 1
-    return _evaluate(source, settings, services, shown)
+    return _evaluate(source, settings, services, output)
 
 
-def _read(given: str, shown: RunOutput) -> _Read:
-    if given == "-":
+def _read(name: str, output: RunOutput) -> _Read:
+    if name == "-":
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
-        path = shown.stdin_name
+        path = output.stdin_name
         if path is None:
             return _Read("standard input", Path(), text, encoding, None, True)
         return _Read(str(path), path.resolve().parent, text, encoding, None, is_request_file(path))
-    path = Path(given)
+    path = Path(name)
     file = File.read(path)
     folder = path.resolve().parent
-    return _Read(given, folder, file.text, file.encoding, file, is_request_file(path))
+    return _Read(name, folder, file.text, file.encoding, file, is_request_file(path))
 
 
 def _evaluate(
     source: _Read,
     settings: Settings,
     services: Services,
-    shown: RunOutput,
+    output: RunOutput,
 ) -> int:
     from orgrest.run.run import Run
 
@@ -123,30 +124,30 @@ def _evaluate(
         return 2
     if not (plan.steps or source.plain or source.name.endswith(".org")):
         complain(f"{source.name}: read as Org, because the name does not end in .http or .rest")
-    if not shown.quiet:
+    if not output.quiet:
         for notice in plan.warnings:
             complain(f"{source.name}: {notice}")
-    results = MODES[shown.mode](
+    results = MODES[output.mode](
         source.name,
         None if source.plain else source.file,
         source.encoding,
-        shown.save,
-        shown.volatile,
+        output.save,
+        output.volatile,
     )
     failed = False
     try:
-        for outcome in _with_progress(run.outcomes(), len(plan.steps), shown):
+        for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
             try:
                 for reported in (*outcome.needed, outcome):
-                    failed |= _report(reported, source, settings, shown)
+                    failed |= _report(reported, source, settings, output)
                 results.keep(outcome, run)
             except OSError:  # standard output is closed
                 raise
             except Exception as error:
                 complain(str(explained(error)))
                 failed = True
-            if shown.watched is not None:
-                shown.watched.wrote(path for path, _ in outcome.files)
+            if output.watched is not None:
+                output.watched.wrote(path for path, _ in outcome.files)
             client = services.client
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: stopped: {client.budget.spent}")
@@ -160,13 +161,13 @@ def _evaluate(
     return int(failed or results.failed)
 
 
-def _report(outcome: Outcome, source: _Read, settings: Settings, shown: RunOutput) -> bool:
+def _report(outcome: Outcome, source: _Read, settings: Settings, output: RunOutput) -> bool:
     """Report the outcome of a block or request, and return whether it is a failure."""
     failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
-    if shown.json:
+    if output.json:
         for line in report.json_lines(
-            name, outcome, failed, with_text=source.plain, explained=shown.explain
+            name, outcome, failed, with_text=source.plain, explained=output.explain
         ):
             click.echo(line)
     if outcome.reason is not None:
@@ -175,7 +176,7 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: RunOutpu
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
         complain(safe(f"note: {where}{note}", outcome.secrets))
-    if outcome.tests and not shown.json and not shown.quiet:
+    if outcome.tests and not output.json and not output.quiet:
         from orgrest.rendering.results import test_line
 
         for test in outcome.tests:
@@ -185,21 +186,21 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: RunOutpu
                 *(f"  {difference}" for difference in test.difference),
             ):
                 complain(safe(line, outcome.secrets))
-    for exchange in outcome.exchanges if not shown.json else ():
-        if shown.mode == "dry run":
-            explained = report.explain(exchange) if shown.explain else ""
+    for exchange in outcome.exchanges if not output.json else ():
+        if output.mode == "dry run":
+            explained = report.explain(exchange) if output.explain else ""
             click.echo(explained + report.wire(exchange))
         elif source.plain:
             report.print_response(exchange)
-    if not shown.quiet and shown.mode != "dry run":
+    if not output.quiet and output.mode != "dry run":
         for exchange in outcome.exchanges:
             click.echo(report.line(exchange), err=True)
     return failed
 
 
-def _with_progress(outcomes: Iterator[Outcome], count: int, shown: RunOutput) -> Iterator[Outcome]:
+def _with_progress(outcomes: Iterator[Outcome], count: int, output: RunOutput) -> Iterator[Outcome]:
     """Yield the outcomes. If there are many requests, show a progress bar on a terminal."""
-    if shown.quiet or count < MANY or not sys.stderr.isatty() or shown.mode == "dry run":
+    if output.quiet or count < MANY or not sys.stderr.isatty() or output.mode == "dry run":
         yield from outcomes
         return
     from rich.console import Console

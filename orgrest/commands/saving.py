@@ -1,7 +1,7 @@
-"""Modes of a run for the results of a file: saving, printing, comparing and checking.
+"""The ways to handle the results for a file: save, print, compare or check them.
 
-`MODES` has a class for each mode, by the option that selects the mode. The method `keep` receives
-every outcome. The method `end` is called at the end, even if the run was interrupted.
+`MODES` maps the option that selects a mode to a class. Its method `keep` receives every outcome.
+Its method `end` is called when the run ends, even if it was interrupted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Results:
 
     `name` is the file's name in messages. `file` is the document to save, or None, and `encoding`
     is its encoding. `save` and `volatile` are the values of the options with these names. `failed`
-    is true if a result could not be saved, or if it would change in a run with --check.
+    is true if a result could not be saved or, with --check, would change.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Results:
         """Receive the outcome of a block."""
 
     def end(self, run: Run, before: str) -> None:
-        """Handle the end of the run; `before` is the text of the document before it."""
+        """Handle the end of the run. `before` is the document's text before the run."""
 
 
 class Printed(Results):
     """Prints the document with the results."""
 
     def end(self, run: Run, before: str) -> None:
-        """Print the document with the results, in the encoding of the original."""
+        """Print the document with the results, in its original encoding."""
         del before
         stream = sys.stdout.buffer
         stream.write(self.encoding.encode(run.text))
@@ -73,10 +73,10 @@ class Compared(Results):
 
 
 class Checked(Results):
-    """Checks that results would not change. Nothing is saved."""
+    """Checks whether results would change. Nothing is saved."""
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Compare a result with the old result, and report a failure if it would change."""
+        """Compare the new result with the old result, and report a failure if they differ."""
         from orgrest.run import comparison
         from orgrest.run.documents import expect
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""Seconds after `--max-time` until requests in progress are abandoned and reports are written."""
+"""Seconds after `--max-time` until requests in progress are abandoned for the reports."""
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
@@ -59,46 +59,46 @@ def test(**given: Any) -> None:
 
     Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
     Requests named or tagged `setup` are sent before the others of their document. Requests named or
-    tagged `teardown` are sent after them, whatever happens. The FILE of a report may be `-`.
+    tagged `teardown` are sent last, in any case. Use `-` as the FILE of a report to print it.
 
     \b
     orgrest test .
     orgrest test api.http --env dev --junit report.xml
     orgrest test tests/ -j 4 --html report.html
     """
-    asked = SimpleNamespace(reports=chosen(given), given=given, **given)
-    if asked.write and (asked.repeat > 1 or asked.data):
+    options = SimpleNamespace(reports=chosen(given), given=given, **given)
+    if options.write and (options.repeat > 1 or options.data):
         raise click.UsageError(
             "--write cannot be combined with --repeat or --data: each result can only be "
             "written once"
         )
-    if asked.globals is not None and asked.jobs > 1:
+    if options.globals is not None and options.jobs > 1:
         raise click.UsageError(
             "--globals cannot be combined with --jobs: each document uses the variables set "
             "by the previous one"
         )
-    sys.exit(_test(asked))
+    sys.exit(_test(options))
 
 
-def _test(asked: SimpleNamespace) -> int:
+def _test(options: SimpleNamespace) -> int:
     from orgrest.files import FileError
     from orgrest.model import OrgrestError
     from orgrest.run.control import Control
     from orgrest.run.history import History
     from orgrest.run.suite.waiting import wait_for
 
-    plan = _plan(asked)
+    plan = _plan(options)
     history = History(complain)
-    settings = _settings(asked)
-    services = _services(asked, settings.inputs, history)
+    settings = _settings(options)
+    services = _services(options, settings.inputs, history)
 
-    client, budget = client_of(TEST, asked.given)
+    client, budget = client_of(TEST, options.given)
     with client() as waiting:
         for warning in waiting.warnings:
             complain(f"warning: {warning}")
         try:
-            for url in asked.wait_for:
-                wait_for(url, waiting, asked.wait_timeout)
+            for url in options.wait_for:
+                wait_for(url, waiting, options.wait_timeout)
         except OrgrestError as error:
             complain(str(error))
             return 1
@@ -107,7 +107,7 @@ def _test(asked: SimpleNamespace) -> int:
     control = Control(client, budget)
     try:
         services.client = control.client
-        return _run(asked, plan, settings, services, control)
+        return _run(options, plan, settings, services, control)
     except FileError as error:  # the disk with the --jsonl file is full
         complain(str(error))
         return 1
@@ -124,46 +124,46 @@ def _keep(file: Path | None, services: Services) -> None:
         write_private(file, services.globals_.written())
 
 
-def _plan(asked: SimpleNamespace) -> list[Unit]:
+def _plan(options: SimpleNamespace) -> list[Unit]:
     from orgrest.run.suite import finding
     from orgrest.run.suite.unit import Unit
 
-    files = finding.find(asked.files)
+    files = finding.find(options.files)
     data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
-    if asked.data is not None:
-        data = list(enumerate(finding.rows(asked.data), 1))
+    if options.data is not None:
+        data = list(enumerate(finding.rows(options.data), 1))
     runs = [
         (file, turn, row, values)
-        for turn in range(1, asked.repeat + 1)
+        for turn in range(1, options.repeat + 1)
         for file in files
         for row, values in data
     ]
-    require_environments(asked.environments, (Path(file).resolve().parent for file in files))
-    named = frozenset(asked.files)
+    require_environments(options.environments, (Path(file).resolve().parent for file in files))
+    named = frozenset(options.files)
     return [Unit(number, *run, found=run[0] not in named) for number, run in enumerate(runs)]
 
 
-def _settings(asked: SimpleNamespace) -> Settings:
-    return settings_of(TEST, asked.given, inputs_of(TEST, asked.given, Path()))
+def _settings(options: SimpleNamespace) -> Settings:
+    return settings_of(TEST, options.given, inputs_of(TEST, options.given, Path()))
 
 
-def _services(asked: SimpleNamespace, inputs: Inputs, history: History) -> Services:
+def _services(options: SimpleNamespace, inputs: Inputs, history: History) -> Services:
     from orgrest.run.descriptions import Descriptions
     from orgrest.run.logins import Logins
     from orgrest.run.services import Services
     from orgrest.run.writable_files import write
 
     return Services.of_user(
-        globals_=None if asked.globals is None else globals_in(asked.globals),
+        globals_=None if options.globals is None else globals_in(options.globals),
         logins=Logins(),
         history=history,
-        descriptions=Descriptions(asked.openapi, inputs),
-        write=write if asked.write else None,
+        descriptions=Descriptions(options.openapi, inputs),
+        write=write if options.write else None,
     )
 
 
 def _run(
-    asked: SimpleNamespace,
+    options: SimpleNamespace,
     plan: Sequence[Unit],
     settings: Settings,
     services: Services,
@@ -178,31 +178,31 @@ def _run(
 
     with ExitStack() as stack:
         head, spool = {}, None
-        if asked.reports or asked.jsonl:
+        if options.reports or options.jsonl:
             head = _head()
-            spool = stack.enter_context(Spool(asked.jsonl, head))
-        run = SuiteRun(plan, settings, services, control, jobs=asked.jobs, spool=spool)
+            spool = stack.enter_context(Spool(options.jsonl, head))
+        run = SuiteRun(plan, settings, services, control, jobs=options.jobs, spool=spool)
         abandoned = False
         stack.enter_context(children.of_run(control.budget.deadline))
         hold_signals = stack.enter_context(_interruptible(control))
         try:
-            for brief in _with_progress(run.briefs(), plan, asked):
-                _tell(brief, quiet=asked.quiet)
+            for brief in _with_progress(run.briefs(), plan, options):
+                _print_outcome(brief, quiet=options.quiet)
         except KeyboardInterrupt:  # a second Ctrl-C, or the end of the grace period
             abandoned = True
         hold_signals()
         if abandoned:
             for brief in run.abandon():
-                _tell(brief, quiet=asked.quiet)
-        status = _status(asked, run, control)
+                _print_outcome(brief, quiet=options.quiet)
+        status = _status(options, run, control)
         openapi = services.descriptions.coverage()
         summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
         _conclude(run, summary, len({unit.file for unit in plan}))
         if spool is not None:
             spool.write({"summary": summary})
-            if not write_all(asked.reports, {**head, "summary": summary}, spool.records):
+            if not write_all(options.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
-        _keep(asked.globals, services)
+        _keep(options.globals, services)
         if abandoned:
             children.end()
             sys.stdout.flush()
@@ -218,13 +218,13 @@ def _head() -> dict[str, Any]:
     return {"orgrest": __version__, "started": started}
 
 
-def _status(asked: SimpleNamespace, run: SuiteRun, control: Control) -> int:
+def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
     if control.interrupted:
         return 130
     if run.unreadable:
         return 2
     if not sum(run.summary.counts.values()):
-        chosen = " with this name or tag" if asked.names or asked.tags else ""
+        chosen = " with this name or tag" if options.names or options.tags else ""
         complain(f"no requests found{chosen}")
         return 2 if chosen else 1
     return 0 if run.summary.held and not control.why else 1
@@ -234,9 +234,9 @@ def _status(asked: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
     """Return a context in which the first Ctrl-C or SIGTERM ends the run.
 
-    The second one stops waiting for requests in progress. The context's value is a function that
-    makes the process ignore signals while reports are written. Signals are ignored until the
-    context ends or, if the run was interrupted, until the process ends.
+    A second signal abandons requests in progress. The context's value is a function to call before
+    reports are written: from then on, signals are ignored until the context ends or, if the run was
+    interrupted, until the process ends.
     """
     import signal
 
@@ -280,7 +280,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
             signal.signal(kind, signal.SIG_IGN if control.interrupted else handler)
 
 
-def _tell(brief: Brief, *, quiet: bool) -> None:
+def _print_outcome(brief: Brief, *, quiet: bool) -> None:
     """Print the outcome of a request. If `quiet` is true, print it only if it is a failure."""
     from orgrest.rendering.sanitize import visible
 
@@ -306,7 +306,7 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
             f"{request['place']}  {request['title']}  x{request['count']}  {times} s", err=True
         )
     for description in summary["openapi"]:
-        _tell_coverage(description)
+        _print_coverage(description)
     counts = run.summary.counts
     parts = [f"{count} {name}" for name, count in counts.items() if count]
     color = "green" if run.summary.held else "red"
@@ -320,8 +320,8 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{checked}{ended}", err=True)
 
 
-def _tell_coverage(description: dict[str, Any]) -> None:
-    """Print how many operations of a description were exercised, and which ones were not."""
+def _print_coverage(description: dict[str, Any]) -> None:
+    """Print the number of exercised operations of a description, and list the others."""
     from orgrest.rendering.sanitize import visible
 
     every = description["operations"]
@@ -341,10 +341,10 @@ def _tell_coverage(description: dict[str, Any]) -> None:
 
 
 def _with_progress(
-    briefs: Iterable[Brief], plan: Sequence[Unit], asked: SimpleNamespace
+    briefs: Iterable[Brief], plan: Sequence[Unit], options: SimpleNamespace
 ) -> Iterator[Brief]:
     """Yield the briefs, and show the progress of the run on a terminal."""
-    if len(plan) < 2 or asked.quiet or not sys.stderr.isatty():
+    if len(plan) < 2 or options.quiet or not sys.stderr.isatty():
         yield from briefs
         return
     from rich.console import Console

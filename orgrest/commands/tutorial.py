@@ -11,7 +11,7 @@ from orgrest.commands import program
 from orgrest.commands.console import complain
 
 NEXT = """\
-{folder} has tasks.py, a server of tasks to send requests to. Now run these in two terminals:
+{folder} contains tasks.py, a server for a list of tasks. Now run these commands in two terminals:
 
   cd {folder}
   python3 tasks.py
@@ -25,7 +25,7 @@ NEXT = """\
 @program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Make the folder of the tutorial, with its server.
+    """Create the folder for the tutorial, with its server.
 
     DIR must be empty or not exist yet. The tutorial needs no other files, and writes only there.
 

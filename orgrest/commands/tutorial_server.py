@@ -1,4 +1,4 @@
-"""A server for a list of tasks, to send requests to in orgrest's tutorial.
+"""The server for orgrest's tutorial, which keeps a list of tasks.
 
 Start it with `python3 tasks.py`. It serves http://127.0.0.1:8931 until Ctrl-C, and then forgets
 everything. It needs only Python.
@@ -42,9 +42,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Log in, or add a task."""
-        given = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
+        data = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
         if self.path == "/login":
-            if given.get("password") == "open sesame":
+            if data.get("password") == "open sesame":
                 TOKENS.add(token := secrets.token_hex(8))
                 self.answer(200, token)
             else:
@@ -52,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.headers["Authorization"] not in {f"Bearer {token}" for token in TOKENS}:
             self.answer(401, {"error": "log in first"})
         else:
-            self.answer(201, {"id": 3, "title": given.get("title"), "done": False})
+            self.answer(201, {"id": 3, "title": data.get("title"), "done": False})
 
     def answer(self, status: int, value: object) -> None:
         """Respond with a value as JSON. A string is sent unchanged."""

@@ -1,6 +1,6 @@
 """``orgrest FILE --watch``: evaluates again when a document, or a file that it reads, has changed.
 
-A file that is written by a run does not start the next run.
+Changes made by a run do not start the next run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class _Stamp(NamedTuple):
 class Watched:
     """The files that a run reads: documents, files named in them, and environment files.
 
-    `named` contains further files to watch. The state of a file is recorded when the run reads it,
-    so a change during the run counts.
+    `named` contains additional files. The state of a file is recorded when the run reads it, so
+    that later changes during the run are noticed.
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:
@@ -72,8 +72,8 @@ class Watched:
             if _stamp(path) != stamp:
                 return path
         for folder, before in self._environments.items():
-            for path, found in before.items() ^ _environment(folder).items():
-                del found
+            for path, stamp in before.items() ^ _environment(folder).items():
+                del stamp
                 return path
         return None
 
@@ -81,7 +81,8 @@ class Watched:
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
     """Evaluate repeatedly until Ctrl-C, and return the status of the last run.
 
-    `once` evaluates and returns a status. It gets the files to watch, which `named` creates.
+    Each time, `once` evaluates and returns the exit status. It adds the files that it reads to the
+    `Watched` object that `named` creates.
     """
     while True:
         watched = named()
@@ -96,10 +97,7 @@ def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
 
 
 def _wait(watched: Watched) -> Path:
-    """Wait for a file to change, and return its path once it no longer changes.
-
-    The wait is needed because an editor may still be writing the file.
-    """
+    """Wait until a file has changed, and an editor has finished writing it. Return its path."""
     before: tuple[Path, _Stamp | None] | None = None
     while True:
         path = watched.changed()

@@ -65,7 +65,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
         main(["demo", str(path)])
     assert ended.value.code == 2
     assert (
-        "already exists, and would be overwritten: move it, or choose another path"
+        "the file already exists: move it, or choose another path"
         in capsys.readouterr().err
     )
     assert path.read_text() == "mine\n"
