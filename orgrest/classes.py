@@ -1,8 +1,8 @@
 """Data classes, declared as with attrs, and compiled when the first object is created.
 
 A command imports many more classes than it uses, and attrs would compile the methods of each class
-when its module is imported. Type checkers see attrs itself. `frozen` matters only to them: they
-rule out assignments to a field, which are not prevented at run time.
+when its module is imported. Type checkers see attrs itself. Only they enforce `frozen`: at run
+time, a field of a frozen class can still be assigned to.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ else:
     _FIELDS = {}
 
     class Factory:
-        """A function that creates a field's default; with `takes_self`, from the new object."""
+        """A function that returns a field's default. With `takes_self`, it gets the new object."""
 
         def __init__(self, function, *, takes_self=False):
             self.function, self.takes_self = function, takes_self
 
-    class field:  # noqa: N801 - named like that of attrs
-        """The options of a field, with the same meaning as in attrs."""
+    class field:  # noqa: N801 - the name in attrs
+        """The options of a field, which mean the same as in attrs."""
 
         def __init__(
             self,
@@ -38,7 +38,7 @@ else:
             default=_MISSING,
             factory=None,
             init=True,
-            repr=True,  # noqa: A002 - named like that of attrs
+            repr=True,  # noqa: A002 - the name in attrs
             eq=True,
             kw_only=False,
             converter=None,
@@ -66,8 +66,8 @@ else:
 
     def _fields(cls):
         """Return the fields of a class, with functions that read their values."""
-        known = _FIELDS.get(cls)
-        if known is None:
+        entry = _FIELDS.get(cls)
+        if entry is None:
             fields = {}
             for base in reversed(cls.__mro__):
                 if "_kw_only_" in base.__dict__:
@@ -79,13 +79,13 @@ else:
                             fields.pop(name, None)
                             fields[name] = options
             names = [name for name, options in fields.items() if options.init]
-            known = _FIELDS[cls] = SimpleNamespace(
+            entry = _FIELDS[cls] = SimpleNamespace(
                 all=fields,
                 parameters=[name.lstrip("_") for name in names],
                 values=_reader(names),
                 compared=_reader([name for name, options in fields.items() if options.eq]),
             )
-        return known
+        return entry
 
     def _reader(names):
         """Return a function that returns the values of these attributes as a tuple."""
@@ -107,21 +107,25 @@ else:
 
     def _compiled(cls):
         """Return the `__init__` that assigns the fields."""
-        known = {"MISSING": _MISSING}
+        namespace = {"MISSING": _MISSING}
         parameters, named, lines = [], [], []
         for name, options in _fields(cls).all.items():
             argument, default = name.lstrip("_"), options.default
             value = argument if options.init else f"{name}_default"
             if type(default) is Factory:
-                known[f"{name}_default"], default = default.function, _MISSING
-                made = f"{name}_default({'self' if options.default.takes_self else ''})"
-                value = f"{made} if {value} is MISSING else {value}" if options.init else made
+                namespace[f"{name}_default"], default = default.function, _MISSING
+                default_value = f"{name}_default({'self' if options.default.takes_self else ''})"
+                value = (
+                    f"{default_value} if {value} is MISSING else {value}"
+                    if options.init
+                    else default_value
+                )
                 optional = "=MISSING"
             else:
-                known[f"{name}_default"] = default
+                namespace[f"{name}_default"] = default
                 optional = "" if default is _MISSING else f"={name}_default"
             if options.converter is not None:
-                known[f"{name}_converter"] = options.converter
+                namespace[f"{name}_converter"] = options.converter
                 value = f"{name}_converter({value})"
             if options.init:
                 (named if options.kw_only else parameters).append(argument + optional)
@@ -130,9 +134,9 @@ else:
         if named:
             parameters += ["*", *named]
         source = f"def __init__({', '.join(['self', *parameters])}):{''.join(lines) or ' pass'}"
-        exec(compile(source, f"<{cls.__qualname__}>", "exec"), known)  # noqa: S102 - made above
-        known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
-        return known["__init__"]
+        exec(compile(source, f"<{cls.__qualname__}>", "exec"), namespace)  # noqa: S102 - built above
+        namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+        return namespace["__init__"]
 
     def _eq(self, other):
         if other.__class__ is not self.__class__:
@@ -150,10 +154,10 @@ else:
 
     def evolve(value, /, **changes):
         """Return a copy of an object, with other values for some fields."""
-        known = _fields(value.__class__)
-        given = dict(zip(known.parameters, known.values(value), strict=True))
-        given.update(changes)
-        return value.__class__(**given)
+        fields = _fields(value.__class__)
+        arguments = dict(zip(fields.parameters, fields.values(value), strict=True))
+        arguments.update(changes)
+        return value.__class__(**arguments)
 
     def astuple(value):
         """Return the values of an object's fields."""

@@ -8,8 +8,8 @@ encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every b
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the file into place. Symbolic links are
 followed. Mode, owner, extended attributes and access control lists are kept. A file with several
-hard links is overwritten in place, which is not atomic, while a complete copy exists next to it. If
-a save is killed, the next save removes its temporary file, but not such a copy.
+hard links is overwritten in place. This is not atomic, so a complete copy is kept next to it in the
+meantime. If a save is killed, the next save removes its temporary file, but not this copy.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _MARKS = (
 )
 
 _WIDE = {2: "UTF-16", 3: "UTF-32"}
-"""Encodings, by the number of NULs in four consecutive bytes of ASCII text."""
+"""Encodings by the number of NUL bytes among four consecutive bytes of ASCII text."""
 
 
 def resolved(path: Path) -> Path:
-    """Return a path with symbolic links resolved. Raises OSError for a loop of links.
+    """Return a path with symbolic links resolved. Raises OSError if links form a loop.
 
-    From Python 3.13 on, `Path.resolve` does not raise for a loop.
+    `Path.resolve` itself does not raise for a loop since Python 3.13.
     """
     target = path.resolve()
     if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
@@ -57,7 +57,7 @@ def resolved(path: Path) -> Path:
 
 
 def is_request_file(path: Path) -> bool:
-    """Return whether a file is a request file, by its name. Any other file is an Org document."""
+    """Return whether a file's suffix marks it as a request file rather than an Org document."""
     return path.suffix.lower() in REQUEST_SUFFIXES
 
 
@@ -116,8 +116,8 @@ def decode(data: bytes) -> tuple[str, Encoding]:
     else:
         mark, codec = b"", "latin-1"
         cookie = _COOKIE.search(b"\n".join(data[:400].split(b"\n", 2)[:2]))
-        if cookie and (found := _try(data, cookie[1].decode("ascii"))) is not None:
-            codec, text = cookie[1].decode("ascii"), found
+        if cookie and (decoded := _try(data, cookie[1].decode("ascii"))) is not None:
+            codec, text = cookie[1].decode("ascii"), decoded
         else:
             text = data.decode(codec)
     newline = line_end(text)
@@ -125,16 +125,20 @@ def decode(data: bytes) -> tuple[str, Encoding]:
 
 
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
-    """Return the text and the encoding of a document from its bytes, like `decode`.
+    """Return the text and the encoding of a document, like `decode`.
 
-    Raises FileError if the bytes are not text. `file` is the name of the file in the message.
+    Raises FileError if the bytes are not text. `file` is the file's name in that error.
     """
     text, encoding = decode(data)
     if "\0" in text:
-        what = _WIDE.get(sum(2 * data[i:4096:4].count(0) > len(data[i:4096:4]) for i in range(4)))
+        encoding_name = _WIDE.get(
+            sum(2 * data[i:4096:4].count(0) > len(data[i:4096:4]) for i in range(4))
+        )
         reason = "binary data, not text"
-        if what is not None:
-            reason = f"{what} without a byte order mark, or damaged: save the file as UTF-8"
+        if encoding_name is not None:
+            reason = (
+                f"{encoding_name} without a byte order mark, or damaged: save the file as UTF-8"
+            )
         raise FileError(reason, file=file)
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked and data[2:] and not (encoding.mark and re.search("[ -~]", text)):
@@ -146,7 +150,7 @@ def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
 
 
 def _try(data: bytes, codec: str) -> str | None:
-    """Return `data` decoded, or None if encoding the text would not restore `data`."""
+    """Return `data` as text, or None if encoding that text would not restore `data`."""
     try:
         text = data.decode(codec)
         return text if text.encode(codec) == data else None
@@ -187,7 +191,7 @@ def read_bytes(path: Path) -> bytes:
 
 @classes.define
 class File:
-    """A document that was read, and the data needed to save it."""
+    """A document that was read from a file, with the data needed to save it."""
 
     path: Path
     text: str
@@ -202,7 +206,7 @@ class File:
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:
-        """Replace the text of the file with `text`, and return whether it was different.
+        """Replace the text of the file with `text`, and return whether this changed the file.
 
         Raises FileChangedError if the file changed since it was read, and FileError if it cannot be
         written. In both cases the file is left as it was.
@@ -237,7 +241,7 @@ class File:
             return True
 
     def check_writable(self) -> None:
-        """Raise FileError if `save` could not write because the file or folder is read-only."""
+        """Raise FileError if the file or its folder is read-only, so that `save` would fail."""
         target = self.path.resolve()
         _check_writable(target, self.path)
         if not os.access(target.parent, os.W_OK):
@@ -246,7 +250,7 @@ class File:
     def save_beside(self, text: str) -> Path:
         """Write `text` to ``FILE.orgrest-results`` and return that path. Raises FileError.
 
-        If that file exists, the first free suffix of ``-2``, ``-3`` ... is added.
+        If that file exists, a number is added to the name: ``-2``, ``-3`` and so on.
         """
         data = self.encoding.encode(text)
         name = f"{self.path.name}.orgrest-results"
@@ -272,9 +276,9 @@ def write(path: Path, data: bytes) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file atomically from pieces that are produced on the fly. Raises FileError.
+    """Write a file atomically from an iterable of its pieces. Raises FileError.
 
-    A device or pipe is written to directly, not atomically. Exceptions of `pieces` propagate.
+    A device or pipe is written to directly, not atomically. Exceptions from `pieces` propagate.
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
@@ -310,23 +314,23 @@ def write_result(path: Path, data: bytes) -> None:
 
 
 def entries(directory: Path, folder: str) -> list[str]:
-    """Return the names in `folder`, which is a path as written in a document in `directory`.
+    """Return the names of the files and folders in `directory/folder`.
 
-    Folder names end in a slash. The list is empty if the folder is outside of `directory` or cannot
-    be read.
+    `directory` contains a document, and `folder` is a path as written in that document. Folder
+    names end in a slash. The list is empty if the folder is outside `directory` or cannot be read.
     """
     try:
-        found = (directory / folder).resolve()
-        if not found.is_relative_to(directory.resolve()):
+        path = (directory / folder).resolve()
+        if not path.is_relative_to(directory.resolve()):
             return []
-        return [f"{one.name}/" if one.is_dir() else one.name for one in os.scandir(found)]
+        return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in os.scandir(path)]
     except (OSError, ValueError, RuntimeError):  # a NUL in the name, a loop of links
         return []
 
 
 @contextlib.contextmanager
 def _locked(target: Path) -> Iterator[None]:
-    """Lock a document against saves of other runs. Raises OSError if it does not exist.
+    """Prevent other runs from saving a document. Raises OSError if it does not exist.
 
     A save replaces the locked file, so a run that waited for the lock finds different bytes.
     """
@@ -351,11 +355,11 @@ def _replace(
 ) -> None:
     """Write a file atomically. With `new`, raise FileExistsError if the file exists."""
     temporary.remove_left(target)
-    made: Path | None = None
+    temporary_file: Path | None = None
     try:
         _check_writable(target, shown)
         # (The module tempfile would do the same, but takes 5 ms to import.)
-        made, number = temporary.create(target)
+        temporary_file, number = temporary.create(target)
         with os.fdopen(number, "wb") as out:
             out.writelines((data,) if isinstance(data, bytes) else data)
             if not private:
@@ -364,45 +368,49 @@ def _replace(
             os.fsync(out.fileno())
         linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
-            # The name keeps later saves from removing it: after a kill, only this file is complete.
-            made = made.rename(made.with_name(f"{made.name}.saved"))
+            # Later saves do not remove a file with this name. If the process is killed now, it
+            # contains the only complete copy.
+            temporary_file = temporary_file.rename(
+                temporary_file.with_name(f"{temporary_file.name}.saved")
+            )
             _write_into(target, data)
-            made.unlink()
+            temporary_file.unlink()
         elif new:
-            _move_to_free(made, target)
+            _move_to_free(temporary_file, target)
         else:
-            made.replace(target)
-        made = None
+            temporary_file.replace(target)
+        temporary_file = None
         _sync_folder(target.parent)
     except OSError as error:
         if new and isinstance(error, FileExistsError):
             raise
         raise FileError(f"could not write the file: {error.strerror}", file=str(shown)) from None
     finally:
-        if made is not None:
+        if temporary_file is not None:
             with contextlib.suppress(OSError):
-                made.unlink()
+                temporary_file.unlink()
 
 
-def _move_to_free(made: Path, target: Path) -> None:
+def _move_to_free(source: Path, target: Path) -> None:
     """Rename a file. Raises FileExistsError if the new name exists."""
     try:
-        os.link(made, target)
+        os.link(source, target)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        made.replace(target)
+        source.replace(target)
     else:
-        made.unlink()
+        source.unlink()
 
 
 def _write_into(target: Path, data: bytes) -> None:
     """Overwrite the file in place. If there is not enough space, it is left unchanged.
 
-    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file has parts of
-    both contents, and `.NAME.XXXXXXXX.saved`, which nothing removes, has the whole new content.
+    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file contains a
+    mixture of the old and the new content. The complete new content then remains in
+    `.NAME.XXXXXXXX.saved`, which is never removed automatically.
     """
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size
@@ -420,7 +428,7 @@ def _write_into(target: Path, data: bytes) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Raise FileError if a file is not writable, because a rename would replace it anyway."""
+    """Raise FileError if a file is read-only. Renaming would replace it without an error."""
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("the file is read-only", file=str(shown))
 

@@ -1,4 +1,4 @@
-"""The command that adds a missing package to the installation that is running."""
+"""The command that installs a missing package where orgrest itself is installed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs `package` where this process imports it from.
+    """Return the command that installs `package` so that this program can import it.
 
-    This is a command of pipx or uv if one of them installed the running program, else of pip, or of
-    uv in an environment without pip.
+    The command uses pipx or uv if one of them installed this program. Otherwise it uses pip, or uv
+    in an environment without pip.
     """
     import shlex
     import subprocess
@@ -25,10 +25,10 @@ def install_command(package: str) -> str:
     elif receipt.exists():
         # uv reinstalls the tool, so its source and the packages added earlier are repeated.
         tool, *added = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
-        others = [
+        with_options = [
             option for requirement in added for option in ("--with", _requirement(requirement))
         ]
-        words = ["uv", "tool", "install", *others, "--with", package, _requirement(tool)]
+        words = ["uv", "tool", "install", *with_options, "--with", package, _requirement(tool)]
     elif find_spec("pip") is None:
         words = ["uv", "pip", "install", "--python", sys.executable, package]
     else:
@@ -37,7 +37,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return an entry of uv's receipt as a requirement."""
+    """Return a requirement in uv's receipt, in the form that uv's options accept."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

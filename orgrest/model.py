@@ -1,8 +1,8 @@
 """The data model that the modules of orgrest share: file positions, requests, responses, errors.
 
-This module has only data types. They are frozen, compare by value and import almost nothing from
-orgrest, so that every other module can use them. Bytes that are not valid UTF-8 are kept in text as
-surrogate escapes (PEP 383). `to_bytes` restores them.
+This module contains only data types. They are frozen, compare by value and import almost nothing
+from orgrest, so every other module can use them. Bytes that are not valid UTF-8 are represented in
+strings by surrogate escapes (PEP 383). `to_bytes` restores them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def to_bytes(text: str) -> bytes:
 
 
 def whole(text: str) -> str:
-    """Return `text` with U+FFFD for each unpaired surrogate, as JavaScript encodes it."""
+    """Return `text` with each surrogate replaced by U+FFFD, as JavaScript's encoder does."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 @classes.frozen
 class Span:
-    """A range of character offsets in the text of a `Source`. `end` is not part of it."""
+    """A range of character offsets in the text of a `Source`, from `start` up to before `end`."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Position:
 
 
 def line_starts(text: str) -> list[int]:
-    r"""Return the offsets at which the lines of `text` start, and at which another line would."""
+    r"""Return the start offset of each line in `text`, and that of a line added after the last."""
     sizes = map((1).__add__, map(len, text.split("\n")))
     return list(itertools.accumulate(sizes, initial=0))
 
@@ -62,9 +62,9 @@ def line_starts(text: str) -> list[int]:
 class Source:
     """A text to parse, with the position of each of its lines in the file that it came from.
 
-    For each line of `text`, `places` has its line number in the file and how many leading
-    characters were removed from it (indentation, Org's comma). Without `places`, the text is the
-    whole file. Sources are compared by identity: two blocks with the same text are two sources.
+    For each line of `text`, `places` contains its line number in the file and the number of
+    characters removed from its beginning (indentation, Org's comma). If `places` is None, the text
+    is the whole file. Sources compare by identity: two blocks with the same text are two sources.
     """
 
     text: str
@@ -102,11 +102,11 @@ class Source:
 
 
 class OrgrestError(Exception):
-    """An error that the user can fix: what is wrong (`reason`), and where.
+    """An error that the user can fix: its `reason` and its position.
 
-    `file`, `line` and `column` are None if they are not known. `str(error)` is `file:line:column:
-    reason`. Everything that orgrest raises on purpose is an OrgrestError. For editors, `code` is a
-    short identifier of the kind of error, and `offset` is its position in the source.
+    `file`, `line` and `column` are None if unknown. `str(error)` is `file:line:column: reason`. All
+    exceptions that orgrest raises deliberately are OrgrestErrors. For editors, `code` identifies
+    the kind of error, and `offset` is its position in the source.
     """
 
     def __init__(
@@ -148,9 +148,10 @@ class OrgrestError(Exception):
 
 
 def explained(error: Exception) -> OrgrestError:
-    """Return an unexpected error as one that asks for a report, and any other error unchanged.
+    """Return an unexpected exception as an OrgrestError, which asks the user to report the bug.
 
-    It has the type and location of the error, but not its message, which may contain a secret.
+    The new error contains the type and location of the exception, but not its message, which may
+    contain a secret. An OrgrestError is returned unchanged.
     """
     if isinstance(error, OrgrestError):
         return error
@@ -160,26 +161,26 @@ def explained(error: Exception) -> OrgrestError:
         if module.startswith("orgrest."):
             place = f" in {module}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    what = f"{type(error).__name__}{place}"
-    found = OrgrestError(
-        f"internal error: {what}. This is a bug in orgrest: please report it, with the steps "
+    kind = f"{type(error).__name__}{place}"
+    internal = OrgrestError(
+        f"internal error: {kind}. This is a bug in orgrest: please report it, with the steps "
         "to reproduce it",
         code="bug",
     )
-    found.__cause__ = error
-    return found
+    internal.__cause__ = error
+    return internal
 
 
 class RequestSyntaxError(OrgrestError):
-    """Raised if a request text is not valid, for example with a malformed header."""
+    """Raised if the text of a request is invalid, for example because a header is malformed."""
 
 
 class ExpansionError(OrgrestError):
-    """Raised if a request cannot be completed, for example with an undefined `{{name}}`."""
+    """Raised if a request cannot be completed, for example because `{{name}}` is undefined."""
 
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
-"""Codes of a `TransportError`: no connection, a failed connection, and the end of the run."""
+"""Codes of a `TransportError`: not connected, connection lost, and stopped by the run's end."""
 
 
 class TransportError(OrgrestError):
@@ -208,7 +209,7 @@ class Notice:
 
 @classes.frozen
 class Capture:
-    """`-> jq-set-var :name EXPR`: sets `name` to what jq's EXPR returns for the response."""
+    """`-> jq-set-var :name EXPR` sets `name` to the value of the jq program EXPR."""
 
     name: str
     expression: str
@@ -217,9 +218,9 @@ class Capture:
 
 
 class Credentials(ABC):
-    """Credentials that become a header when a request is sent. `http.auth` has the schemes.
+    """Credentials that become a header when a request is sent. `http.auth` contains the schemes.
 
-    If `one_connection` is True, the requests share a connection that no other request uses.
+    If `one_connection` is True, the requests share a connection that nothing else uses.
     """
 
     one_connection: ClassVar[bool] = False
@@ -248,7 +249,7 @@ class Credentials(ABC):
 class ClientCertificate:
     """A TLS client certificate: its PEM files, and the passphrase of the key.
 
-    `key` is None if the file with the certificate also has the key.
+    `key` is None if the key is in the same file as the certificate.
     """
 
     file: str
@@ -258,9 +259,9 @@ class ClientCertificate:
 
 @classes.frozen
 class Bound:
-    """The name of one of the user's secrets, and where it may be sent.
+    """The name of one of the user's secrets, and the hosts that it may be sent to.
 
-    `hosts` are origins as they are written in the file `listed`.
+    `hosts` are origins, as written in the file `listed`.
     """
 
     name: str
@@ -270,10 +271,10 @@ class Bound:
 
 @classes.frozen
 class Secret:
-    """A secret in a string, and where it may be sent: None means any host in the document.
+    """A secret in a string, and its binding. If that is None, any host in the document may get it.
 
-    If `text` is empty, the whole string is secret. A secret is `possible` if a script that
-    could read it created the string, which may or may not contain the secret.
+    If `text` is empty, the whole string is secret. A secret is `possible` if a script that could
+    read it created the string, so the string may or may not contain the secret.
     """
 
     text: str = classes.field(repr=False)
@@ -284,17 +285,17 @@ class Secret:
 class Text(str):
     """A string with the secrets that it contains.
 
-    The methods of `str` return a plain `str`, so code that changes a text must copy its `secrets`.
+    The methods of `str` return a plain `str`, so code that uses them must copy the `secrets`.
     """
 
     __slots__ = ("secrets",)
     secrets: frozenset[Secret]
 
     def __new__(cls, text: str, secrets: Iterable[Secret] = ()) -> Self:
-        """Return `text` with `secrets` recorded as its secrets."""
-        made = super().__new__(cls, text)
-        made.secrets = frozenset(secrets)
-        return made
+        """Return `text` as a Text that contains `secrets`."""
+        instance = super().__new__(cls, text)
+        instance.secrets = frozenset(secrets)
+        return instance
 
 
 def secrets_in(text: object) -> frozenset[Secret]:
@@ -312,13 +313,14 @@ class Request:
     """A request with every variable replaced, ready to be sent.
 
     `url` is absolute (http or https) and as the user wrote it, including user info and non-ASCII
-    characters. `headers` are only those that the user gave. `body` is None if the request has none.
+    characters. `headers` are only the headers in the document. `body` is None without a body.
     `credentials` become a header when the request is sent. `certificate` is the client certificate
-    for the origin of `url`. A `streamed` request must be answered by server-sent events. `secrets`
-    are the values that must not appear in a result: all secrets that the document had when the
-    request was completed. `held` has each secret in a part of the request, in any encoding, with
-    the name of the part: `method`, `url`, `body`, or a header in lower case. The request is sent
-    only to hosts that may receive all of these secrets.
+    for the origin of `url`. A `streamed` request must be answered with server-sent events.
+
+    `secrets` are the values that must not appear in a result: all secrets that the document had
+    when the request was completed. `held` contains pairs of a part of the request and a secret in
+    it, in any encoding. The part is `method`, `url`, `body`, or a header's name in lower case. The
+    request is sent only to hosts that may receive all of these secrets.
     """
 
     method: str
@@ -342,23 +344,23 @@ class Request:
 
     def holds(self, part: str) -> bool:
         """Return whether a part of the request contains a secret, or may contain one."""
-        return any(one == part for one, _ in self.held)
+        return any(name == part for name, _ in self.held)
 
     @property
     def bound(self) -> tuple[Bound, ...]:
         """The bindings of the request's secrets to hosts."""
-        found = {one.bound for _, one in self.held if one.bound is not None}
-        return tuple(sorted(found, key=lambda bound: bound.name))
+        bindings = {secret.bound for _, secret in self.held if secret.bound is not None}
+        return tuple(sorted(bindings, key=lambda bound: bound.name))
 
 
 @classes.frozen
 class Timing:
-    """The phases of an exchange, in seconds.
+    """The durations of the phases of an exchange, in seconds.
 
-    `resolve` is the DNS lookup, `connect` is the TCP connection (including the handshake of a SOCKS
-    proxy), and `tls` is the TLS handshake. They are None if there was no such phase, as on a reused
-    connection. `wait` is the time from the first byte of the request to the first byte of the
-    response, and `download` is the rest.
+    `resolve` is the DNS lookup, `connect` opens the TCP connection (including the handshake of a
+    SOCKS proxy), and `tls` is the TLS handshake. A phase that did not take place, for example on a
+    reused connection, is None. `wait` is the time from the first byte of the request to the first
+    byte of the response, and `download` is the time from then to the end.
     """
 
     resolve: float | None = None
@@ -374,13 +376,13 @@ class Timing:
         return Timing(resolve, connect, _sum(self.tls, other.tls), wait, download)
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one + (other or 0.0)
+def _sum(first: float | None, second: float | None) -> float | None:
+    return second if first is None else first + (second or 0.0)
 
 
 @classes.frozen
 class Certificate:
-    """The certificate of a server: its subject, its issuer, and when it expires (Unix time).
+    """The certificate of a server: its subject, its issuer and its expiry (Unix time).
 
     Names are written like `CN=example.org, O=Example`.
     """
@@ -392,7 +394,7 @@ class Certificate:
 
 @classes.frozen
 class Redirect:
-    """A redirect that was followed: its status, and the URL that it led to."""
+    """A redirect that was followed: its status and its target URL."""
 
     status: int
     reason: str
@@ -403,11 +405,12 @@ class Redirect:
 class Response:
     """The final response, with the transfer and content coding of its body decoded.
 
-    `truncated` means that the body exceeded the limit and `body` is only its beginning. `duration`
-    is in seconds, including all redirects. `redirects` are the steps that were followed, in order.
-    `url` is the URL after them. `timing` breaks the duration down, or is None for WebSockets.
-    `warnings` are for the user to read (a body shorter than announced is an error, not a warning).
-    `certificate` is the certificate of the server, if it was verified.
+    If `truncated` is true, the body exceeded the limit, and `body` is only its beginning.
+    `duration` is in seconds, including all redirects. `redirects` are the redirects that were
+    followed, in order, and `url` is the URL after them. `timing` contains the phases of the
+    duration, or is None for WebSockets. `warnings` are messages for the user (a body shorter than
+    announced is an error, not a warning). `certificate` is the server's certificate, if it was
+    verified.
     """
 
     status: int
@@ -432,13 +435,13 @@ class Response:
 class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
-    `name` is the assertion as written, or the name of the test. `reason` says why it failed.
-    `about_status` means that the status of the response was checked, so that a status of 400 or
-    above may be expected. An assertion also has a position in `file` and its parts: `subject`,
-    `operator`, and the `expected` (with variables replaced) and `actual` values. These values are
-    strings that may be truncated, or None if there is no such value. `difference` has the lines of
-    a unified diff from the expected to the actual value, if both are multi-line strings or JSON.
-    Nothing here is masked: the code that displays a verdict hides secrets.
+    `name` is the assertion as written, or the name of the test. `reason` says why it failed. If
+    `about_status` is true, it checked the status of the response, so a status of 400 or above can
+    be intended. The verdict on an assertion also contains its position in `file` and its parts:
+    `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values. These
+    are strings that may be truncated, or None for a missing value. If both values are multi-line
+    strings or JSON, `difference` contains the lines of a unified diff from the expected to the
+    actual value. Nothing here is masked: the code that displays a verdict must hide the secrets.
     """
 
     name: str
@@ -457,5 +460,5 @@ class Verdict:
 
 def find_headers(headers: Headers, name: str) -> Iterator[str]:
     """Return the values of the headers called `name`, ignoring case, in order."""
-    wanted = name.lower()
-    return (value for given, value in headers if given.lower() == wanted)
+    lower = name.lower()
+    return (value for header, value in headers if header.lower() == lower)

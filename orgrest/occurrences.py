@@ -1,9 +1,8 @@
 """Finds many strings in a text in a single pass.
 
-A string is looked up by its first characters, then by its length. Strings for which this does not
-pay are searched for one after the other. These are very short strings, very long strings, and
-strings with the same start if they have too many different lengths, which would make hostile input
-expensive.
+A string is looked up by its first characters, then by its length. Strings for which this would be
+slow are searched for one after the other: very short strings, very long strings, and strings that
+have the same start but too many different lengths (hostile input could contain many of these).
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import TYPE_CHECKING, AnyStr, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_START = 4  # first characters by which texts are looked up
-_LONGEST = 256  # characters; longer texts are searched for one after the other
-_MOST_LENGTHS = 16  # of texts with the same start
-_FEW = 300  # texts; searching a long text for one after the other is faster up to this number
+_START = 4  # the number of first characters by which strings are looked up
+_LONGEST = 256  # characters; longer strings are searched for one after the other
+_MOST_LENGTHS = 16  # the maximum number of lengths of strings with the same start
+_FEW = 300  # up to this number of strings, searching for one after the other is faster
 
 V = TypeVar("V")
 
 
-def each(one: AnyStr, text: AnyStr) -> Iterator[int]:
-    """Yield the offsets of `one` in `text`, except where it overlaps an earlier occurrence."""
-    at = text.find(one)
+def each(string: AnyStr, text: AnyStr) -> Iterator[int]:
+    """Yield the offsets of `string` in `text`, without occurrences that overlap an earlier one."""
+    at = text.find(string)
     while at >= 0:
         yield at
-        at = text.find(one, at + len(one))
+        at = text.find(string, at + len(string))
 
 
 class Index(Generic[AnyStr, V]):
@@ -34,7 +33,7 @@ class Index(Generic[AnyStr, V]):
 
     def __init__(self) -> None:
         self._values: dict[AnyStr, V] = {}
-        self._lengths: dict[AnyStr, tuple[int, ...]] = {}  # of the texts with each start
+        self._lengths: dict[AnyStr, tuple[int, ...]] = {}  # of the strings, by their start
         self._others: dict[AnyStr, None] = {}  # searched for one after the other
 
     def get(self, text: AnyStr) -> V | None:
@@ -42,7 +41,7 @@ class Index(Generic[AnyStr, V]):
         return self._values.get(text)
 
     def put(self, text: AnyStr, value: V) -> None:
-        """Add a string that is not empty, or replace its value."""
+        """Add a non-empty string with its value, or replace the value."""
         if text not in self._values:
             start, length = text[:_START], len(text)
             lengths: tuple[int, ...] = self._lengths.get(start, ())
@@ -57,11 +56,13 @@ class Index(Generic[AnyStr, V]):
     def occurrences(self, text: AnyStr) -> Iterator[tuple[int, int, V]]:
         """Yield the start, the end and the value of each occurrence in `text`, in any order."""
         values, lengths = self._values, self._lengths
-        few = len(values) <= min(_FEW, 2 * len(text))
-        for one in tuple(values if few else self._others):  # another thread may add one
-            for at in each(one, text):
-                yield at, at + len(one), values[one]
-        if few:
+        one_by_one = len(values) <= min(_FEW, 2 * len(text))
+        for string in tuple(
+            values if one_by_one else self._others
+        ):  # other threads may add strings
+            for at in each(string, text):
+                yield at, at + len(string), values[string]
+        if one_by_one:
             return
         starts = range(len(text) - _START + 1)
         for at in [at for at in starts if text[at : at + _START] in lengths]:
@@ -74,11 +75,11 @@ class Index(Generic[AnyStr, V]):
 def replaced(text: AnyStr, spans: Iterable[tuple[int, int]], by: AnyStr) -> AnyStr:
     """Return `text` with each span replaced with `by`. Overlapping spans are replaced together."""
     pieces: list[AnyStr] = []
-    done = 0
+    end_of_last = 0
     for start, end in sorted(spans):
-        if start >= done:
-            pieces.append(text[done:start])
+        if start >= end_of_last:
+            pieces.append(text[end_of_last:start])
             pieces.append(by)
-        done = max(done, end)
-    pieces.append(text[done:])
+        end_of_last = max(end_of_last, end)
+    pieces.append(text[end_of_last:])
     return text[:0].join(pieces)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 RUN, TEST, EXPORT, REPORT, PYTEST = "orgrest", "test", "export", "report", "pytest"
-"""The programs that can have an option: `orgrest FILE`, its commands, and the pytest plugin."""
+"""The programs that accept options: `orgrest FILE`, its commands, and the pytest plugin."""
 _ALL = (RUN, TEST, EXPORT)
 _SENDING = (RUN, TEST)
 
@@ -23,13 +23,12 @@ REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option: its `flags` as they are typed, and the `commands` that have it.
+    """An option: its `flags` as the user types them, and the `commands` that accept it.
 
-    `field` is the field of Settings that it sets, or a field of its parts (`inputs.seed`), or of
-    the `client` and the `budget`, which are created from it. Several fields are separated by
-    spaces. An option without a field is used only by the command, under the name of the last flag.
-    `kind` is a key of `commands.options.KINDS`. `setting` is the name of the option in editor
-    settings.
+    `field` is the field that it sets in Settings, in a part of Settings (`inputs.seed`), or in the
+    arguments of the `client` or the `budget`. Several fields are separated by spaces. An option
+    without a field is used only by the command, under the name of the last flag. `kind` is a key of
+    `commands.options.KINDS`. `setting` is the name of the option in editor settings.
     """
 
     flags: str
@@ -401,11 +400,11 @@ OPTIONS: Final = (
 
 def options_of(command: str) -> tuple[Option, ...]:
     """Return the options of a command, or of the pytest plugin."""
-    return tuple(one for one in OPTIONS if command in one.commands)
+    return tuple(option for option in OPTIONS if command in option.commands)
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Return the name and the value in `NAME=VALUE`. Raises ValueError."""
+    """Return the name and the value in `NAME=VALUE`. Raises ValueError for other strings."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ValueError(f"expected NAME=VALUE, found {text!r}")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from re import compile as compiled
 else:
 
-    class compiled:  # noqa: N801 - stands for a function
+    class compiled:  # noqa: N801 - used like a function
         """A pattern with the methods and attributes of `re.Pattern`, compiled on first use."""
 
         def __init__(self, pattern, flags=0):
@@ -20,10 +20,10 @@ else:
             self._flags = flags
 
         def __getattr__(self, name):
-            found = re.compile(self.pattern, self._flags)
-            for one in ("match", "fullmatch", "search", "sub", "finditer", "findall", "split"):
-                setattr(self, one, getattr(found, one))
-            return getattr(found, name)
+            pattern = re.compile(self.pattern, self._flags)
+            for method in ("match", "fullmatch", "search", "sub", "finditer", "findall", "split"):
+                setattr(self, method, getattr(pattern, method))
+            return getattr(pattern, name)
 
 
 __all__ = ["compiled"]

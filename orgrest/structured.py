@@ -1,6 +1,6 @@
 """JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
-YAML is read as data: only the values of JSON (the core schema of YAML 1.2, section 10.3). A date or
+YAML is read with the values of JSON only (the core schema of YAML 1.2, section 10.3). A date or
 `no` stays a string, as the tools that write these files intend.
 """
 
@@ -34,37 +34,38 @@ _SCALARS: Final = (
 )
 
 
-# An unclosed comment matches to the end of the text; else each opening would be scanned to there.
+# An unclosed comment matches up to the end of the text. Otherwise the rest of the text would be
+# scanned again for each `/*`.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return JSON with its comments and trailing commas replaced by blanks."""
+    """Return a JSON text with its comments and trailing commas replaced by spaces."""
     for pattern in (_COMMENT, _TRAILING_COMMA):
         text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
 
 class StructureError(OrgrestError):
-    """Raised for data that is malformed or exceeds a limit."""
+    """Raised if data is malformed or exceeds a limit."""
 
 
 def read(data: bytes, name: str) -> Any:
-    """Return the value of JSON or YAML data called `name`. Raises StructureError."""
+    """Return the value of JSON or YAML data from the source `name`. Raises StructureError."""
     check_size(data, name)
     return load(decode(data)[0], name)
 
 
 def check_size(data: bytes, name: str) -> None:
-    """Raise StructureError for a source larger than the limit."""
+    """Raise StructureError if the data of the source `name` exceeds the size limit."""
     if len(data) > LARGEST:
         raise StructureError(f"larger than {LARGEST // 2**20} MiB", file=name)
 
 
 def load(text: str, name: str) -> Any:
-    """Return the value of a JSON or YAML text called `name`. Raises StructureError."""
+    """Return the value of a JSON or YAML text from the source `name`. Raises StructureError."""
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return yaml_value(text, name)
     try:
@@ -80,7 +81,7 @@ def load(text: str, name: str) -> Any:
 
 
 def json_value(text: str, name: str) -> Any:
-    """Return the value of a JSON text called `name`. Raises StructureError."""
+    """Return the value of a JSON text from the source `name`. Raises StructureError."""
     try:
         value = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
@@ -94,14 +95,14 @@ def json_value(text: str, name: str) -> Any:
 
 
 def yaml_value(text: str, name: str) -> Any:
-    """Return the value of a YAML text called `name`. Raises StructureError."""
+    """Return the value of a YAML text from the source `name`. Raises StructureError."""
     import yaml
 
     if len(text) > LARGEST_YAML:
         raise StructureError(f"larger than {LARGEST_YAML // 2**20} MiB", file=name)
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(base):  # type: ignore[misc]  # which of the two it is
+    class Loader(base):  # type: ignore[misc]  # one of two classes
         yaml_implicit_resolvers: Final[dict[str, Any]] = {}
         depth = 0
 
@@ -132,15 +133,15 @@ def yaml_value(text: str, name: str) -> Any:
 
 
 def _check(value: object, name: str) -> None:
-    """Raise StructureError for a value that is nested too deeply or has too many parts."""
+    """Raise StructureError if a value is nested too deeply or contains too many values."""
     level: list[object] = [value]
     count = 0
     for _ in range(DEEPEST):
         level = [
             part
-            for one in level
-            if isinstance(one, Mapping | list)
-            for part in (one.values() if isinstance(one, Mapping) else one)
+            for parent in level
+            if isinstance(parent, Mapping | list)
+            for part in (parent.values() if isinstance(parent, Mapping) else parent)
         ]
         count += len(level)
         if count > MOST_VALUES:

@@ -1,4 +1,4 @@
-"""Creates temporary files for writing documents, and removes the files that killed runs left."""
+"""Creates temporary files for saving documents, and removes those left by killed runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from orgrest.regular import compiled
 
 try:
     import fcntl
-except ImportError:  # Windows has none
+except ImportError:  # Windows has no fcntl
     fcntl = None  # type: ignore[assignment]
 
 _RANDOM = 4  # bytes in the name of a temporary file
 _TEMPORARY = compiled(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
-_LEFT_AFTER = 3600.0  # seconds, where files cannot be locked
+_LEFT_AFTER = 3600.0  # seconds after which an unlockable file counts as left by a killed run
 
 
 def create(target: Path) -> tuple[Path, int]:
@@ -42,46 +42,47 @@ def create(target: Path) -> tuple[Path, int]:
 
 @lru_cache(64)
 def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, by the name of their target."""
-    found: dict[str, list[Path]] = {}
+    """Return the temporary files of killed runs in a folder, grouped by their target's name."""
+    leftovers: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
-        for one in os.scandir(folder):
-            match = _TEMPORARY.fullmatch(one.name)
-            if match and one.is_file(follow_symlinks=False):
+        for entry in os.scandir(folder):
+            match = _TEMPORARY.fullmatch(entry.name)
+            if match and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
-                    if _is_left(Path(one.path)):
-                        found.setdefault(match[1], []).append(Path(one.path))
-    return found
+                    if _is_left(Path(entry.path)):
+                        leftovers.setdefault(match[1], []).append(Path(entry.path))
+    return leftovers
 
 
 def _is_left(path: Path) -> bool:
     """Return whether a temporary file was left by a killed run. Raises OSError."""
-    found = path.stat()
-    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+    status = path.stat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return False
     if fcntl is None:
-        return time.time() - found.st_mtime > _LEFT_AFTER
+        return time.time() - status.st_mtime > _LEFT_AFTER
     with path.open("rb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError:  # a file system without locks
-            return time.time() - found.st_mtime > _LEFT_AFTER
+            return time.time() - status.st_mtime > _LEFT_AFTER
     return True
 
 
 def remove_left(target: Path) -> None:
     """Remove the temporary files of runs that were killed while they wrote `target`."""
-    for one in _leftovers(target.parent).pop(target.name, ()):
+    for path in _leftovers(target.parent).pop(target.name, ()):
         with contextlib.suppress(OSError):
-            one.unlink()
+            path.unlink()
 
 
 def copy_owner(target: Path, number: int) -> None:
     """Give a temporary file the mode and owner of `target`.
 
-    If that does not exist, the file gets the default mode. `number` is its descriptor.
+    `number` is the descriptor of the temporary file. It gets the default mode if `target` does not
+    exist.
     """
     try:
         old = target.stat()
@@ -90,13 +91,13 @@ def copy_owner(target: Path, number: int) -> None:
         os.umask(mask)
         os.fchmod(number, 0o666 & ~mask)
         return
-    made = os.fstat(number)
-    if (old.st_uid, old.st_gid) != (made.st_uid, made.st_gid):
+    new = os.fstat(number)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         with contextlib.suppress(PermissionError):
             os.fchown(number, old.st_uid, old.st_gid)
     os.fchmod(number, stat.S_IMODE(old.st_mode))
-    if hasattr(os, "listxattr"):  # Linux, which also stores access control lists there
-        with contextlib.suppress(OSError):  # a file system without attributes
+    if hasattr(os, "listxattr"):  # Linux, which also stores access control lists as attributes
+        with contextlib.suppress(OSError):  # the file system has no attributes
             for name in os.listxattr(target):
-                with contextlib.suppress(OSError):  # only the system can set some
+                with contextlib.suppress(OSError):  # some can only be set by the system
                     os.setxattr(number, name, os.getxattr(target, name))

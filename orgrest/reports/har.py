@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Yield the archive in pieces. It has only requests that were sent or attempted."""
+    """Yield the archive in pieces. It contains only requests that were sent or attempted."""
     creator = {"name": "orgrest", "version": run["orgrest"]}
     head = {"version": "1.2", "creator": creator}
     yield b'{"log":' + encoded(head)[:-1] + b',"entries":['
     pages: list[Record] = []
     separator = b"\n"
-    for number, found in groupby(records, key=lambda record: record["order"][0]):
+    for number, document_records in groupby(records, key=lambda record: record["order"][0]):
         page = f"page_{number}"
         sent: list[tuple[int, bytes]] = []
-        for record in found:
+        for record in document_records:
             if record["exchanges"] and (not pages or pages[-1]["id"] != page):
                 pages.append(_page(record, page))
-            for one in record["exchanges"]:
-                for exchange in (*one["earlier"], {**one, **(one["sent"] or {})}):
+            for exchange_record in record["exchanges"]:
+                for exchange in (
+                    *exchange_record["earlier"],
+                    {**exchange_record, **(exchange_record["sent"] or {})},
+                ):
                     if exchange["number"]:
                         sent.append((exchange["number"], encoded(_entry(record, exchange, page))))
         for _, entry in sorted(sent):
@@ -76,11 +79,11 @@ def _timings(exchange: Record) -> dict[str, float]:
         wait = (exchange["duration"] or 0.0) * 1000
         return {"send": 0, "wait": round(wait, 3), "receive": 0}
     connect, tls = timing["connect"], timing["tls"]
-    both = None if connect is None else connect + (tls or 0.0)
+    connect_and_tls = None if connect is None else connect + (tls or 0.0)
     return {
         "blocked": -1,
         "dns": _milliseconds(timing["resolve"]),
-        "connect": _milliseconds(both),
+        "connect": _milliseconds(connect_and_tls),
         "ssl": _milliseconds(tls),
         "send": 0,
         "wait": _milliseconds(timing["wait"]),
@@ -94,7 +97,7 @@ def _milliseconds(seconds: float | None) -> float:
 
 def _request(request: Record) -> Record:
     body = request["body"]
-    found = {
+    entry = {
         "method": request["method"],
         "url": request["url"],
         "httpVersion": "HTTP/1.1",
@@ -106,12 +109,12 @@ def _request(request: Record) -> Record:
     }
     if body:
         text = body.get("text", f"{body['size']} bytes of binary data")
-        found["postData"] = {"mimeType": body["type"], "params": [], "text": text}
-    return found
+        entry["postData"] = {"mimeType": body["type"], "params": [], "text": text}
+    return entry
 
 
 def _response(response: Record | None, why: str | None) -> Record:
-    if response is None:  # written as browsers do
+    if response is None:  # in the form that browsers write
         nothing = {"size": 0, "mimeType": "x-unknown"}
         return _answer(0, why or "", "", [], nothing, "")
     body = response["body"]

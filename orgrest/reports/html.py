@@ -1,6 +1,6 @@
 """The report of a run as a searchable HTML page.
 
-It shows each request with its exchange, its assertions and a waterfall. The page loads nothing
+The page shows each request with its exchange, its assertions and a waterfall. It loads nothing
 external. The template escapes all values, and the Content-Security-Policy of the page allows only
 its own script and style, by their hashes.
 """
@@ -56,7 +56,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body. Complete JSON is pretty-printed unless that enlarges it much."""
+    """Return the text of a body. Complete JSON is pretty-printed unless it would grow too much."""
     text: str = body["text"]
     return json_text(text) if "json" in body["type"] and not body["cut"] else text
 
@@ -65,10 +65,10 @@ def phases(timing: Record) -> list[Record]:
     """Return the phases of an exchange as bars, with their position and width in percent."""
     spent = [(name, words, timing[name]) for name, words in _PHASES if timing[name] is not None]
     total = sum(seconds for _, _, seconds in spent) or 1.0
-    found, at = [], 0.0
+    bars, at = [], 0.0
     for name, words, seconds in spent:
         left, width = 100 * at / total, max(100 * seconds / total, 0.3)
         bar = {"left": round(min(left, 99.7), 2), "width": round(width, 2)}
-        found.append({"name": name, "words": words, "seconds": seconds, **bar})
+        bars.append({"name": name, "words": words, "seconds": seconds, **bar})
         at += seconds
-    return found
+    return bars

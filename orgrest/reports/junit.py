@@ -1,6 +1,6 @@
 """The report of a run as JUnit XML, which CI systems read.
 
-There is a suite for each document and a case for each request. Source: the schema that Jenkins
+Each document is a suite, and each request is a case. Source: the schema that Jenkins
 publishes (`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no
 attributes for the file and line of a case, so they are in the text. All failures of a request are
 in one `failure` element, because many readers show only the first. GitLab (its page on unit test
@@ -34,19 +34,19 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
     del counts["skipped"]  # only suites have this attribute
     yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
-    taken: Counter[tuple[str, str]] = Counter()
-    for _, found in groupby(records, key=lambda record: record["order"][0]):
-        yield _suite(found, taken).encode()
+    names: Counter[tuple[str, str]] = Counter()
+    for _, document_records in groupby(records, key=lambda record: record["order"][0]):
+        yield _suite(document_records, names).encode()
     yield b"</testsuites>\n"
 
 
-def _suite(records: Iterator[Record], taken: Counter[tuple[str, str]]) -> str:
+def _suite(records: Iterator[Record], names: Counter[tuple[str, str]]) -> str:
     first = next(records)
     counts, duration, cases = Counter[str](), 0.0, []
     for record in chain((first,), records):
         counts[record["outcome"]] += 1
         duration += record["duration"]
-        cases.append(_case(record, _name(record, taken)))
+        cases.append(_case(record, _name(record, names)))
     head = _attributes(
         name=_suite_name(first),
         tests=len(cases),
@@ -72,13 +72,13 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
 
 
-def _name(record: Record, taken: Counter[tuple[str, str]]) -> str:
-    """Return a name for the test case of a request, unique among the test cases of its file."""
+def _name(record: Record, names: Counter[tuple[str, str]]) -> str:
+    """Return a name for a request's test case that is unique among the test cases of its file."""
     name, file = title(record), record["file"]
-    while taken[file, name]:
-        taken[file, title(record)] += 1
-        name = f"{title(record)} ({taken[file, title(record)]})"
-    taken[file, name] += 1
+    while names[file, name]:
+        names[file, title(record)] += 1
+        name = f"{title(record)} ({names[file, title(record)]})"
+    names[file, name] += 1
     return name
 
 
@@ -114,8 +114,8 @@ def _lines(record: Record) -> Iterator[str]:
         yield f"{exchange['request']['method']} {exchange['request']['url']}: {answer}"
 
 
-def _attributes(**given: object) -> str:
-    return "".join(f" {name}={_quoted(str(value))}" for name, value in given.items())
+def _attributes(**attributes: object) -> str:
+    return "".join(f" {name}={_quoted(str(value))}" for name, value in attributes.items())
 
 
 def _quoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """The report of a run in the Test Anything Protocol, version 13.
 
-The report has a line for each request. Failures are written as YAML.
+Each request is a test. The reasons for a failure follow as YAML.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
 
 def _test(number: int, record: Record) -> str:
     outcome, why = record["outcome"], list(reasons(record))
-    held = "not ok" if outcome in ("failed", "error") else "ok"
-    line = f"{held} {number} - {_words(f'{place(record)} {title(record)}')}"
+    status = "not ok" if outcome in ("failed", "error") else "ok"
+    line = f"{status} {number} - {_words(f'{place(record)} {title(record)}')}"
     if outcome == "skipped":
         return f"{line} # SKIP {_words(' '.join(why))}\n"
     if outcome == "passed":
