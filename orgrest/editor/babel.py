@@ -66,7 +66,7 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)
         reply = _reply(document, document.results, block, task, outcome)
-        return classes.evolve(reply, outcome=run.told(reply.outcome))
+        return classes.evolve(reply, outcome=run.completed(reply.outcome))
     except Exception as error:
         told = located(error, file, call.line)
         told.reason = mask(told.reason, run.context.secrets.texts)

@@ -1,6 +1,6 @@
-"""Early termination of a run because of a failure with --bail, the time limit or Ctrl-C.
+"""Ends a run early: after a failure with --bail, at the time limit, or on Ctrl-C.
 
-All jobs of the run check whether it has been terminated.
+All jobs of a run check whether it has ended.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ TEARDOWN = 30.0
 
 
 class Control:
-    """Tells the jobs of a run whether to continue. This class is thread-safe.
+    """The state that decides whether the jobs of a run continue. This class is thread-safe.
 
-    An interruption aborts requests in progress immediately, except those of teardowns, which have a
-    separate client.
+    An interruption aborts requests in progress immediately, except for those in teardowns, which
+    use a separate client.
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
-        """Create the client of the run with `new_client`, and pass on its exceptions.
+        """Create the client of the run by calling `new_client`, whose exceptions propagate.
 
         `budget` limits the run. If it is None, there are no limits.
         """
@@ -38,7 +38,7 @@ class Control:
         self._new_client = new_client
         self._teardown_client: Client | None = None
         self.abandoned = False
-        self.telling = threading.RLock()
+        self.recording = threading.RLock()
         """Held while a request is recorded. Nothing is recorded once the run is `abandoned`."""
 
     @property
@@ -47,14 +47,14 @@ class Control:
         return self.budget.spent
 
     def stop(self, why: str) -> None:
-        """Stop the run from sending further requests, but complete those in progress.
+        """Stop sending requests, but complete the requests in progress.
 
         `why` is the reason that is reported for the requests that are not sent.
         """
         self.budget.stop(why)
 
     def interrupt(self) -> None:
-        """Stop the run from sending further requests, and abort those in progress."""
+        """Stop sending requests, and abort the requests in progress."""
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
@@ -62,12 +62,12 @@ class Control:
 
     def abandon(self) -> None:
         """Prevent the jobs from recording anything from now on."""
-        with self.telling:
+        with self.recording:
             self.abandoned = True
 
     def teardown_client(self) -> Client:
-        """Return the client for all teardowns, which can still send after the end of the run."""
-        with self.telling:
+        """Return the client for teardowns, which can still send requests after the run's end."""
+        with self.recording:
             if self._teardown_client is None:
                 budget = Budget(seconds=TEARDOWN, after=self.budget)
                 self._teardown_client = self._new_client(budget=budget)

@@ -1,13 +1,13 @@
 """The history: requests and responses of earlier runs, kept in the user's cache folder.
 
-Each run that sends something has its own file, so concurrent runs cannot damage each other's files.
-A file has a line of JSON for the run, followed by a line for each outcome as it arrives, in the
-format of reports (see `record`: secrets are masked and long bodies are cut). Only the user may read
-the files. Their number and size are limited: creating a file removes the oldest. If a file cannot
+Each run that sends requests writes a separate file, so concurrent runs cannot damage each other's
+files. A file contains a line of JSON for the run, and then a line for each outcome, in the format
+of reports (see `record`: secrets are masked and long bodies are cut). Only the user may read the
+files. Their number and size are limited: creating a file removes the oldest files. If a file cannot
 be written, the user gets a message, and the run continues without a history.
 
-The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). The variable
-`ORGREST_HISTORY` selects another folder, or turns the history off with the value `off`.
+The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). The environment
+variable `ORGREST_HISTORY` selects another folder, or turns the history off if it is `off`.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def folder() -> Path | None:
     Raises OrgrestError if the folder in `ORGREST_HISTORY` is not an absolute path, or if the home
     folder is unknown.
     """
-    given = os.environ.get(VARIABLE, "")
-    if given == "off":
+    configured = os.environ.get(VARIABLE, "")
+    if configured == "off":
         return None
-    if given:
-        path = Path(given)
+    if configured:
+        path = Path(configured)
         if path.is_absolute():
             return path
-        raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {given}")
+        raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {configured}")
     cache = os.environ.get("XDG_CACHE_HOME", "")
     try:
         base = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
@@ -79,7 +79,7 @@ class History:
         self._ended = False
 
     def keep(self, outcome: Outcome, document: str) -> None:
-        """Record an outcome for the document with the path `document`, if anything was sent."""
+        """Record an outcome, if anything was sent for it. `document` is the document's path."""
         if self._ended or not (outcome.exchanges or outcome.broken):
             return
         with self._lock:
@@ -105,7 +105,7 @@ class History:
                 self._fail(str(explained(error)))
 
     def close(self) -> None:
-        """Close the file. From then on, nothing is recorded."""
+        """Close the file. Later outcomes are not recorded."""
         with self._lock:
             self._ended = True
             if self._number is not None:
@@ -156,7 +156,7 @@ class History:
 
 
 def _files(place: Path) -> list[tuple[str, int]]:
-    """Return the names and sizes in bytes of the history's files, the oldest first."""
+    """Return the names and sizes (in bytes) of all files in the history, the oldest first."""
     files: list[tuple[str, int]] = []
     try:
         with os.scandir(place) as entries:
@@ -170,10 +170,10 @@ def _files(place: Path) -> list[tuple[str, int]]:
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until the rest, with space for this run, is within the limits."""
-    others = [file for file in _files(place) if file[0] != own]
-    count, size = len(others) + 1, sum(file[1] for file in others) + MOST_OF_RUN
-    for name, bytes_ in others:
+    """Remove the oldest files until the limits allow for a new run of the maximum size."""
+    other_files = [file for file in _files(place) if file[0] != own]
+    count, size = len(other_files) + 1, sum(file[1] for file in other_files) + MOST_OF_RUN
+    for name, bytes_ in other_files:
         if count <= MOST_RUNS and size <= MOST_BYTES:
             return
         with contextlib.suppress(OSError):  # removed by another run, or open on Windows
@@ -185,7 +185,7 @@ def _prune(place: Path, own: str) -> None:
 class KeptRun:
     """A run in the history: its id, its start time, its working folder and its records.
 
-    `cut` means that the run sent more than was kept.
+    If `cut` is true, the last outcomes of the run were not kept.
     """
 
     id: str
@@ -203,10 +203,8 @@ class KeptRun:
 def runs() -> Iterator[KeptRun]:
     """Yield the runs in the history, the latest first.
 
-    Raises OrgrestError if they cannot be read.
-
-    Incomplete lines, from a killed run or a full disk, are skipped. Runs that are removed in the
-    meantime are skipped, too.
+    Incomplete lines, from a killed run or a full disk, are skipped. So are runs that are removed in
+    the meantime. Raises OrgrestError if the history cannot be read.
     """
     place = folder()
     if place is None:
@@ -264,10 +262,10 @@ def _read(name: str, data: bytes) -> KeptRun | None:
 
 
 def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
-    """Return the run with the id, the beginning of an id, or the number `which`.
+    """Return the run that `which` identifies: by its id, the beginning of its id, or its number.
 
-    Numbers count the runs in `among` from the latest, which is 1. Raises OrgrestError if no run
-    matches, or if several ids begin with `which`.
+    Number 1 is the first run in `among`. Raises OrgrestError if no run matches, or if several ids
+    begin with `which`.
     """
     if which.isdecimal() and len(which) < 5:
         for number, run in enumerate(among, 1):
@@ -276,6 +274,6 @@ def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
         raise OrgrestError(f"no run {which} in the history: `orgrest history` lists them")
     matches = [run for run in runs() if run.id.startswith(which)]
     if len(matches) != 1:
-        what = "several runs have ids that start" if matches else "no run has an id that starts"
-        raise OrgrestError(f"{what} with {which}: `orgrest history` lists them")
+        reason = "several runs have ids that start" if matches else "no run has an id that starts"
+        raise OrgrestError(f"{reason} with {which}: `orgrest history` lists them")
     return matches[0]

@@ -1,4 +1,4 @@
-"""The task in progress: a mutable object that the stages of a run change one after another."""
+"""A task in progress: a mutable object that the stages of a run change one after another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
-"""The maximum time, in seconds, that a document may make a run without a time limit wait."""
+"""The maximum total time, in seconds, that a document may delay a run without --max-time."""
 
 
 @classes.define
@@ -39,10 +39,10 @@ class Logged:
     tests: list[Verdict] = classes.field(factory=list)
     cancelled: bool = False
 
-    def take(self, others: Logged) -> None:
+    def take(self, logged: Logged) -> None:
         """Add the log and the tests of other scripts."""
-        self.notes += others.notes
-        self.tests += others.tests
+        self.notes += logged.notes
+        self.tests += logged.tests
 
 
 @classes.define(eq=False)
@@ -50,9 +50,10 @@ class Work:
     """The state that all jobs of a run share.
 
     `client` is None if requests are not sent, and `file` is the document's name in messages.
-    Requests for `tokens` are recorded in the last list of `asked`, which belongs to the current
-    job. `sent_at` has the times of requests by slot of `@ratelimit`. `ran` has the results of
-    scripts that run once. Of these, the `pending` ones are reported with the next request.
+    Requests for `tokens` are recorded in the last list in `asked`, which belongs to the current
+    job. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran` contains the
+    results of scripts that run once, and `pending` contains their logs and tests until the next
+    request reports them.
     """
 
     settings: Settings
@@ -103,10 +104,10 @@ class Work:
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait `length` seconds because of the document, except in a dry run.
+        """Wait for `length` seconds, as the document demands, except in a dry run.
 
-        `what` names the cause in messages. Raises EvaluationError if the document makes the run
-        wait too long in total.
+        `what` names the cause in error messages. Raises EvaluationError if the document makes the
+        run wait too long in total.
         """
         if self.settings.dry_run:
             return
@@ -128,15 +129,16 @@ class Work:
 class Job:
     """A task in progress: its current request, and its results so far.
 
-    `parsed` is the current request, with the changes made by scripts, and `context` has the values
-    of its variables for this iteration. `values` has the values that the request uses, `defined`
-    has the values of definitions that its scripts read, and `held` has the secrets in the parts
-    that scripts created. `features` selects the stages of the request. If the request is
-    `declined`, it is not sent.
+    `parsed` is the current request, as changed by scripts, and `context` contains the values of
+    its variables for this iteration. `values` contains the values that the request uses, `defined`
+    contains the values of definitions that its scripts read, and `held` contains the secrets in the
+    parts that scripts created. `features` selects the stages of the request. If `declined` is true,
+    the request is not sent.
 
-    `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
-    and by scripts that are not part of an exchange yet. The tests of the current request begin at
-    the index `tested`. `unsent` has the reasons why requests of the task were declined.
+    `attempts` contains the attempts to send the request. `asked` contains requests for tokens, and
+    requests from scripts, that are not part of an exchange yet. The tests of the current request
+    begin at the index `tested`. `unsent` contains the reasons why requests of the task were
+    declined.
     """
 
     work: Work
@@ -185,7 +187,7 @@ class Job:
         self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
-        """Record that the current request is not sent, and the reason."""
+        """Record that the current request is not sent, for this reason."""
         self.declined = True
         self.unsent.append(reason)
 
@@ -203,19 +205,19 @@ class Job:
 
     @property
     def sent(self) -> tuple[Request, Response]:
-        """The request and its response, available after the stage that sends it."""
+        """The current request and its response. Available after the stage `send`."""
         assert self.request is not None  # noqa: S101 - the order of the stages
         assert self.response is not None  # noqa: S101 - the order of the stages
         return self.request, self.response
 
     def keep(self, render: Callable[[], Rendered] | None, tests: tuple[Verdict, ...]) -> None:
-        """Record the last attempt as an exchange, and the attempts before it in its `earlier`.
+        """Record the last attempt as an exchange, and the attempts before as part of that exchange.
 
-        `render` renders the response. `tests` contains the verdicts on it.
+        `render` renders the response. `tests` contains the verdicts on the response.
         """
-        *others, last = self.attempts
+        *earlier_attempts, last = self.attempts
         earlier = [*self.asked]
-        for attempt in others:
+        for attempt in earlier_attempts:
             earlier += (*attempt.earlier, classes.evolve(attempt, earlier=(), reason="attempt"))
         earlier += last.earlier
         self.exchanges.append(
@@ -227,8 +229,8 @@ class Job:
     def outcome(self) -> Outcome:
         """Return the outcome of the task.
 
-        The outcome includes requests for tokens and by scripts, even if the request itself was then
-        skipped.
+        The outcome includes requests for tokens and requests from scripts, even if the task's own
+        request was skipped.
         """
         task, reason, unsent = self.task, None, self.unsent
         if not self.exchanges and unsent:

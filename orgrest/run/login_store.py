@@ -1,13 +1,13 @@
-"""Logins that are kept after a run: permissions in files, tokens in the keychain.
+"""Stores logins for later runs: permissions in files, tokens in the keychain.
 
 Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`). It
 contains the server, the client, the documents that may use the login, and where each document may
 send the token. Only the user may read the file. The tokens are stored in the system's keychain by
-`keyring`, if `keyring` is installed and finds a keychain. Otherwise nothing is kept: encryption
-with a key stored next to the file would protect nothing.
+`keyring`, if `keyring` is installed and finds a keychain. Otherwise nothing is stored: encryption
+with a key that is stored next to the file would protect nothing.
 
-The value `off` of the variable `ORGREST_LOGINS` turns this off. The variable can also name a
-folder. The files in that folder then contain the tokens, too, unencrypted.
+If the environment variable `ORGREST_LOGINS` is `off`, nothing is stored. If it is the path of a
+folder, logins are stored in files in that folder, including their tokens, unencrypted.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ FORMAT = 1
 _SERVICE = "orgrest login"
 _NAME = compiled(r"[0-9a-f]{32}\.json")
 _LARGEST = 2**20
-_PATIENCE = 60.0  # seconds to wait for another process that refreshes a login
+_PATIENCE = 60.0  # seconds to wait while another process refreshes a login
 _PAUSE = 0.05
 
 
 class LoginStore:
-    """The kept logins by key. A key has 32 hexadecimal digits.
+    """The stored logins. Each has a key of 32 hexadecimal digits.
 
     `keychain` stores the tokens. If it is None, the tokens are in the files in `folder`. A login
     that cannot be read counts as missing.
@@ -54,13 +54,15 @@ class LoginStore:
         Raises OrgrestError if there is no keychain, or if the configured folder is not an absolute
         path.
         """
-        given = os.environ.get(VARIABLE, "")
-        if given == "off":
+        configured = os.environ.get(VARIABLE, "")
+        if configured == "off":
             return None
-        if given:
-            if not Path(given).is_absolute():
-                raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {given}")
-            return cls(Path(given), None)
+        if configured:
+            if not Path(configured).is_absolute():
+                raise OrgrestError(
+                    f"{VARIABLE} must be `off` or an absolute path, found {configured}"
+                )
+            return cls(Path(configured), None)
         keychain = _keychain()
         if keychain is None:
             reason = (
@@ -70,7 +72,7 @@ class LoginStore:
         return cls(_default_folder(), keychain)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Return a kept login, with its `token` if it has one, or None if it does not exist."""
+        """Return the login with this key, including its `token`, or None if it does not exist."""
         try:
             with (self._folder / f"{key}.json").open("rb") as stream:
                 login = json.loads(stream.read(_LARGEST))
@@ -85,7 +87,7 @@ class LoginStore:
     def write(self, key: str, login: dict[str, Any]) -> None:
         """Store a login under `key`.
 
-        Raises OrgrestError if that fails. The token is then not stored.
+        Raises OrgrestError if that fails. In that case, the token is not stored.
         """
         stored = {"login": FORMAT, **login}
         try:
@@ -134,7 +136,7 @@ class LoginStore:
     def remove(self, key: str) -> None:
         """Remove a login.
 
-        Raises OrgrestError if that fails. The login's token may then still exist.
+        Raises OrgrestError if that fails. In that case, the login's token may still exist.
         """
         if self._keychain is not None:
             try:
@@ -149,7 +151,7 @@ class LoginStore:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
 
     def all(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield all kept logins as pairs (key, login)."""
+        """Yield all stored logins as pairs (key, login)."""
         try:
             files = sorted(self._folder.iterdir())
         except OSError:
@@ -160,9 +162,9 @@ class LoginStore:
 
     def _secret(self, key: str) -> Any:
         try:
-            given = self._keychain.get_password(_SERVICE, key)  # type: ignore[union-attr]  # as asked before
-            return None if given is None else json.loads(given)
-        except Exception:  # the keychain is locked, or the entry is not ours
+            stored = self._keychain.get_password(_SERVICE, key)  # type: ignore[union-attr]  # checked by the caller
+            return None if stored is None else json.loads(stored)
+        except Exception:  # the keychain is locked, or the entry is another program's
             return None
 
 
@@ -176,7 +178,7 @@ def _default_folder() -> Path:
 
 
 def _keychain() -> Any | None:
-    """Return the keychain that keyring uses, or None if there is no usable one."""
+    """Return the keychain that keyring uses, or None if no keychain is usable."""
     try:
         from keyring import core
 

@@ -1,13 +1,13 @@
-"""Logins: tokens for which a user signed in, and the permissions of documents to use them.
+"""Logins: tokens that a user got by signing in, and the permissions of documents to use them.
 
 A document chooses the server, the client and the destinations of its requests, and it may come from
-anyone. So the user is asked once for each document and each origin that the document sends the
-token to. The user's answers bind the token (`model.Bound`): it is not sent anywhere else, in any
-form. Another document that names the same server and client gets the same login, once the user has
-allowed that, too.
+anyone. So the user is asked for permission once for each document and each origin that the document
+sends the token to. These permissions bind the token (`model.Bound`): it is not sent to other hosts,
+in any form. Another document that names the same server and client can use the same login, but only
+with a separate permission.
 
-If there is no user to ask (`Person` is None), only kept logins are used and refreshed, for the
-documents that are already allowed to use them.
+If there is no user to ask (`Person` is None), only stored logins are used and refreshed, and only
+by documents that are already allowed to use them.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _visible(text: str) -> str:
 class Use:
     """A use of a token: the document that uses it, and the origin that it is sent to.
 
-    `document` is the path of the document. `kept` means that the document is a file, so the user's
-    permission can be stored for later runs.
+    `document` is the path of the document. If `kept` is true, the document is a file, and the
+    user's permission is stored for later runs.
     """
 
     document: str
@@ -96,7 +96,7 @@ def _of_user() -> LoginStore | None:
 
 
 class Logins:
-    """The logins that a process knows. The logins in the store belong to the user.
+    """The logins of a process, read from the user's store when they are first needed.
 
     This class is thread-safe.
     """
@@ -110,7 +110,7 @@ class Logins:
         self._clock = clock
         self._store: LoginStore | None = None
         self._why_not = ""  # the reason why logins cannot be stored
-        self._opened = self._told = False
+        self._opened = self._notified = False
         self._lock = threading.Lock()
         self._logins: dict[str, _Login] = {}
 
@@ -119,7 +119,7 @@ class Logins:
     ) -> tuple[Token, Bound]:
         """Return a valid token for a use, and its binding.
 
-        Only one thread at a time signs in. `steps` performs the flow. Raises OrgrestError if the
+        Only one thread at a time signs in. `steps` carries out the flow. Raises OrgrestError if the
         user does not allow the use, or if there is no user to ask.
         """
         from orgrest.http.auth.flows import issue
@@ -137,7 +137,7 @@ class Logins:
                 if person is None:
                     raise _nobody(grant)
                 self._take(grant, login, steps.token(issue(grant)), person)
-            assert login.token is not None  # noqa: S101 - taken above
+            assert login.token is not None  # noqa: S101 - set above
             return login.token, _bound(grant, use, login)
 
     def renew(
@@ -166,7 +166,7 @@ class Logins:
         with contextlib.nullcontext() if store is None else store.locked(_key(grant)):
             if self._changed(grant, login):
                 return
-            assert old is not None  # noqa: S101 - as its callers have seen
+            assert old is not None  # noqa: S101 - checked by the callers
             new = refreshed(steps, grant, old)
             if new is not None:
                 self._take(grant, login, new, person)
@@ -174,13 +174,13 @@ class Logins:
                 login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
-        """If another process has obtained a new token, use it. Return whether that is the case."""
-        again = _read(self._store, grant)
-        if again is None or again.token is None or again.has_expired(self._clock()):
+        """Return whether another process has stored a new token. If so, use that token."""
+        stored = _read(self._store, grant)
+        if stored is None or stored.token is None or stored.has_expired(self._clock()):
             return False
-        if login.token is not None and again.token.access == login.token.access:
+        if login.token is not None and stored.token.access == login.token.access:
             return False
-        login.token, login.expires = again.token, again.expires
+        login.token, login.expires = stored.token, stored.expires
         return True
 
     def _take(self, grant: Grant, login: _Login, token: Token, person: Person | None) -> None:
@@ -201,15 +201,15 @@ class Logins:
         return self._logins[key]
 
     def _keep(self, grant: Grant, login: _Login, person: Person | None) -> None:
-        why = self._why_not
+        failure = self._why_not
         if self._store is not None:
             try:
                 self._store.write(_key(grant), _written(grant, login))
             except OrgrestError as error:
-                why = str(error)
-        if why and person is not None and not self._told:
-            self._told = True
-            person.tell(f"could not save the login for later runs: {why}")
+                failure = str(error)
+        if failure and person is not None and not self._notified:
+            self._notified = True
+            person.tell(f"could not save the login for later runs: {failure}")
 
 
 def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> None:
@@ -303,7 +303,7 @@ def _written(grant: Grant, login: _Login) -> dict[str, Any]:
 
 
 def _read(store: LoginStore | None, grant: Grant) -> _Login | None:
-    """Return a kept login, or None if it does not exist or this program cannot read it."""
+    """Return the stored login for a grant, or None if it does not exist or cannot be read."""
     login = None if store is None else store.read(_key(grant))
     if login is None or {name: login.get(name) for name in _identity(grant)} != _identity(grant):
         return None
@@ -314,10 +314,10 @@ def _read(store: LoginStore | None, grant: Grant) -> _Login | None:
     from orgrest.http.auth.flows import Token
 
     token, expires = None, None
-    if isinstance(given := login.get("token"), dict):
-        access, expires = given.get("access"), given.get("expires")
-        others = [given.get("refresh"), given.get("identity")]
-        well = isinstance(access, str) and isinstance(expires, int | float | None)
-        if well and all(isinstance(text, str | None) for text in others):
-            token = Token(access, *others, None)  # type: ignore[call-arg, arg-type]  # as just seen
+    if isinstance(token_fields := login.get("token"), dict):
+        access, expires = token_fields.get("access"), token_fields.get("expires")
+        other_fields = [token_fields.get("refresh"), token_fields.get("identity")]
+        valid = isinstance(access, str) and isinstance(expires, int | float | None)
+        if valid and all(isinstance(text, str | None) for text in other_fields):
+            token = Token(access, *other_fields, None)  # type: ignore[call-arg, arg-type]  # checked above
     return _Login(allowed, token, expires if token is not None else None)

@@ -4,16 +4,16 @@ A `Run` carries out the steps of a document's plan: the request blocks, calls an
 an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
 each step. Its `text` is the document with all results so far. Request files do not contain results.
 
-A step in progress yields its needs (`NeededError`). A need is either the response to another
-request, which is then sent first as a separate step, or a token. So the requests of the document
-are only sent by this loop.
+While a step is in progress, it yields its needs (`NeededError`): tokens, and responses to other
+requests. Such a request is then sent first, as a separate step. So all requests of the document are
+sent by the same loop.
 
 An error in one block leaves its old result unchanged and does not stop the other blocks. A block
-that others refer to is sent once per run, when it is first needed. Blocks below a COMMENT heading
-and blocks inside results are not evaluated.
+that other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT
+heading and blocks inside results are not evaluated.
 
-Only files that a request names are read. The caller's `write` writes the result files before the
-links to them are inserted. If a file cannot be written, the result counts as failed.
+Only files that a request names are read. Result files are written, by `Services.write`, before the
+links to them are inserted. If a file cannot be written, the step has failed.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Run:
     ) -> None:
         """Prepare to evaluate `text`, the content of the file called `file`.
 
-        The file's name is used in messages and links. Without `services`, nothing can be sent. If
-        `plain` is true, the text is a request file rather than an Org document.
+        The file's name is used in messages and links. If `services` is None, nothing can be sent.
+        If `plain` is true, the text is a request file rather than an Org document.
         """
         self._name = file
         self._settings = settings
@@ -78,7 +78,7 @@ class Run:
         )
         self.results = RequestResults(self.context.answers)
         self._work = Work.of_run(settings, services, self.results, file)
-        self._needed: list[Outcome] = []  # for the step that is being finished
+        self._needed: list[Outcome] = []  # outcomes to report with the step in progress
         self._reported: set[StepId] = set()  # the steps whose outcomes were yielded
         self.document: OrgFile | RequestFile
         if plain:
@@ -112,7 +112,7 @@ class Run:
         the teardown. All other steps get the outcome `skipped`. Once the setup has begun, the
         teardown always follows.
         """
-        steps, teardown, why, begun = list(self.plan.steps), [], "", False
+        steps, teardown, why, any_started = list(self.plan.steps), [], "", False
         if control is not None:
             parts = {part: self.plan.of(part, self._settings.choice) for part in get_args(Part)}
             steps, teardown = [*parts["setup"], *parts["request"]], parts["teardown"]
@@ -125,13 +125,13 @@ class Run:
                 if why:
                     yield from self._skipped(step, why)
                     continue
-                begun = True
+                any_started = True
                 for outcome in self.evaluate(step):
                     yield outcome
                     if control is not None:
                         reported = (*outcome.needed, outcome)
                         if step.part == "setup" and any(
-                            other.fails(strictly=True) for other in reported
+                            result.fails(strictly=True) for result in reported
                         ):
                             why = "the setup failed"
                         if control.why:  # skip the rest of the loop or `run` line
@@ -141,7 +141,7 @@ class Run:
             raise
         finally:
             for step in teardown:
-                if control is not None and begun:
+                if control is not None and any_started:
                     with children.allowed():
                         yield from self.evaluate(step, control.teardown_client())
                 elif control is not None:
@@ -154,19 +154,19 @@ class Run:
         In a run of `tests`, suspects are failures, too.
         """
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
-            yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
+            yield self.completed(Outcome(error.line or 1, None, "failed", reason=error))
 
     def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
-        """Carry out one step of the plan, and yield its outcomes. A loop has several.
+        """Carry out one step of the plan, and yield its outcome, or several for a loop.
 
-        A given `client` is used from now on. Call `close` after the last step.
+        If `client` is not None, it is used from now on. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
         began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step):
             self._reported.add(step.id)
             needed, self._needed = tuple(self._needed), []
-            yield self.told(
+            yield self.completed(
                 outcome,
                 needed,
                 title=outcome.title or self.document.title(step),
@@ -179,19 +179,25 @@ class Run:
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
         """Carry out one step of the plan. An exception becomes the step's outcome."""
         try:
-            for what in self._tasks(step.id, partial(self.document.tasks, step)):
-                yield self._placed(what) if isinstance(what, Task) else what
+            for task_or_outcome in self._tasks(step.id, partial(self.document.tasks, step)):
+                yield (
+                    self._placed(task_or_outcome)
+                    if isinstance(task_or_outcome, Task)
+                    else task_or_outcome
+                )
         except Exception as error:
             yield failed(step.line, step.name, error, self._name)
 
-    def told(self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any) -> Outcome:
+    def completed(
+        self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any
+    ) -> Outcome:
         """Return an outcome with all secrets known so far, and store it in the history.
 
-        `needed` contains the outcomes of requests that were sent for it. `changes` contains new
-        values of its fields.
+        `needed` contains the outcomes of other requests that were sent for this outcome. `changes`
+        contains new values for its fields.
         """
         secrets = self.context.secrets.texts
-        needed = tuple(map(self.told, needed or outcome.needed))
+        needed = tuple(map(self.completed, needed or outcome.needed))
         complete = classes.evolve(outcome, needed=needed, secrets=secrets, **changes)
         if self._services.history is not None:
             self._services.history.keep(complete, self._path)
@@ -224,11 +230,11 @@ class Run:
         """Yield the tasks of a step, after sending the requests that are needed to find them."""
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
-        for what in tasks_found:
-            if isinstance(what, Task) and what.turns:
+        for task_or_outcome in tasks_found:
+            if isinstance(task_or_outcome, Task) and task_or_outcome.turns:
                 from orgrest.run.stages.turns import tasks
 
-                turns = tasks(Job(self._work, classes.evolve(what, turns=False)))
+                turns = tasks(Job(self._work, classes.evolve(task_or_outcome, turns=False)))
                 while True:
                     try:
                         with self.results.needing(step):
@@ -237,7 +243,7 @@ class Run:
                         break
                     yield turn
             else:
-                yield what
+                yield task_or_outcome
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
         """Return the next value of a generator, after meeting its needs.
@@ -256,10 +262,10 @@ class Run:
         except StopIteration as end:
             value: _Value = end.value
             return value
-        raise AssertionError  # such work yields only needs
+        raise AssertionError  # such a generator yields only needs
 
     def _failure(self, needed: NeededError) -> OrgrestError | None:
-        """Send the needed request or get the needed token. Return the error if that failed."""
+        """Send a needed request or get a needed token. Return the error, or None on success."""
         try:
             if isinstance(needed, TokenNeededError):
                 self._get_token(needed)
@@ -282,9 +288,9 @@ class Run:
         Raises the first failure.
         """
         failures: list[Exception] = []
-        for what in self._tasks(needed.key, partial(self.document.needed, needed)):
+        for task_or_outcome in self._tasks(needed.key, partial(self.document.needed, needed)):
             try:
-                outcome = what
+                outcome = task_or_outcome
                 if isinstance(outcome, Task):
                     outcome = self.send(outcome, again=needed.again, needed=True)
                 elif outcome.state == "failed" and needed.key.request not in self._reported:
@@ -319,7 +325,7 @@ class Run:
         return sent
 
     def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Report an outcome with the step that needs it, unless the plan reports it separately."""
+        """Report an outcome with the step that needs it, unless the plan has a step for it."""
         own = None
         if step is not None and not step.runs and step.request not in self._reported:
             own = next((planned for planned in self.plan.steps if planned.id == step.request), None)

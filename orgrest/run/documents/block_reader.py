@@ -14,7 +14,7 @@ from orgrest.org.blocks import VERB
 from orgrest.regular import compiled
 from orgrest.run.documents.expect import expected_status, expects_same
 from orgrest.run.documents.noweb import Noweb
-from orgrest.run.documents.verb import VerbTree, part_asked
+from orgrest.run.documents.verb import VerbTree, selected_part
 from orgrest.run.outcomes import EvaluationError, Task
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class BlockReader:
         document = read(source, language, arguments.variables, self._editor.document.text)
         parsed, notes = _requests(document, arguments)
         if language == VERB:
-            part_asked(arguments)  # an error must be found before anything is sent
+            selected_part(arguments)  # an error must be found before anything is sent
             parsed = tuple(self.verb.complete(request, target) for request in parsed)
             literal = self.verb.variables(target, context) | dict(literal)
         if "expect" in arguments:  # an error must be found before anything is sent

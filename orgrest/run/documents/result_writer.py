@@ -12,7 +12,7 @@ from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
 from orgrest.run.documents.expect import expects_same
 from orgrest.run.documents.references import EMACS_LISP
-from orgrest.run.documents.verb import part_asked
+from orgrest.run.documents.verb import selected_part
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ResultWriter:
                     continue
                 shown = classes.evolve(shown, link=link.rstrip("\n"))
             written.values.append(
-                shown.as_verb(part_asked(arguments)) if language == VERB else shown.value
+                shown.as_verb(selected_part(arguments)) if language == VERB else shown.value
             )
             written.blocks.append(shown.block())
             written.texts.append(shown.text)

@@ -144,7 +144,7 @@ def is_export(arguments: Arguments) -> bool:
     return arguments.get("op").startswith("export")
 
 
-def part_asked(arguments: Arguments) -> str:
+def selected_part(arguments: Arguments) -> str:
     """Return the part of a response that ``:op`` selects, for `Rendered.as_verb`.
 
     Raises EvaluationError for other values of ``:op``.

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 _PAUSE = 0.05
-"""Seconds between two checks for messages from the jobs. A check for each message is too slow."""
+"""The time in seconds between two checks for messages. Waking up for each would be too slow."""
 
 
 @classes.frozen
-class _Told:
+class _Message:
     """A message from a job: the outcome of a request, or the end of a document.
 
-    `number` identifies the document's run. At the end of a document, `done` is true, and
-    `unreadable` and `error` say what went wrong, if anything.
+    `number` is the number of the `Unit`. At the end of a document, `done` is true, and `unreadable`
+    or `error` is the reason for a failure.
     """
 
     number: int
@@ -74,7 +74,7 @@ class SuiteRun:
         self._control = control
         self._spool = spool
         self._jobs = min(jobs, len(plan)) or 1
-        self._messages: deque[_Told] = deque()
+        self._messages: deque[_Message] = deque()
         self._ends: queue.SimpleQueue[None] = queue.SimpleQueue()  # an item per finished document
         self._next = iter(plan)
         self._held: dict[int, deque[Brief]] = {unit.number: deque() for unit in plan}
@@ -85,16 +85,16 @@ class SuiteRun:
     def briefs(self) -> Iterator[Brief]:
         """Run all documents, and yield the outcome of each request, in order."""
         for _ in range(self._jobs):
-            # Daemon threads, so that a second Ctrl-C does not wait for them.
+            # The threads are daemons, so a second Ctrl-C ends the process immediately.
             threading.Thread(target=self._job, daemon=True).start()
         for unit in self._plan:
             while unit.number not in self._done:
-                yield from self._told(unit)
+                yield from self._unreported(unit)
                 if unit.number not in self._done:
                     with contextlib.suppress(queue.Empty):
                         self._ends.get(timeout=_PAUSE)
                     self._receive()
-            yield from self._told(unit)
+            yield from self._unreported(unit)
 
     def abandon(self) -> Iterator[Brief]:
         """Record the steps that are in progress or not started. Yield the unreported outcomes."""
@@ -111,7 +111,7 @@ class SuiteRun:
                 self._keep(unit, without_request(place, "skipped", control.why))
         self._receive()
         for unit in self._plan:
-            yield from self._told(unit)
+            yield from self._unreported(unit)
 
     def _receive(self) -> None:
         while self._messages:
@@ -124,9 +124,9 @@ class SuiteRun:
                 self._held[message.number].append(message.brief)
             if message.done:
                 self._done.add(message.number)
-                self._begun.pop(message.number, None)  # its requests and responses need memory
+                self._begun.pop(message.number, None)  # frees its requests and responses
 
-    def _told(self, unit: Unit) -> Iterator[Brief]:
+    def _unreported(self, unit: Unit) -> Iterator[Brief]:
         """Yield the outcomes of a document that have not been reported yet."""
         waiting = self._held[unit.number]
         while waiting:
@@ -146,9 +146,9 @@ class SuiteRun:
                 unreadable = units.run(
                     unit, self._settings, self._services, self._control, keep, begin
                 )
-                message = _Told(unit.number, done=True, unreadable=unreadable)
+                message = _Message(unit.number, done=True, unreadable=unreadable)
             except BaseException as error:
-                message = _Told(unit.number, error=error)
+                message = _Message(unit.number, error=error)
             self._messages.append(message)
             self._ends.put(None)
             if message.error is not None:
@@ -157,4 +157,4 @@ class SuiteRun:
     def _keep(self, unit: Unit, record: Record) -> None:
         if self._spool is not None:
             self._spool.add(record)
-        self._messages.append(_Told(unit.number, Brief.of(record)))
+        self._messages.append(_Message(unit.number, Brief.of(record)))

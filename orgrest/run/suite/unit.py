@@ -1,4 +1,4 @@
-"""One run of a document, for one repetition and one row of data, and the records of the run."""
+"""A single run of a document, with one row of data, and the records of that run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Unit:
     """A document to run once.
 
-    `turn` is the number of this repetition by --repeat, from 1. `row` is the number of the row of
-    data, and `data` has its variables. If the document was `found` in a folder, it may have no
-    requests, since other documents may import it.
+    `turn` is the number of this repetition (`--repeat`), from 1. `row` is the number of the row of
+    data, and `data` contains the row's variables. A document that was `found` in a folder may
+    contain no requests, since other documents may import it.
     """
 
     number: int
@@ -68,7 +68,7 @@ class Opened:
         )
         plan = self.run.plan
         self._notes = plan.notices
-        self._untold = {step.id: step for step in plan.steps if settings.choice.takes(step)}
+        self._unrecorded = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
         """Yield the records of requests sent for an outcome, and then the outcome's own record."""
@@ -85,7 +85,7 @@ class Opened:
             self._notes = ()  # notes about the whole document are reported once
             yield entry
         if outcome.step is not None:
-            self._untold.pop(outcome.step.id, None)
+            self._unrecorded.pop(outcome.step.id, None)
 
     def abandon(self, why: str) -> Iterator[Record]:
         """Yield records for the requests in progress, and for all steps without a record.
@@ -100,7 +100,7 @@ class Opened:
             if step is None:
                 entry |= {"file": os.path.relpath(step_id.file), "name": step_id.name or None}
             yield entry
-        for step in self._untold.values():
+        for step in self._unrecorded.values():
             if step.id not in under_way:
                 yield self._undone(step, "skipped", why)
 
@@ -144,14 +144,14 @@ def run(
         return str(why)
     begin(opened)
 
-    def kept(outcome: Outcome) -> None:
+    def keep_records(outcome: Outcome) -> None:
         if unit.found and outcome.reason is not None and outcome.reason.code == "no-request":
             return
-        with control.telling:
+        with control.recording:
             for entry in () if control.abandoned else opened.records(outcome):
                 keep(entry)
         if settings.bail and any(
-            other.fails(strictly=True) for other in (*outcome.needed, outcome)
+            reported.fails(strictly=True) for reported in (*outcome.needed, outcome)
         ):
             control.stop("an earlier request failed (--bail)")
 
@@ -159,10 +159,10 @@ def run(
     outcomes = opened.run.outcomes(control)
     try:
         for outcome in outcomes:
-            kept(outcome)
+            keep_records(outcome)
     except Exception as error:  # raised by `keep` or a step: the teardown is sent anyway
         for outcome in _torn_down(outcomes, error):
-            kept(outcome)
+            keep_records(outcome)
         if isinstance(error, FileError):  # records can no longer be written
             raise
         keep(record.without_request(late, "error", explained(error).reason))
@@ -175,7 +175,7 @@ def run(
 
 
 def _torn_down(outcomes: Generator[Outcome, None, None], error: Exception) -> Iterator[Outcome]:
-    """End a run by throwing an error into its outcomes. Yield the outcomes of its teardown."""
+    """Throw an error into the generator of a run, and yield the outcomes of the teardown."""
     with contextlib.suppress(type(error), StopIteration):
         yield outcomes.throw(error)
         yield from outcomes
