@@ -64,10 +64,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["demo", str(path)])
     assert ended.value.code == 2
-    assert (
-        "the file already exists: move it, or choose another path"
-        in capsys.readouterr().err
-    )
+    assert "the file already exists: move it, or choose another path" in capsys.readouterr().err
     assert path.read_text() == "mine\n"
 
 

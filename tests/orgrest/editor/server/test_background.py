@@ -17,7 +17,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from served import BLOCK, GATE
 from servers import RawServer, response
-from waiting import descendants, is_alive
+from waiting import descendants, is_alive, is_watched
 
 
 def test_a_server_that_never_answers_blocks_nothing(
@@ -127,6 +127,8 @@ def test_cancelling_ends_the_process_of_a_script_or_a_path(
         editor.client.progress_reports["run-3"] = []
         sent = editor.start_run("orgrest.send", buffer.uri, line, "run-3")
         process = editor.wait_for(lambda: set(descendants(server_process)) - before).pop()
+        # A process stopped before it has executed its program would stop the server's `vfork` too.
+        editor.wait_for(lambda: is_watched(process))
         os.kill(process, signal.SIGSTOP)  # so that no limit of CPU time ends it
         if how == "request":
             editor.notify("$/cancelRequest", types.CancelParams("run-3"))
