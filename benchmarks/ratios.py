@@ -79,10 +79,13 @@ def processes(folder: Path, url: str, smoke: bool) -> list[Row]:
         if peer in cpu
     ]
     jobs = wall["one job"] / wall["jobs"]
+    slow = wall["one job, slow"] / wall["jobs, slow"]
+    documents = f"{DOCUMENTS} documents, `-j 1`"
     hypothesis = cpu["strategies"] / cpu["import hypothesis"]
     return [
         *rows,
-        Row(f"{DOCUMENTS} documents, `-j 1`", f"`-j {DOCUMENTS}` (wall time)", jobs, 1.8, True),
+        Row(f"{documents}, local server", f"`-j {DOCUMENTS}` (wall time)", jobs, 1.8, True),
+        Row(f"{documents}, server that takes 10 ms", f"`-j {DOCUMENTS}` (wall time)", slow),
         Row("`from scriptschema import strategies`", "`import hypothesis`", hypothesis, 1.2),
         Row("`scriptschema --help`", "`import urllib3`", cpu["help"] / library),
     ]
@@ -107,12 +110,15 @@ def start_commands(folder: Path, url: str) -> dict[str, list[str]]:
 
 def run_commands(folder: Path, url: str, count: int) -> dict[str, list[str]]:
     """Return commands by which orgrest and its peers run `count` requests, by name."""
-    one, many, several = folder / "1.http", folder / "many.http", folder / "several"
+    one, many = folder / "1.http", folder / "many.http"
+    several, slow = folder / "several", folder / "slow"
     one.write_text(document(url, 1))
     many.write_text(document(url, count))
     several.mkdir()
+    slow.mkdir()
     for number in range(DOCUMENTS):
         (several / f"{number}.http").write_text(document(url, count))
+        (slow / f"{number}.http").write_text(document(f"{url.removesuffix('/json')}/slow", count))
     test = [*ORGREST, "test", "--quiet"]
     found = {
         "urllib3 many": [sys.executable, "-c", PLAIN, url, str(count)],
@@ -120,6 +126,8 @@ def run_commands(folder: Path, url: str, count: int) -> dict[str, list[str]]:
         "test many": [*test, str(many)],
         "one job": [*test, str(several)],
         "jobs": [*test, "-j", str(DOCUMENTS), str(several)],
+        "one job, slow": [*test, str(slow)],
+        "jobs, slow": [*test, "-j", str(DOCUMENTS), str(slow)],
     }
     if shutil.which("curl"):
         loop = f"for i in $(seq {count}); do curl -s -o /dev/null '{url}'; done"

@@ -25,21 +25,24 @@ from benchmarks import runs as test_runs
 from benchmarks.processes import measure, surroundings
 
 SERVER = """
-import socketserver
-class Handler(socketserver.StreamRequestHandler):
-    def handle(self):
-        while line := self.rfile.readline():
-            while line.strip():
-                line = self.rfile.readline()
-            self.wfile.write(b'HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\n'
-                             b'Content-Length: 27\\r\\n\\r\\n{"id": 1, "list": [1, 2.5]}')
-class Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    request_queue_size = 128
-with Server(('127.0.0.1', 0), Handler) as server:
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+import asyncio
+ANSWER = (b'HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\n'
+          b'Content-Length: 27\\r\\n\\r\\n{"id": 1, "list": [1, 2.5]}')
+async def serve(reader, writer):
+    try:
+        while True:
+            if b' /slow' in await reader.readuntil(b'\\r\\n\\r\\n'):
+                await asyncio.sleep(0.01)
+            writer.write(ANSWER)
+    except asyncio.IncompleteReadError:
+        writer.close()
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', 0, backlog=128)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
 """
+"""A server of JSON documents; its answers below /slow take ten milliseconds."""
 PLAIN = """
 import sys, urllib3
 client = urllib3.PoolManager()
