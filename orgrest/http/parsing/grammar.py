@@ -28,6 +28,8 @@ ASSERTION = compiled(r"(?:#+[ \t]*)?\?\?(?!\?)[ \t]*(?P<text>.*)")
 MISMARKED = compiled(
     r"(?:#+|//+|;+|--|/\*)?[ \t]*[?\uff1f\u2047]+[ \t]*(?P<text>.*?)(?:[ \t]*\*/)?"
 )
+# How hurl asserts the status of a response.
+HURL_STATUS = compiled(r"HTTP[ \t]+(?P<status>[1-5]\d\d)")
 # Lines of other tools' request files: a variable, or a URL without a method.
 FOREIGN = compiled(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.http.parsing.grammar import ASSERTION, MISMARKED
+from orgrest.http.parsing.grammar import ASSERTION, HURL_STATUS, MISMARKED
 from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
@@ -123,6 +123,8 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
 
 def mismarked(text: str) -> str | None:
     """Return an error message if a line is an assertion without `??` at its start, or None."""
+    if match := HURL_STATUS.fullmatch(text):
+        return f"the status is asserted with ??, as in ?? status == {match['status']}"
     match = MISMARKED.fullmatch(text)
     if match is None:
         return None

@@ -118,6 +118,7 @@ BODY = "POST HOST/echo\n\nbody\n"
         "-- ?? status == 500",
         "\uff1f\uff1f status == 500",
         "# \u2047 status == 500",
+        "HTTP 500",  # hurl's assertion
     ],
 )
 @pytest.mark.parametrize(
