@@ -329,6 +329,15 @@ static void check(const std::string& source, double seconds)
 static const double SECONDS = 1;
 static const size_t MEGABYTES = 256;
 
+// Versions of Luau before April 2024 lack the option.
+template<typename Options>
+static auto setTypeInfo(Options& options, int level) -> decltype(void(options.typeInfoLevel))
+{
+    options.typeInfoLevel = level;
+}
+
+static void setTypeInfo(...) {}
+
 static void setVariant(Run& run, const std::string& variant, double seconds, size_t megabytes)
 {
     run.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -336,7 +345,7 @@ static void setVariant(Run& run, const std::string& variant, double seconds, siz
     run.options.optimizationLevel = variant.find("-O0") != std::string::npos ? 0 : variant.find("-O2") != std::string::npos ? 2 : 1;
     run.options.debugLevel = 1;
     run.codegen = variant.find("--codegen") != std::string::npos;
-    run.options.typeInfoLevel = run.codegen;
+    setTypeInfo(run.options, run.codegen);
 }
 
 static bool endsWith(const std::string& text, const char* end)
