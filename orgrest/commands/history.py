@@ -287,14 +287,24 @@ def _text(record: Record, run: KeptRun) -> Iterator[str]:
         reason = f"  {assertion['reason']}" if assertion["reason"] else ""
         yield f"# {'ok    ' if assertion['passed'] else 'FAILED'}  {assertion['name']}{reason}"
     for exchange in record["exchanges"]:
+        yield from map(_brief, exchange["earlier"])
         request, response = exchange["request"], exchange["response"]
         yield f"{request['method']} {request['url']}"
         yield from _message(request)
         if response is None:
             yield f"# no response: {exchange['error']}"
         else:
+            if sent := exchange["sent"]:
+                yield f"# answered: {sent['request']['method']} {sent['request']['url']}"
             yield f"HTTP/{response['version']} {response['status']} {response['reason']}"
             yield from _message(response)
+
+
+def _brief(exchange: Record) -> str:
+    """Return the line for an earlier attempt, a redirect, or a request for a token."""
+    request, response = exchange["request"], exchange["response"]
+    status = f"no response: {exchange['error']}" if response is None else response["status"]
+    return f"# {exchange['reason']}: {request['method']} {request['url']}  {status}"
 
 
 def _message(message: Record) -> Iterator[str]:

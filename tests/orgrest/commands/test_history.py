@@ -91,6 +91,27 @@ def test_what_was_sent_and_answered_can_be_read_again(orgrest, document, server)
     assert orgrest("history", "show", run["run"][:17]).lines == shown
 
 
+def test_each_attempt_and_redirect_is_shown(orgrest, document) -> None:
+    answers = iter(
+        [
+            response(b"", "Retry-After: 0", status="503 Service Unavailable"),
+            response(b"", "Location: /new", status="302 Found"),
+            response(b"{}"),
+        ]
+    )
+    with RawServer(lambda connection, _: connection.sendall(next(answers))) as server:
+        document(f"GET {server.url}/old\n")
+        assert orgrest("test", "a.http", "-q", "--retry", "1").status == 0
+    shown = orgrest("history", "show").lines
+    assert shown[1:4] == [
+        f"# attempt: GET {server.url}/old  503",
+        f"# redirect: GET {server.url}/old  302",
+        f"GET {server.url}/old",
+    ]
+    answered = shown.index(f"# answered: GET {server.url}/new")
+    assert shown[answered + 1] == "HTTP/1.1 200 OK"
+
+
 def test_a_request_without_an_answer_is_kept_with_the_reason(orgrest, document) -> None:
     document("### one\nGET http://127.0.0.1:1/\n\n### two\nGET HOST/\n")
     assert orgrest("a.http", "-q").status == 1
