@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Final, Self
@@ -29,6 +30,9 @@ JUDGED: Final = "judged.txt"
 """The file in `AFL` with the names of the inputs that were judged, one per line."""
 LOG: Final = "log.txt"
 LOCK: Final = ".lock"
+
+_PATIENCE: Final = 5.0
+"""The maximum time, in seconds, to wait for the lock of a run that no longer exists."""
 
 
 class Campaign:
@@ -90,15 +94,24 @@ class Campaign:
             raise FileError(f"{self.path} is not empty, and not a campaign: choose another folder")
 
     def _hold(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.seek(0)
-            owner = self._lock.read().decode("ascii", "replace").strip() or "unknown"
-            raise FileError(
-                f"{self.path}: in use by another run, process {owner}: wait until it has "
-                "finished, or choose another folder"
-            ) from None
+        """Lock the campaign. Raises FileError if another run has locked it.
+
+        A process that a killed run was just starting keeps the lock until its program is executed.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                self._lock.seek(0)
+                owner = self._lock.read().decode("ascii", "replace").strip() or "unknown"
+            if time.monotonic() > end or _is_running(owner):
+                raise FileError(
+                    f"{self.path}: in use by another run, process {owner}: wait until it has "
+                    "finished, or choose another folder"
+                )
+            time.sleep(0.01)
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}\n".encode())
         self._lock.flush()
@@ -135,6 +148,16 @@ class Campaign:
                             left.unlink()
         except OSError as error:
             raise FileError(f"{self.path}: {files.reason_of(error)}") from None
+
+
+def _is_running(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OSError):  # unknown, or another user's process
+        pass
+    return True
 
 
 def _refuse_links(folder: Path) -> None:

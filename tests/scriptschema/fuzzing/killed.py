@@ -53,14 +53,17 @@ def main() -> None:
     folder, log_path, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     delays = random.Random(1)
-    awaited, ready = os.pipe()
     for number in range(rounds):
+        awaited, ready = os.pipe()
         child = os.fork()
         if not child:
             write(folder, log, ready, number * 7)
             os._exit(0)
+        os.close(ready)
         for _ in range(1 + number % 4):  # so many things are there
-            os.read(awaited, 1)
+            if not os.read(awaited, 1):
+                raise SystemExit("the process that writes has failed")
+        os.close(awaited)
         time.sleep(delays.uniform(0, 0.01))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -3,6 +3,7 @@
 The target is `service.py`, which has bugs by design and starts fast.
 """
 
+import fcntl
 import json
 import os
 import signal
@@ -453,6 +454,22 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     third = subprocess.run(fuzz("--trust", "-o", folder, "-n", 1), capture_output=True, text=True)
     assert third.returncode == 0, third.stderr
     assert "1 program: nothing new was found" in third.stderr
+
+
+def test_a_campaign_goes_on_after_a_kill_while_a_target_starts(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "campaign"
+    killed = subprocess.Popen(["true"])
+    killed.wait()
+    with Campaign(folder, Config(targets=(Description("command", "cat"),))):
+        pass
+    with (folder / ".lock").open("wb") as lock:
+        lock.write(b"%d" % killed.pid)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        target = subprocess.Popen(["sleep", "0.3"], pass_fds=[lock.fileno()])
+    with Campaign(folder, None):
+        assert target.wait(0) == 0
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
