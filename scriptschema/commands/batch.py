@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
-    """Return the files to read trees from: in a folder, only files with the suffix of a format.
+    """Return the files to read as trees: in a folder, only files with the suffix of a format.
 
     If `form` names a format, all files are returned. The number of skipped files is reported.
     """
@@ -39,14 +39,17 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
 
 
 def form_of(name: str | None) -> Format | None:
-    """Return the format with the name given by an option, or None for any other name."""
+    """Return the format that an option names, or None for any other string."""
     from scriptschema import files
 
     return next((form for form in files.FORMATS if form == name), None)
 
 
 def common_form(items: Sequence[Input]) -> Format:
-    """Return the format that all files share. Raises a usage error if they have several formats."""
+    """Return the files' common format: `binary` if no file has the suffix of a format.
+
+    Raises a usage error if the files have different formats.
+    """
     from scriptschema import files
 
     forms = {files.ENDINGS[i.path.suffix] for i in items if i.path.suffix in files.ENDINGS}
@@ -67,9 +70,8 @@ def run_all(
 ) -> int:
     """Call `run` with each input and the path to write, and return the exit status.
 
-    The path's suffix belongs to the format `form`, or is `form` itself if it is not a format.
-    `what` names the work for the progress bar. Raises a usage error if it is unclear where to
-    write, and FileError if there is nothing to do.
+    `form` is the format to write, or a suffix such as `.luau`. `what` is the label of the progress
+    bar. Raises a usage error if it is unclear where to write, and FileError if there are no inputs.
     """
     from scriptschema import files
 
@@ -114,7 +116,7 @@ def write_tree(
 
 
 def require_some(items: Sequence[Input]) -> None:
-    """Raise FileError if the named folders contain nothing that the command can read."""
+    """Raise FileError if the command found no file that it can read."""
     from scriptschema.files import FileError
 
     if not items:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.session import Session
     from scriptschema.fuzzing.campaign.workers import Workers
 
-FOUND = 3
-"""The exit status if there is a new find and --fail-on-find is given."""
+FIND_STATUS = 3
+"""The exit status of --fail-on-find if there is a new find."""
 
 DEMO_SECONDS = 30.0
 
@@ -33,7 +33,7 @@ _targets = section("Targets")
 _work = section("The campaign")
 _programs = section("Programs")
 _judges = section("What counts as a bug")
-_told = section("Output")
+_output = section("Output")
 
 
 @program.command("fuzz")
@@ -64,13 +64,13 @@ _told = section("Output")
 @_targets(
     "--crash",
     metavar="REGEX",
-    help="A regular expression: output of a command that matches it is a crash.",
+    help="Treat output of a command that matches this regular expression as a crash.",
 )
 @_targets(
     "--error",
     metavar="REGEX",
-    help="A regular expression: output of a command that matches it is an ordinary error of "
-    "the program.",
+    help="Treat output of a command that matches this regular expression as an ordinary error "
+    "of the program.",
 )
 @_targets(
     "--config",
@@ -104,8 +104,8 @@ _told = section("Output")
 @_work(
     "--engine",
     type=click.Choice(["own", "afl"]),
-    help="The source of mutants: own (the default), or AFL++, for a target built with its "
-    "compiler.",
+    help="The source of mutants: own (the default), or afl (AFL++, for a target built with its "
+    "compiler).",
 )
 @_work("--for", "seconds", callback=duration, metavar="TIME", help="The time limit: 30s, 10m, 8h.")
 @_work(
@@ -115,7 +115,7 @@ _told = section("Output")
     metavar="N",
     help="The maximum number of programs.",
 )
-@_programs("--seed", type=int, metavar="N", help="The seed of all random choices.")
+@_programs("--seed", type=int, metavar="N", help="The seed number of all random choices.")
 @_programs(
     "--size",
     type=click.IntRange(1, LARGEST),
@@ -143,13 +143,13 @@ _told = section("Output")
     "--broken",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of sources that are not valid Luau, which targets must reject (0).",
+    help="The share of sources that are not valid Luau, which targets must reject (default: 0).",
 )
 @_programs(
     "--compiled",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of programs that are only compiled, not run (0.25).",
+    help="The share of programs that are only compiled, not run (default: 0.25).",
 )
 @_programs(
     "--luau",
@@ -181,7 +181,7 @@ _told = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="What to compare: the output, error messages too, or positions in error messages too.",
+    help="Compare the output only, also error messages, or also positions in error messages.",
 )
 @_judges(
     "--ulps",
@@ -189,7 +189,7 @@ _told = section("Output")
     metavar="N",
     help="Treat numbers that differ by at most N units in the last place as equal.",
 )
-@_told(
+@_output(
     "--fail-on-find",
     is_flag=False,
     flag_value="undefined",
@@ -197,11 +197,11 @@ _told = section("Output")
         ["memory", "crash", "result", "assertion", "hang", "undefined", "message", "position"]
     ),
     metavar="[SEVERITY]",
-    help=f"Exit with status {FOUND} if there is a new find of this severity or worse.",
+    help=f"Exit with status {FIND_STATUS} if there is a new find of this severity or worse.",
 )
 @_work("--trust", is_flag=True, help="Run the campaign's commands without asking.")
-@_told("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
-@_told(
+@_output("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
+@_output(
     "--demo",
     is_flag=True,
     help="Fuzz luau-web for half a minute, in a temporary folder.",
@@ -233,27 +233,28 @@ def fuzz(
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
     or standard input, or persistent:COMMAND, which runs one program after the other. {variant} in
-    COMMAND is replaced with the arguments of a variant.
+    COMMAND is replaced with the variant's arguments.
 
-    The severities of --fail-on-find, the worst first: memory (sanitizers, used up), crash, result
-    (incorrect), assertion, hang, undefined (behaviour), message, position. The default is
-    undefined; differences only in messages or only in positions are one entry each.
+    The severities of --fail-on-find, the worst first: memory (a sanitizer's report, or memory is
+    exhausted), crash, result (incorrect), assertion, hang, undefined (behaviour), message,
+    position. The default is undefined. Differences only in messages share one entry, and so do
+    differences only in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
-    command:COMMAND. N instances of AFL++ run it, with mutants of this package; the inputs that they
+    command:COMMAND. N instances of AFL++ run it with scriptschema's mutants; the inputs that they
     keep are judged on all targets.
 
     With --types sound and --checker, a program that the checker accepts in strict mode but that
     fails with a type error shows a bug of the checker.
 
-    --seeds FOLDER has sources or trees, for example a conformance suite. They are run first, and
-    then mutated. Unreadable files are reported.
+    --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
+    and then mutated. Unreadable files are reported.
 
-    A campaign from somebody else has commands. They are shown, and run only if you agree, or with
+    The commands in a campaign from somebody else are shown, and run only if you agree or use
     --trust.
 
     With --broken, a share of the sources are not programs: tokens are missing or changed. A TARGET
-    has a bug if it runs such a source to its end instead of refusing it, or if it crashes or does
+    has a bug if it runs such a source to its end instead of rejecting it, or if it crashes or does
     not finish.
 
     One program in four is only compiled: its code is in a function that is never called, so it may
@@ -311,11 +312,11 @@ def fuzz(
         _report(output)
         explain(output, campaign.config, session.programs_done, [*session.state.finds.by_name])
     if fail_on_find and any(is_at_least(find.signature, fail_on_find) for find in new):
-        sys.exit(FOUND)
+        sys.exit(FIND_STATUS)
 
 
 def _summarize(session: Session, folder: Path) -> None:
-    """Print the number of new finds, and the number of programs that are not reduced yet."""
+    """Print the number of new finds, and the number of programs that are not fully reduced."""
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
     left = session.state.triage.waiting
@@ -359,7 +360,7 @@ def _workers(
 
 
 def _report(folder: Path) -> None:
-    """Write the report of a demonstration beside its folder, if the extra is installed."""
+    """Write the report of a demonstration beside the campaign's folder."""
     from scriptschema.commands.finds import report_command
 
     page = folder.with_name("report.html")
@@ -374,7 +375,7 @@ def explain(folder: Path, config: Config, programs: int, names: list[str]) -> No
     if names:
         lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:
-        lines.append("result: nothing was run, the time was too short for a program; try --for 2m")
+        lines.append("result: the time was too short to run a program; try --for 2m")
     else:
         lines.append(
             "result: no crashes, hangs or differences, as expected of a released Luau within "

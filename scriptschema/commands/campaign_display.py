@@ -14,7 +14,7 @@ import click
 from scriptschema.commands.console import counted
 
 EVERY = 10.0
-"""Seconds between two progress lines."""
+"""Seconds between progress lines."""
 
 FINDS = ("find", "reduced", "retracted")
 """The events that concern a find."""
@@ -39,10 +39,10 @@ def line_of(event: dict[str, Any]) -> str:
         return f"{_time(event['seconds'])}: no program has finished yet"
     return (
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
-        f"{event['runs_per_second']:,.0f} runs/s, {_of_both(event, 'corpus')}, "
+        f"{event['runs_per_second']:,.0f} runs/s, {_with_compiled(event, 'corpus')}, "
         + (_executions(event) + ", " if "executions" in event else "")
         + (f"covered {event['covered']:,}, " if event["covered"] else "")
-        + f"{_of_both(event, 'finds')}, last new {_time(event['since_new'])} ago"
+        + f"{_with_compiled(event, 'finds')}, last new {_time(event['since_new'])} ago"
         + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
     )
 
@@ -57,14 +57,14 @@ def _kinds(event: dict[str, Any]) -> str:
     return "; ".join(both)
 
 
-def _of_both(event: dict[str, Any], name: str) -> str:
-    """Return a count, and how much of it belongs to programs that are only compiled."""
+def _with_compiled(event: dict[str, Any], name: str) -> str:
+    """Return a count, and the part of it that is from programs that are only compiled."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 
 
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line about an input that breaks the target but is not Luau."""
+    """Return a line about a crash or hang input that is not Luau."""
     return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
 
 
@@ -77,8 +77,8 @@ def _rate(event: dict[str, Any]) -> str:
     return "rate unknown" if rate is None else f"{rate:,.0f} a second"
 
 
-def tell_targets(event: dict[str, Any]) -> None:
-    """Print each target's version, and the features it lacks, which programs will avoid."""
+def print_targets(event: dict[str, Any]) -> None:
+    """Print each target's version and the features that it lacks, which programs will avoid."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
 
@@ -92,7 +92,7 @@ class Lines:
     def __call__(self, event: dict[str, Any]) -> None:
         """Handle an event."""
         if event["event"] == "start":
-            tell_targets(event)
+            print_targets(event)
         elif event["event"] in FINDS:
             click.echo(line_of(event))
         elif event["event"] == "unreadable":
@@ -117,7 +117,7 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
-            tell_targets(event)
+            print_targets(event)
             self._live = Live(console=Console(stderr=True), refresh_per_second=4)
             self._live.start()
         elif event["event"] in FINDS:
@@ -157,8 +157,8 @@ class Display:
             rows.append(("executions", f"{event['executions']:,}", "rate", _rate(event)))
         if event["covered"]:
             rows.append(("covered", f"{event['covered']:,}", "", ""))
-        for one, two, three, four in rows:
-            table.add_row(Text(one, "dim"), two, Text(three, "dim"), four)
+        for left_name, left, right_name, right in rows:
+            table.add_row(Text(left_name, "dim"), left, Text(right_name, "dim"), right)
         finds = [Text(line, "bold", overflow="ellipsis", no_wrap=True) for line in self._finds]
         return Group(table, Text(_kinds(event)), *finds)
 

@@ -1,4 +1,4 @@
-"""Parses the options of `fuzz`: durations, names, seeds, and the configuration of a campaign."""
+"""Parses the options of `fuzz`: durations, names, seed programs, and a campaign's configuration."""
 
 from __future__ import annotations
 
@@ -88,18 +88,18 @@ def config_of(
     limits |= {} if crash is None else {"crash": crash}
     limits |= {} if error is None else {"error": error}
     if config_path is not None:
-        both = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
-        if both:
+        extra = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
+        if extra:
             raise click.UsageError(
-                f"{', '.join(both)} cannot be combined with --config: the file describes the "
+                f"{', '.join(extra)} cannot be combined with --config: the file describes the "
                 "targets"
             )
         return _read_config(config_path, given)
     if not words:
         if given or limits or not (folder / "campaign.json").exists():
             raise click.UsageError(
-                "missing target: use for example --target luau-web (only an existing "
-                "campaign can be continued without one, with its own options)"
+                "missing target: use for example --target luau-web (to continue an "
+                "existing campaign, give only its folder)"
             )
         return None
     if given.get("engine") == "afl" and given.get("broken"):
@@ -108,13 +108,13 @@ def config_of(
         words = (f"command:{words[0]}", *words[1:])
     try:
         targets = [from_word(word, **limits) for word in words]
-        return Config(targets=tuple(_at_home(target) for target in targets), **given)
+        return Config(targets=tuple(_with_absolute_folder(target) for target in targets), **given)
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint="--target") from None
 
 
-def _at_home(target: Description) -> Description:
-    """Return the target with its folder made absolute, so that later runs can start anywhere."""
+def _with_absolute_folder(target: Description) -> Description:
+    """Make the target's folder absolute, so that later runs can start in any folder."""
     if target.kind != "luau-web":
         return target
     import attrs
@@ -151,8 +151,8 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
         report(error)
 
     seeds = read_seeds(folder, on_problem, config.version)
-    left = f", skipped {counted(problems, 'file')}" if problems else ""
-    click.echo(f"seeds: read {counted(len(seeds.programs), 'program')}{left}", err=True)
+    skipped = f", skipped {counted(problems, 'file')}" if problems else ""
+    click.echo(f"seeds: read {counted(len(seeds.programs), 'program')}{skipped}", err=True)
     if seeds.incomplete:
         version = f" --luau {config.version}" if config.version else ""
         click.echo(

@@ -95,7 +95,7 @@ from_option = click.option(
     help="The format of the input (default: from the suffix).",
 )
 drop_unknown_option = click.option(
-    "--drop-unknown", is_flag=True, help="Drop fields that the schema does not know."
+    "--drop-unknown", is_flag=True, help="Drop fields that are not in the schema."
 )
 
 
@@ -112,7 +112,8 @@ luau_option = click.option(
     "--luau",
     metavar="VERSION",
     callback=_version,
-    help="Also use what this version of Luau adds to the schema's 57 messages: 0.711, or today.",
+    help="Also use features of this version of Luau that the schema's 57 messages lack: 0.711, "
+    "or today.",
 )
 
 
@@ -139,7 +140,7 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
 
 
 def counted(number: int, name: str) -> str:
-    """Return a number with its unit, such as `1 tree` or `1,000 trees`."""
+    """Return a number with its noun, such as `1 tree` or `1,000 trees`."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
@@ -203,7 +204,7 @@ def terminated_as_interrupted() -> Iterator[None]:
     """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
 
     A job that a shell starts in the background ignores the signal of Ctrl-C. Only a termination
-    signal can end such a job, and the signal would otherwise leave the job's work unfinished.
+    signal can end such a job, and would otherwise interrupt the job without any cleanup.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -1,4 +1,4 @@
-"""The commands `schema`, `dictionary`, `convert` and `show`, for other programs and for readers."""
+"""The commands `schema`, `dictionary`, `convert` and `show`, for other programs and for people."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
 @click.option(
     "--upstream",
     type=click.Choice(["to", "from"]),
-    help="Write or read the trees in today's schema of Luau itself (0.735).",
+    help="Write or read trees of the current schema in Luau's own repository (0.735).",
 )
 def convert(
     inputs: tuple[Path, ...],
@@ -161,8 +161,8 @@ def show(path: Path, from_format: Any, message_name: str, luau: Version | None) 
 class Line(NamedTuple):
     """A line of an outline: a message with its scalar values.
 
-    `branches` is drawn before the line, `step` is the message's step in its path, and `nodes` is
-    the number of messages on the line.
+    `branches` are the lines drawn before the message, `step` is the last step of the message's
+    path, and `nodes` is the number of messages on the line.
     """
 
     branches: str
@@ -176,8 +176,8 @@ class Line(NamedTuple):
 def outline(tree: Message) -> Iterator[Line]:
     """Yield the lines of `tree` from top to bottom.
 
-    Each message has a line, but a message that is one of several (`Expr`, `Stat` ...) shares its
-    line with the alternative that is set. Numbers, strings and other scalars are on the line of
+    Each message is on a separate line, but a message with alternatives (`Expr`, `Stat` ...) shares
+    its line with the alternative that is set. Numbers, strings and other scalars are on the line of
     their message.
     """
     from scriptschema.base import Message
@@ -186,7 +186,7 @@ def outline(tree: Message) -> Iterator[Line]:
     while stack:
         message, step, branch, below, depth = stack.pop()
         nodes = 1
-        while isinstance(message.alternative, Message) and not _others(message):
+        while isinstance(message.alternative, Message) and not _has_other_fields(message):
             step = ".".join(filter(None, (step, message.which)))
             message = message.alternative
             depth += 1
@@ -201,7 +201,7 @@ def outline(tree: Message) -> Iterator[Line]:
                 children.append((value, name))
             elif value is not None:
                 values.append((name, value.name if isinstance(value, IntEnum) else repr(value)))
-        if message.ONEOF and message.which is None and not _others(message):
+        if message.ONEOF and message.which is None and not _has_other_fields(message):
             values.append((message.ONEOF, "nothing set"))
         yield Line(branch, step, type(message).__name__, tuple(values), depth, nodes)
         last = len(children) - 1
@@ -217,7 +217,7 @@ def outline(tree: Message) -> Iterator[Line]:
         )
 
 
-def _others(message: Message) -> bool:
+def _has_other_fields(message: Message) -> bool:
     """Return whether a message has fields outside its oneof."""
     return any(field.oneof is None for field in message.ALL_FIELDS.values())
 

@@ -71,7 +71,7 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
-    is_shown = shown is not None and _tell(shown, find)
+    is_shown = shown is not None and _print_outcomes(shown, find)
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         click.echo("it may depend on earlier requests: try --replay")
@@ -91,7 +91,7 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Replaye
         yield replaying.run(config, find, tree, style)
 
 
-def _tell(shown: Replayed, find: Find) -> bool:
+def _print_outcomes(shown: Replayed, find: Find) -> bool:
     """Print a program's outcomes, and return whether it has the signature of the find."""
     from scriptschema.fuzzing.campaign.replay import is_of
 
@@ -124,7 +124,7 @@ def _show(run: Run) -> None:
 def reduce_find(folder: Path, *, trust: bool) -> None:
     """Reduce a find in its folder to completion, and print the resulting size.
 
-    If `trust`, the commands of the find run without a question.
+    If `trust`, the find's commands run without asking the user.
     """
     from contextlib import nullcontext
 
@@ -139,9 +139,9 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     from scriptschema.fuzzing.targets.description import TargetError
 
     campaign = folder.absolute().parent.parent
-    is_there = (campaign / config.FILE).is_file()
+    in_campaign = (campaign / config.FILE).is_file()
     try:
-        with Campaign(campaign, None) if is_there else nullcontext():  # raises if it is running
+        with Campaign(campaign, None) if in_campaign else nullcontext():  # raises if it is running
             find = trusted_find(folder, trust=trust)
             runner = Runner(Config.from_json(find.config))
             try:
@@ -184,15 +184,15 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     required=True,
     callback=_builds,
     metavar="NAME=COMMAND",
-    help="A build, the oldest first; COMMAND as that of the campaign's target.",
+    help="A build and its COMMAND, written like the campaign's target; the oldest build first.",
 )
 @trust_option
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
     """Find the first build that shows a bug.
 
     Builds are tried by bisection; the result is kept in the find, for the report. FIND is a folder
-    in a campaign's finds/. The exit status is 0 if a first build was found, otherwise 1. A build
-    shows the bug if the find's program gets a verdict of the same kind with it.
+    in a campaign's finds/. A build shows the bug if the find's program gets a verdict of the same
+    kind with this build. The exit status is 0 if a first build was found, otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -206,13 +206,13 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.targets.description import TargetError
 
-    def tell(name: str, shows: bool) -> None:
+    def print_result(name: str, shows: bool) -> None:
         click.echo(f"{name}: {'shows the bug' if shows else 'does not show the bug'}")
 
     try:
         find = trusted_find(folder, trust=trust)
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-        bisection = bisect(find, finds.tree_of(folder, stem), builds, tell)
+        bisection = bisect(find, finds.tree_of(folder, stem), builds, print_result)
         click.echo(str(bisection))
         if bisection.first is not None:
             finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
@@ -237,10 +237,11 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as an issue, a regression test or CI results.
 
-    FIND is a folder in a campaign's finds/, or a campaign, whose finds are all written, the worst
-    first. markdown is an issue to paste: the program, the outcome of each run, the versions, and
-    how to run it again. luau is a regression test, which asserts the output of the first run that
-    ended well: check that this output is right. junit and sarif are results for CI.
+    FIND is a folder in a campaign's finds/, or a campaign, all of whose finds are written. The
+    worst bug comes first. markdown is an issue to paste: the program, the outcome of each run, the
+    versions, and the command to run it again. luau is a regression test, which asserts the output
+    of the first run that ended normally: check that this output is right. junit and sarif are
+    results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown
@@ -274,11 +275,11 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     help="The page to write; - is standard output.",
 )
 def report_command(folders: tuple[Path, ...], output: str) -> None:
-    """Write what campaigns found as one HTML page.
+    """Write the finds of campaigns as one HTML page.
 
-    The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which may be
-    running. A bug that several campaigns found is shown once, the worst bug first. If a find cannot
-    be read, it is reported, the others are shown, and the exit status is 1.
+    The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which can still be
+    running. The worst bug comes first, and a bug that several campaigns found is shown once. If a
+    find cannot be read, it is reported, the others are shown, and the exit status is 1.
 
     \b
     scriptschema report campaign/ -o report.html

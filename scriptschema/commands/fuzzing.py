@@ -45,14 +45,22 @@ if TYPE_CHECKING:
     type=click.Choice(["luau", "binary", "text", "json"]),
     help="The format of the input (default: from the suffix).",
 )
-@click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option(
+    "-j",
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="The number of tests to run at the same time.",
+)
 @click.option(
     "--timeout",
     default=60.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="The time limit of a test in seconds; at most ten times that of an interesting one.",
+    help="The time limit of a test in seconds; reduced if interesting programs are fast.",
 )
 @names_option
 @luau_option
@@ -72,13 +80,13 @@ def reduce_command(
 
     The test is COMMAND, which ends with status 0 while the program is interesting. FILE is a Luau
     source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is run
-    without a shell. {} in it is replaced with the name of a file that has the source; {.pb},
-    {.textproto} and {.json} are replaced with the name of a file that has the tree. Without any of
-    these, it reads the source from standard input. FILE of -o is a source or a tree, depending on
-    its suffix. It has the smallest program so far at all times, even after Ctrl-C.
+    without a shell. {} in it is replaced with the name of a file that contains the source; {.pb},
+    {.textproto} and {.json} are replaced with the name of a file that contains the tree. A COMMAND
+    without any of these reads the source from standard input. The FILE of -o is a source or a tree,
+    depending on its suffix. It always contains the smallest program so far, even after Ctrl-C.
 
-    FILE may be a find of a campaign, a folder in its finds/. Then the test is whether the find's
-    bug occurs on the targets of its campaign, and the result is kept in the find.
+    FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
+    find's bug occurs on the targets of its campaign, and the result is kept in the find.
 
     \b
     scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau

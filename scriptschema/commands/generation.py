@@ -1,4 +1,4 @@
-"""The command `generate`, which makes corpora of random trees."""
+"""The command `generate`, which generates random trees and corpora."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _written = section("Output")
 
 @program.command()
 @_trees(
-    "-n", "count", type=click.IntRange(0), metavar="N", help="The number of trees to generate (1)."
+    "-n", "count", type=click.IntRange(0), metavar="N", help="The number of trees (default: 1)."
 )
 @_trees(
     "--seed",
@@ -93,12 +93,13 @@ _written = section("Output")
     "--wrong",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of operands and arguments that are deliberately wrong (0.05; sound types: 0).",
+    help="The share of operands and arguments that are deliberately wrong (default: 0.05, or 0 "
+    "with sound types).",
 )
 @_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
-    help="The type annotations of --programs: none, random or correct ones.  [default: random]",
+    help="The type annotations of --programs: none, random or correct.  [default: random]",
 )
 @_programs(
     "--varying", is_flag=True, help="Allow --programs to print values that change from run to run."
@@ -115,7 +116,8 @@ _written = section("Output")
     callback=_style,
     shell_complete=lambda *_: ["random", "plain"],
     metavar="random|plain|SEED",
-    help="The style of sources: random for each, plain (the default), or that of a seed number.",
+    help="The style of sources: random for each source, plain (the default), or the style of a "
+    "seed number.",
 )
 @_written(
     "-j",
@@ -152,15 +154,15 @@ def generate(
     jobs: int,
     output: str,
 ) -> None:
-    """Make random trees, programs or invalid sources.
+    """Generate random trees, programs or invalid sources.
 
-    The first is generated from the seed S, the next from S+1, and so on. With -n, a folder gets one
-    file for each tree, named by its seed. Existing files are kept, so that the same command
-    continues after an interruption. Standard output, and a FILE that ends in .pbstream, get a
-    stream: each tree after its length as a varint.
+    The first tree is generated from the seed number S, the next from S+1, and so on. With -n, each
+    tree becomes a file in the folder, named by its seed number. Existing files are kept, so that
+    the same command continues after an interruption. To standard output, or to a FILE that ends in
+    .pbstream, a stream is written: each tree after its length as a varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length. As
-    sources, a program that has a module is a folder with program.luau and module0.luau; on standard
+    sources, a program with a module is a folder with program.luau and module0.luau; on standard
     output, and in a FILE.luau, the module is a function in the program.
 
     \b
@@ -276,7 +278,10 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file for each seed number that has none. A program with a module is a folder."""
+    """Write a file for each seed number, or a folder for a program with a module.
+
+    Existing files are kept. Raises FileError if they were generated with other options.
+    """
     from scriptschema import files
     from scriptschema.generation.bulk import SourceRecipe, interrupts_later
     from scriptschema.luau.sources import PROGRAM
@@ -284,38 +289,38 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     ending = next((e for e, form in files.ENDINGS.items() if form == recipe.form), ".luau")
     maker = SourceRecipe(recipe) if recipe.form == "luau" else recipe
 
-    def files_of(seed: int, made: Any) -> dict[str, bytes]:
-        return made if recipe.form == "luau" else {f"{seed}{ending}": made}
+    def files_of(seed: int, result: Any) -> dict[str, bytes]:
+        return result if recipe.form == "luau" else {f"{seed}{ending}": result}
 
     try:
         folder.mkdir(exist_ok=True)
-        there = {entry.name for entry in os.scandir(folder)}
+        existing = {entry.name for entry in os.scandir(folder)}
     except OSError as error:
         raise files.FileError(f"{folder}: {files.reason_of(error)}") from None
 
-    def is_there(seed: int) -> bool:
-        if f"{seed}{ending}" in there:
+    def exists(seed: int) -> bool:
+        if f"{seed}{ending}" in existing:
             return True
-        return str(seed) in there and (folder / str(seed) / PROGRAM).is_file()
+        return str(seed) in existing and (folder / str(seed) / PROGRAM).is_file()
 
-    left = [seed for seed in seeds if not is_there(seed)]
+    left = [seed for seed in seeds if not exists(seed)]
     if len(left) < len(seeds):
-        known = next(seed for seed in seeds if is_there(seed))
-        for name, data in files_of(known, maker.make(known)).items():
+        sample = next(seed for seed in seeds if exists(seed))
+        for name, data in files_of(sample, maker.make(sample)).items():
             refuse_other_trees(folder / name, data)
         click.echo(
             f"{len(seeds) - len(left):,} of {counted(len(seeds), 'tree')} already exist",
             err=True,
         )
     with stoppable("to continue, run the same command again"):
-        for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
-            with interrupts_later():  # temporary files are created and renamed, or not created
-                for name, data in files_of(seed, made).items():
+        for seed, result in zip(left, make_all(maker, left, jobs), strict=True):
+            with interrupts_later():  # an interrupt must not leave temporary files
+                for name, data in files_of(seed, result).items():
                     files.write(folder / name, data, below=folder)
 
 
-def refuse_other_trees(path: Path, wanted: bytes) -> None:
-    """Raise FileError if the content of `path` differs from `wanted`.
+def refuse_other_trees(path: Path, expected: bytes) -> None:
+    """Raise FileError if the content of `path` differs from `expected`.
 
     Otherwise, a folder could contain trees from different options.
     """
@@ -324,11 +329,11 @@ def refuse_other_trees(path: Path, wanted: bytes) -> None:
     existing: bytes | None = None
     try:
         existing = path.read_bytes()
-    except FileNotFoundError:  # one source was expected and two exist, or the reverse
+    except FileNotFoundError:  # one source is expected and two exist, or the reverse
         path = path.parent
     except OSError as error:
         raise files.FileError(f"{path}: {files.reason_of(error)}") from None
-    if existing != wanted:
+    if existing != expected:
         raise files.FileError(
             f"{path} exists, but was not generated with these options: use another folder, or "
             "delete the file to generate it again"

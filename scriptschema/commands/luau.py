@@ -36,7 +36,7 @@ names_option = click.option(
     "names_path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Tables of names (.toml or .json) instead of the built-in ones.",
+    help="Tables of names (.toml or .json) that replace the built-in tables.",
 )
 output_option = click.option(
     "-o",
@@ -75,7 +75,7 @@ def render_command(
     An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
     input. A tree is written as it is; to get a program that Luau compiles, use repair first. A tree
     with a module becomes a folder with program.luau and module0.luau; on standard output, its two
-    sources follow each other.
+    sources are printed one after the other.
 
     \b
     scriptschema render program.pb
@@ -128,24 +128,24 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
     from scriptschema.messages import ModuleSet
     from scriptschema.versions import TODAY
 
-    found = 0
+    problems = 0
 
     def run(item: Input, _: Path) -> None:
-        nonlocal found
+        nonlocal problems
         if item.path.suffix in ENDINGS and from_format is None:
             for where, problem in _problems_of_source(item.path, luau):
-                found += 1
+                problems += 1
                 click.echo(f"{where}: {problem.message} [{problem.rule}]")
             return
         tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
         for problem in check(tree, luau=luau):
-            found += 1
+            problems += 1
             click.echo(f"{files.name_of(item.path)}: {problem}")
 
     items = tree_files(inputs, from_format)
     require_some(items)
     status = run_each([(item, item.path) for item in items], "checking", run)
-    sys.exit(1 if found else status)
+    sys.exit(1 if problems else status)
 
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
@@ -226,8 +226,7 @@ def repair_command(
     "--save-names",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.json",
-    help="The file to write the tables of the sources' own names to, for --names of other "
-    "commands.",
+    help="Also write the tables with the sources' own names, for --names of other commands.",
 )
 @click.option(
     "--losses",
@@ -247,9 +246,9 @@ def parse_command(
     """Read Luau sources into trees.
 
     An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. If a
-    program requires "./module0", the module0.luau beside it is read as well. Trees have indexes
+    program requires "./module0", the module0.luau beside it is read as well. Trees contain indexes
     instead of names; all sources share the tables that --save-names writes. With --luau, the trees
-    also have what the 57 messages of the schema cannot represent, and features newer than that
+    also contain syntax that the schema's 57 messages cannot represent, and features newer than that
     version are errors.
 
     \b
@@ -309,7 +308,7 @@ def parse_command(
 
 
 def load_names(path: Path | None) -> Names:
-    """Return the name tables in a file, by default the built-in tables.
+    """Return the name tables in a file, or the built-in tables if `path` is None.
 
     Raises a usage error if the file is invalid.
     """

@@ -40,17 +40,17 @@ _COMMANDS = {
 
 
 def hold_standard_streams() -> None:
-    """Open standard streams that were closed, so that using them is an error that can be reported.
+    """Reopen closed standard streams, so that using them raises an error that can be reported.
 
-    Otherwise, the next file that is opened would get the descriptor of a closed stream, and receive
-    what is printed. Each stream is opened in the opposite direction, so that reading or writing
-    fails as on a closed stream.
+    Otherwise, the next opened file would get the descriptor of a closed stream, and everything
+    printed would be written to that file. Each stream is opened in the opposite direction, so that
+    reading or writing fails as on a closed stream.
     """
-    for number, (name, way) in enumerate(
+    for number, (name, mode) in enumerate(
         [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
     ):
         if getattr(sys, name) is None:
-            os.open(os.devnull, way)  # gets the lowest free descriptor
+            os.open(os.devnull, mode)  # gets the lowest free descriptor
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
 
 
@@ -60,7 +60,7 @@ class _Program(Program):
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)
-        except OSError as error:  # errors of named files were reported where they are opened
+        except OSError as error:  # errors of named files are reported where the files are opened
             from scriptschema.commands.console import report
 
             report(OSError(f"standard output: {error.strerror or error}"))
@@ -87,7 +87,7 @@ def completion(shell: str) -> None:
 
     \b
     bash, in ~/.bashrc:                 eval "$(scriptschema completion bash)"
-    zsh, in ~/.zshrc, behind compinit:  eval "$(scriptschema completion zsh)"
+    zsh, in ~/.zshrc, after compinit:   eval "$(scriptschema completion zsh)"
     fish, once:  scriptschema completion fish > ~/.config/fish/completions/scriptschema.fish
     """
     from click import shell_completion

@@ -37,7 +37,7 @@ class Context(click.Context):
 
 
 class Option(click.Option):
-    """An option that knows the section of the help in which it is listed."""
+    """An option that is listed in a section of the help."""
 
     def __init__(self, *words: Any, section: str, **options: Any) -> None:
         super().__init__(*words, **options)
@@ -107,8 +107,8 @@ class Program(Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], self._table, n=1)
-            meant = f": did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"unknown command {args[0]}{meant}", ctx)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"unknown command {args[0]}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:

@@ -1,10 +1,10 @@
 """Trust in campaigns: commands of somebody else's campaign run only after the user agrees.
 
-A campaign's configuration has commands, which run with the user's rights. Commands that the user
-gave on the command line are trusted. Other commands are shown with a question, once for each folder
-and command. The answers are lines of JSON in `trusted.jsonl` in the user's state folder
-(`$XDG_STATE_HOME/scriptschema`, by default `~/.local/state/scriptschema`). The answers are never in
-the campaign's folder, because a campaign could otherwise bring its own answers along.
+A campaign's configuration contains commands, which run with the user's permissions. Commands from
+the command line are trusted. For other commands, the user is asked once for each folder and
+command. Trusted commands are recorded as lines of JSON in `trusted.jsonl` in the user's state
+folder (`$XDG_STATE_HOME/scriptschema`, by default `~/.local/state/scriptschema`). They are never
+recorded in the campaign's folder, because then a campaign could declare its own commands trusted.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ trust_option = click.option(
 
 @contextlib.contextmanager
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
-    """Yield the opened campaign at `path`, after its commands are trusted.
+    """Open the campaign at `path`, and yield it once its commands are trusted.
 
-    If `trust`, or if `config` is a configuration from the user, no question is asked. Raises the
+    If `trust`, or if `config` is a configuration from the user, the user is not asked. Raises the
     errors of `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
@@ -63,19 +63,19 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     """Ask whether to run the commands of a campaign in a folder, unless they are trusted.
 
-    If `trust`, the commands are trusted without a question, and that is remembered. Raises
-    FileError if the user declines, and a usage error if there is no terminal for the question.
+    If `trust`, the commands are recorded as trusted without asking. Raises FileError if the user
+    declines, and a usage error if there is no terminal to ask on.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.report.text import visible
 
     place = str(folder.resolve())
-    known = _trusted()
-    new = [each for each in commands_of(config) if (place, each) not in known]
+    trusted = _trusted()
+    new = [command for command in commands_of(config) if (place, command) not in trusted]
     if not new:
         return
     if not trust:
-        shown = "\n".join(f"  {visible(each)}" for each in new)
+        shown = "\n".join(f"  {visible(command)}" for command in new)
         click.echo(
             f"{visible(place)} runs this on your machine, with your permissions:\n{shown}", err=True
         )
@@ -99,8 +99,8 @@ def commands_of(config: Config) -> list[str]:
 
 
 def _file() -> Path:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    home = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "state"
     return state / "scriptschema" / "trusted.jsonl"
 
 

@@ -11,7 +11,7 @@ from scriptschema.commands import program
 from scriptschema.commands.console import report
 
 NEXT = """\
-{folder} has minify.py, a program with a bug that the tutorial finds. Type next:
+{folder} contains minify.py, a program with a bug that the tutorial finds. Type next:
 
   cd {folder}
   scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 2
@@ -21,9 +21,9 @@ NEXT = """\
 @program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Make the folder of the tutorial, with the program to test.
+    """Create the tutorial's folder, with the program to test.
 
-    DIR must not exist, or be empty. The tutorial needs nothing else, and writes only there.
+    DIR must be new or empty. The tutorial needs nothing else, and writes only to DIR.
 
     \b
     scriptschema tutorial first-bug

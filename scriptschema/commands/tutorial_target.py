@@ -2,8 +2,8 @@
 
     python3 minify.py program.luau
 
-prints the program without comments and needless blanks. It keeps track of blocks to report where
-one is not closed. Needs nothing but Python.
+prints the program without comments and needless blanks. It reports unclosed blocks. Needs nothing
+but Python.
 """
 
 import re

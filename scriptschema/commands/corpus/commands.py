@@ -17,7 +17,7 @@ from scriptschema.commands.corpus.inputs import (
     items_of,
     make_reader,
     reading_options,
-    tell_losses,
+    report_losses,
 )
 from scriptschema.commands.program import Group
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.corpora.distill import Counts, Judge
 
 FOLDER = NonEmptyPath(path_type=Path)
-GOES_ON = "to continue, run the same command again"
+TO_CONTINUE = "to continue, run the same command again"
 
 output_option = click.option(
     "-o", "--output", required=True, type=FOLDER, metavar="DIR", help="The corpus to write to."
@@ -34,8 +34,8 @@ coverage_option = click.option(
     "--coverage",
     "command",
     metavar="COMMAND",
-    help="Use every line that COMMAND prints for a tree as a feature, instead of those of "
-    "the schema.",
+    help="Use every line that COMMAND prints for a tree as a feature, instead of the schema's "
+    "features.",
 )
 timeout_option = click.option(
     "--timeout",
@@ -53,9 +53,10 @@ def corpus() -> None:
 
     An INPUT is a folder (all files below it, except hidden files), a file or - for standard input.
     A file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source
-    (.luau, .lua) or a stream (.pbstream: binary trees, each after its length as a varint). If the
-    suffix is not one of these, as in the folders of fuzzers, the content decides. In the folders of
-    AFL++, only inputs are read. Links to folders, pipes and files above 64 MiB are not read.
+    (.luau, .lua) or a stream (.pbstream: binary trees, each after its length as a varint). The
+    format of other files, such as those in fuzzers' folders, is recognized by their content. In
+    AFL++'s folders, only inputs are read. Links to folders, pipes and files above 64 MiB are not
+    read.
 
     Files that cannot be read are reported, the others are processed, and the exit status is 1. No
     command changes its inputs.
@@ -84,14 +85,14 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
     from scriptschema.fuzzing.corpora import transfer
 
     reader = make_reader(**options)
-    with failures() as failed, stoppable(GOES_ON):
+    with failures() as failed, stoppable(TO_CONTINUE):
         apart(inputs, output)
         counts = transfer.import_trees(items_of(inputs, "importing"), output, reader, failed.report)
         text = f"{counted(counts.new, 'new tree')}, {counts.known:,} already present"
         if counts.skipped:
             text += f"; {counted(counts.skipped, 'file')} imported earlier"
         click.echo(text, err=True)
-        tell_losses(counts.incomplete, reader.luau)
+        report_losses(counts.incomplete, reader.luau)
 
 
 @corpus.command("export")
@@ -134,7 +135,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
     stream = output.suffix == files.STREAM_ENDING
     if stream and to_format != "binary":
         raise click.UsageError("a stream must contain binary trees")
-    with failures() as failed, stoppable("nothing was written" if stream else GOES_ON):
+    with failures() as failed, stoppable("nothing was written" if stream else TO_CONTINUE):
         items = items_of(inputs, "exporting")
         if stream:
             files.require_parent(output)
@@ -143,7 +144,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
             apart(inputs, output)
             counts = transfer.export_trees(items, output, to_format, reader, failed.report)
         click.echo(f"{counted(counts.new, 'tree')}, {counts.known:,} already present", err=True)
-        tell_losses(counts.incomplete, reader.luau)
+        report_losses(counts.incomplete, reader.luau)
 
 
 @corpus.command("distill")
@@ -153,16 +154,16 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 @timeout_option
 @output_option
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
-    """Select a few trees that have all features of many.
+    """Select a few trees that together have all features of a corpus.
 
     Among trees that are equal up to names and constants, only the smallest is considered. From
     these, a small set is kept that has all features: messages and the fields that hold them,
     alternatives, operators, globals and library members. The order of the trees does not matter.
 
     With --coverage, the features are the lines that COMMAND prints, such as the edges of
-    afl-showmap. {} in COMMAND is replaced with the name of a file that has the tree's source;
-    {.pb}, {.textproto} and {.json} are replaced with the name of a file that has the tree. Without
-    any of these, it reads the source from standard input. It runs without a shell.
+    afl-showmap. {} in COMMAND is replaced with the name of a file that contains the tree's source;
+    {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
+    COMMAND without any of these reads the source from standard input. It runs without a shell.
 
     \b
     scriptschema corpus distill corpus/ -o small/
@@ -206,7 +207,7 @@ def reduce_corpus(
     reader = make_reader(**options)
     if command is not None and reader.cls.__name__ != "ModuleSet":
         raise click.UsageError(f"--coverage requires ModuleSets, found {reader.cls.__name__}")
-    with failures() as failed, stoppable(GOES_ON):
+    with failures() as failed, stoppable(TO_CONTINUE):
         apart(inputs, output)
 
         def run(judge: Judge) -> Counts:
@@ -219,8 +220,8 @@ def reduce_corpus(
             try:
                 test = CommandTest(command, max_time=timeout)
                 journal = CorpusFolder(output).path / coverage.JOURNAL
-                with Journal(journal) as kept:
-                    counts = run(coverage.CommandCoverage(test, kept, failed.report))
+                with Journal(journal) as results:
+                    counts = run(coverage.CommandCoverage(test, results, failed.report))
             except CommandError as error:
                 raise click.BadParameter(str(error), param_hint="--coverage") from None
             if not failed.number:
@@ -230,7 +231,7 @@ def reduce_corpus(
             f"{counted(counts.features, 'feature')} -> {counted(counts.kept, 'tree')}"
         )
         click.echo(text, err=True)
-        tell_losses(counts.incomplete, reader.luau)
+        report_losses(counts.incomplete, reader.luau)
         if counts.others and not merge:
             click.echo(f"{output} also contains {counts.others:,} trees from before", err=True)
 

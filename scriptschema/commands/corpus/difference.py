@@ -19,7 +19,7 @@ from scriptschema.wire import Scan
 class FeatureCounts:
     """The statistics of a corpus, and the number of its trees that have each feature.
 
-    `stats` also has the version of Luau that the trees are for.
+    `stats` also records the version of Luau that the trees are for.
     """
 
     stats: CorpusStats = attrs.field(factory=CorpusStats)
@@ -32,14 +32,14 @@ class FeatureCounts:
 
     def features(self) -> Counter[str]:
         """Return the number of trees that have each feature, by the feature's name."""
-        known = feature_names(self.stats.luau)
-        return Counter({known[number]: count for number, count in self._numbers.items()})
+        names = feature_names(self.stats.luau)
+        return Counter({names[number]: count for number, count in self._numbers.items()})
 
 
 def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
-    """Return the features that `one` has and `two` lacks, with their numbers of trees.
+    """Return the features that `one` has and `two` lacks, the most common first.
 
-    The most common feature comes first.
+    Each feature is paired with the number of trees in `one` that have it.
     """
     theirs = two.features()
     return [(name, n) for name, n in one.features().most_common() if not theirs[name]]
@@ -48,7 +48,7 @@ def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
 Both = tuple[FeatureCounts, FeatureCounts]
 
 SHOWN: Final = 40
-"""The maximum number of features that a chart names."""
+"""The maximum number of features that a chart shows for each corpus."""
 
 
 def as_json(both: Both) -> dict[str, Any]:

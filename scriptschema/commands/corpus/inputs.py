@@ -68,7 +68,7 @@ def make_reader(
     return Reader(message_class(message_name, luau), from_format, unknown, delimited, luau)
 
 
-def tell_losses(incomplete: int, luau: Version | None) -> None:
+def report_losses(incomplete: int, luau: Version | None) -> None:
     """Print the number of sources that trees cannot represent completely."""
     if incomplete:
         text = f"{counted(incomplete, 'source')} with syntax that the schema lacks"

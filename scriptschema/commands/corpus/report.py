@@ -20,7 +20,7 @@ def print_report(stats: CorpusStats) -> None:
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = max(console.width, 100)  # files have room for the bars
+        console.width = max(console.width, 100)  # so that the bars fit
     console.print(
         f"{counted(stats.trees, 'tree')}, {counted(total(stats.nodes), 'node')}, "
         f"{counted(total(stats.sizes), 'byte')}"
@@ -52,11 +52,11 @@ def _percentiles(stats: CorpusStats) -> Any:
 
 
 def _frequencies(stats: CorpusStats) -> Any:
-    """Return a table of messages by frequency, each followed by the shares of its alternatives."""
+    """Return a table of messages by frequency, each followed by its alternatives and fields."""
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("message, and what it holds")
+    table.add_column("message and its contents")
     table.add_column("number", justify="right")
     table.add_column("share", justify="right")
     table.add_column("")

@@ -43,8 +43,8 @@ def stats_command(
 ) -> None:
     """Describe a corpus: sizes, depths and features.
 
-    Features are the parts of the schema, each with the number of its uses. Bytes are the sizes of
-    trees in the binary format, even if another format was read.
+    The features are the parts of the schema, each with its number of uses. Sizes in bytes are those
+    of the binary format, even if another format was read.
 
     \b
     scriptschema corpus stats corpus/
@@ -81,8 +81,9 @@ def diff_command(
 ) -> None:
     """Compare the features and sizes of two corpora.
 
-    Features are those of distill: messages and the fields that hold them, alternatives, operators,
-    globals and library members. The number beside each feature is the number of trees that have it.
+    The features are the same as for distill: messages and the fields that hold them, alternatives,
+    operators, globals and library members. The number beside each feature is the number of trees
+    that have it.
 
     \b
     scriptschema corpus diff before/ after/
