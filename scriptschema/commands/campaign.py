@@ -375,7 +375,7 @@ def explain(folder: Path, config: Config, programs: int, names: list[str]) -> No
     if names:
         lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:
-        lines.append("result: the time was too short to run a program; try --for 2m")
+        lines.append("result: nothing was run: the time was too short for a program; try --for 2m")
     else:
         lines.append(
             "result: no crashes, hangs or differences, as expected of a released Luau within "

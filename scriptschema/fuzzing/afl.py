@@ -1,23 +1,24 @@
 """The custom mutator for AFL++: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
 
-The queue holds Luau sources like those that the target reads. Therefore crashes replay without
-conversion, other instances may share the queue, and `AFL_AUTORESUME` continues a run. Seeds may be
-sources of any origin. A source that is not Luau is replaced with a new program.
+The queue contains Luau sources, which the target reads directly. Therefore crashes replay without
+conversion, other instances can share the queue, and `AFL_AUTORESUME` continues a run. Seeds can be
+sources from anywhere. A source that is not Luau is replaced with a new program.
 
 With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. The file `scriptschema.txt` in an
-instance's folder, `OUT/NAME/`, has the statistics of each operator. It is updated every minute and
-at the end. The name of a queue entry contains the operators that made the entry and, after `@`, the
-style that the entry is written in. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
-`SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
+instance's folder, `OUT/NAME/`, contains the statistics of each operator. It is updated every minute
+and at the end. The name of a queue entry contains the operators that created the entry and, after
+`@`, the style in which the entry is written. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
+`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. Without it,
+mutants use only the schema.
 
 AFL++ 4.04c and later calls the functions of this module, as its docs/custom_mutators.md describes.
-An error in a function would end the campaign, so none of them raises an exception for any input.
-They must return a bytearray, and `describe` must return bytes, because 4.04c does not check which
-of the two it reads.
+An error in a function would end the campaign, so no function raises an exception for any input.
+The functions must return a bytearray, but `describe` must return bytes, because 4.04c does not
+check the type.
 
 Queue entries are trimmed as trees. AFL++ requests one candidate after another, and reports whether
-each candidate behaves like the entry. Trimming, unlike the reducer, has a time budget, so only the
-edits that remove most are offered.
+each candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits
+that remove most are offered.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ from scriptschema.messages import ModuleSet
 
 LOG: Final = "scriptschema.txt"
 STYLE: Final = "SCRIPTSCHEMA_STYLE"
-"""The environment variable that says whether mutants are written in styles."""
+"""The environment variable that turns styles off if its value is `plain`."""
 
 EVERY: Final = 60.0
-"""Seconds between two writes of the log."""
+"""Seconds between writes of the log."""
 
 
 class _Engine:
@@ -130,7 +131,7 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Record whether the shorter source behaves the same, and return the next step's number."""
+    """Accept or reject the shorter source, and return the next step's number."""
     trimmer = _engine.trimmer
     if trimmer is None:
         return MOST
@@ -171,11 +172,11 @@ class Trimmer:
         self._edits = self._trees(index)
         self._advance()
 
-    def answer(self, taken: bool) -> None:
-        """Accept the candidate if `taken`, otherwise reject it. Then offer the next candidate."""
+    def answer(self, accepted: bool) -> None:
+        """Accept the candidate if `accepted`, otherwise reject it. Then offer the next one."""
         if self.candidate is None:
             return
-        if taken:
+        if accepted:
             self.source, self._tree = self.candidate, self._offered
             self._edits = self._trees(Index(self._tree))
         self._advance()

@@ -2,9 +2,10 @@
 
     atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
 
-libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time. No program is that small,
-so pass `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is such a fuzzer.
-`SCRIPTSCHEMA_LUAU=today`, or a version, says what the target supports beyond the schema.
+libFuzzer, which Atheris runs, starts with inputs of a few bytes, which is too small for programs.
+So pass `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is an example.
+`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. Without it,
+mutants use only the schema.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
-"""The smallest program that the engine accepts, because it refuses an empty input."""
+"""The smallest program that the engine accepts: it refuses empty inputs."""
 
 _mutator = SourceMutator(luau=version_asked())
 _crossover = SourceMutator(luau=version_asked())

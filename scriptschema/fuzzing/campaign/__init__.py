@@ -3,19 +3,20 @@
 The folder of a campaign (`folder.Campaign`):
 
     campaign.json         targets, generator, oracles, seed: `config.Config`
-    suspects/NAME/        a program that shows a known or a new bug; its reduction decides
+    suspects/NAME/        a program whose reduction will show whether its bug is known or new
     corpus/HASH.pb        trees with new behaviour, each named by a hash of its bytes
     finds/NAME/           a bug: `finds.Find`
         find.json         signature, verdict, runs, count, and the command to reproduce it
         program.luau      the original program; program.pb is its tree
         reduced.luau      the smallest program with the same verdict, once known; and reduced.pb
-        members/NAME/     other programs that probably show it, stored like finds
-        requests.jsonl    the last requests to the broken process, if a bug was not reduced
-    statistics.jsonl      a line every few seconds with the work since then: `statistics.Interval`
+        members/NAME/     other programs that probably show the bug, stored like finds
+        requests.jsonl    the last requests to the broken process, if the bug was not reduced
+    statistics.jsonl      a line every few seconds with the work since the last line:
+                          `statistics.Interval`
     log.txt               a log with timestamps, for people
     .lock                 held by the process that runs the campaign
 
-Files are written atomically, and a find's folder appears atomically before the find is reported and
-reduced. Only `statistics.jsonl` and `log.txt` are appended to, and at most their last line can be
-truncated. So a campaign can be killed at any time, and read while it runs.
+Files are written atomically, and a find's folder is created atomically before the find is reported
+and reduced. Only `statistics.jsonl` and `log.txt` are appended to, and at most their last line can
+be truncated. So a campaign can be killed at any time, and read while it runs.
 """

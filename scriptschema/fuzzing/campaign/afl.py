@@ -77,7 +77,7 @@ _ENVIRONMENT: Final = MappingProxyType(
 
 
 class EngineError(Exception):
-    """AFL++ cannot be used. The message says what to do."""
+    """AFL++ cannot be used. The message says why, or what to do."""
 
 
 class AflEngine:
@@ -93,11 +93,16 @@ class AflEngine:
         self.folder = campaign.path / AFL
         self.command = _command_of(campaign.config)
         self.problem = ""
-        """The reason why an instance does not work, or an empty string while all instances work."""
+        """Why an instance does not work, or an empty string while all instances work."""
         self._campaign = campaign
         config = campaign.config
-        given = {STYLE: "random" if config.styles else "plain", VERSION: str(config.version or "")}
-        self._instances = [_Instance(self.folder, n, self.command, given) for n in range(instances)]
+        options = {
+            STYLE: "random" if config.styles else "plain",
+            VERSION: str(config.version or ""),
+        }
+        self._instances = [
+            _Instance(self.folder, n, self.command, options) for n in range(instances)
+        ]
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -147,23 +152,23 @@ class AflEngine:
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
                 try:
-                    self.problem = self.problem or instance.look()
+                    self.problem = self.problem or instance.check()
                 except EngineError as error:
                     self.problem = str(error)
 
 
-def counts(found: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def counts(statistics: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Return the executions, executions per second and covered edges of several instances.
 
-    `found` has the fields of each instance's `fuzzer_stats`. The rate is None in the first ten
-    seconds, when `fuzzer_stats` covers only the calibration of the seeds.
+    `statistics` contains the fields of each instance's `fuzzer_stats`. The rate is None in the
+    first ten seconds, when `fuzzer_stats` covers only the calibration of the seeds.
     """
-    measured = [each for each in found if int(each.get("run_time", 0)) >= _MEASURED]
-    rates = [int(each["execs_done"]) / int(each["run_time"]) for each in measured]
+    measured = [fields for fields in statistics if int(fields.get("run_time", 0)) >= _MEASURED]
+    rates = [int(fields["execs_done"]) / int(fields["run_time"]) for fields in measured]
     return {
-        "executions": sum(int(each.get("execs_done", 0)) for each in found),
+        "executions": sum(int(fields.get("execs_done", 0)) for fields in statistics),
         "executions_per_second": sum(rates) if rates else None,
-        "covered": max((int(each.get("edges_found", 0)) for each in found), default=0),
+        "covered": max((int(fields.get("edges_found", 0)) for fields in statistics), default=0),
     }
 
 
@@ -171,9 +176,9 @@ class _Instance:
     """An afl-fuzz process and its log."""
 
     def __init__(
-        self, folder: Path, number: int, command: list[str], given: dict[str, str]
+        self, folder: Path, number: int, command: list[str], options: dict[str, str]
     ) -> None:
-        self._given = given
+        self._options = options
         self.name = "main" if number == 0 else f"secondary{number}"
         self._folder = folder
         self._words = ["afl-fuzz", "-i", str(folder / "seeds"), "-o", str(folder / "out")]
@@ -190,7 +195,7 @@ class _Instance:
         modules = map(importlib.import_module, ("scriptschema", "attr"))
         paths = {str(Path(module.__file__ or "").parents[1]) for module in modules}
         environment |= {**_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sorted(paths))}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1", **self._given}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", **self._options}
         environment |= {leftovers.OWNER: leftovers.engine_mark()}
         try:
             with files.open_to_append(self._log) as log:
@@ -206,7 +211,7 @@ class _Instance:
             raise EngineError(f"afl-fuzz: {files.reason_of(error)}") from None
         self._began = time.monotonic()
 
-    def look(self) -> str:
+    def check(self) -> str:
         """Restart the process if it has ended. Return why it does not work, or an empty string."""
         if self._process is None or self._process.poll() is None:
             return ""
@@ -214,7 +219,7 @@ class _Instance:
         soon = time.monotonic() - self._began < _SOON
         self._failures = self._failures + 1 if soon else 0
         if self._failures == _TRIES:
-            return f"{' '.join(self._words)} does not work:\n{self._last_words()}"
+            return f"{' '.join(self._words)} does not work:\n{self._last_errors()}"
         self.start()
         return ""
 
@@ -246,7 +251,7 @@ class _Instance:
             if self._process is not None:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _last_words(self) -> str:
+    def _last_errors(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()
         errors = [line for line in lines if "[-]" in line or "ABORT" in line or "Location" in line]
         return "\n".join((errors or lines)[-15:])
@@ -347,10 +352,7 @@ class Inputs(ProgramSource):
         self._waiting.append((name, self._folder / "out" / name))
 
     def unreadable(self) -> list[str]:
-        """Return the names of new crash and hang inputs that are not Luau.
-
-        An input is new if `next` has read it since the last call.
-        """
+        """Return the names of crash and hang inputs that are not Luau, read since the last call."""
         names, self._unreadable = self._unreadable, []
         return names
 
@@ -374,9 +376,9 @@ class Inputs(ProgramSource):
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
     """Return the tree of an input and its style.
 
-    The style is the number in the input's name if the tree, written in that style, gives the
-    source. Otherwise it is None. Calls without parentheses may come from the style instead of the
-    tree.
+    The style is the number in the input's name if the tree, written in that style, is the source.
+    Otherwise it is None. If calls have no parentheses only because of the style, the returned tree
+    has the parentheses.
     """
     match = re.search(r"@([0-9]{1,9})", name)
     if match is not None:

@@ -4,7 +4,7 @@
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
 An order to a worker is a Dask task that fuzzes for ten seconds. So the overhead is negligible, and
-no more than ten seconds of work are lost with a machine. A task carries the latest trees of the
+at most ten seconds of work are lost if a machine fails. A task carries the latest trees of the
 other workers and returns the trees that it kept. Suspects are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
@@ -103,8 +103,8 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception):  # it may be gone already
-            self.client.run(_give_up, self._key, on_error="ignore")
+        with contextlib.suppress(Exception):  # the cluster may be gone already
+            self.client.run(_close_idle, self._key, on_error="ignore")
         self._stack.close()
 
     @property
@@ -150,16 +150,16 @@ class RemoteWorker:
         self._answers: deque[Any] = deque()
         self._future: Any = None
         self._lock = threading.Lock()
-        there = sorted((folder / CORPUS).rglob("*.pb"), key=lambda path: path.stat().st_mtime)
+        paths = sorted((folder / CORPUS).rglob("*.pb"), key=lambda path: path.stat().st_mtime)
         self._trees = deque(
-            (path.read_bytes() for path in there[-MOST_PARENTS:]), maxlen=MOST_PARENTS
+            (path.read_bytes() for path in paths[-MOST_PARENTS:]), maxlen=MOST_PARENTS
         )
 
     def ask(self, order: Order | Task) -> None:
         """Submit a task.
 
-        A failure is noticed when the caller waits for the task's answer. Raises ClusterError if the
-        scheduler is gone and does not return for a while.
+        If the task fails, `answer` raises an error. Raises ClusterError if the connection to the
+        scheduler is lost and not restored within `PATIENCE` seconds.
         """
         end = time.monotonic() + PATIENCE
         while self.client.status != "running":
@@ -224,7 +224,7 @@ class RemoteWorker:
             self.put(error)
 
 
-# The following runs in the processes of the cluster
+# The code below runs in the processes of the cluster
 
 
 @attrs.define
@@ -266,16 +266,16 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
     batch = Batch()
     while True:
         seconds = min(_LOOK, end - time.monotonic())
-        did = fuzzer.work(seconds=seconds, programs=left, enough=order.enough, at_once=True)
-        left = None if left is None else left - did.interval.programs
-        batch.add(did)
+        part = fuzzer.work(seconds=seconds, programs=left, enough=order.enough, at_once=True)
+        left = None if left is None else left - part.interval.programs
+        batch.add(part)
         if time.monotonic() >= end or left == 0:
             return batch
-        if batch.suspects and _tell(key, seed, batch):
+        if batch.suspects and _send(key, seed, batch):
             batch = Batch()
 
 
-def _tell(key: str, seed: int, batch: Batch) -> bool:
+def _send(key: str, seed: int, batch: Batch) -> bool:
     """Send the work done so far to the session. Return whether this process is in a cluster."""
     from distributed import get_worker
 
@@ -303,16 +303,16 @@ def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
         raise
     with _lock:
         _idle.setdefault(key, []).append(idle)
-        idle.timer = threading.Timer(_IDLE, _give_up, (key,))
+        idle.timer = threading.Timer(_IDLE, _close_idle, (key,))
         idle.timer.daemon = True
         idle.timer.start()
 
 
-def _give_up(key: str) -> None:
+def _close_idle(key: str) -> None:
     """Close the idle fuzzers of a campaign."""
     with _lock:
-        there = _idle.pop(key, [])
-    for idle in there:
+        fuzzers = _idle.pop(key, [])
+    for idle in fuzzers:
         if idle.timer is not None:
             idle.timer.cancel()
         idle.fuzzer.close()

@@ -44,11 +44,11 @@ def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
 
 @attrs.frozen
 class Config:
-    """A campaign's configuration. Other settings may change between runs of the campaign.
+    """A campaign's configuration, which stays the same in all runs of the campaign.
 
-    `engine` says what creates the mutants: the campaign's workers, or AFL++ (see `afl`). `source`
-    says how new programs are made: `program` uses the program generator, `repaired` repairs random
-    trees. `size` is the intended number of nodes. Three fields are shares of the programs:
+    `engine` is the source of mutants: `own` is the campaign's workers, `afl` is AFL++ (see `afl`).
+    `source` is the source of new programs: `program` is the program generator, `repaired` repairs
+    random trees. `size` is the intended number of nodes. Three fields are shares of the programs:
     `mutants` is the share of mutants of other programs, `broken` the share of sources that are not
     Luau (`luau.breaking`), and `compiled` the share of programs that are compiled but not run
     (`fuzzing.uncalled`).
@@ -56,11 +56,11 @@ class Config:
     `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
     (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
     define a difference (see `oracles.differential`). Programs avoid the names in `without`
-    (libraries, members, globals) and all libraries that are not in `only`. `probed` has the
-    properties of the targets when the campaign was last started. `luau` is the version of Luau that
-    programs are written for. If it is empty, they are for the newest version that all targets fully
-    support. `style` is `random` if programs are written in styles (see `luau.render.render`),
-    otherwise `plain`.
+    (libraries, members, globals) and, unless `only` is empty, all libraries that are not in `only`.
+    `probed` are the properties of the targets when the campaign was last started; they may change.
+    `luau` is the version of Luau that programs are written for. If it is empty, they are for the
+    newest version that all targets fully support. `style` is `random` if programs are written in
+    styles (see `luau.render.render`), otherwise `plain`.
     """
 
     targets: tuple[Description, ...]
@@ -96,12 +96,13 @@ class Config:
         """The version of Luau that programs are written for.
 
         This is `luau` if set, otherwise the newest version that all targets fully support. None
-        means the seed's schema.
+        stands for the schema without extensions.
         """
         if self.luau:
             return Version.parse(self.luau)
-        known = [target.luau for target in self.probed]
-        return min((one for one in known if one is not None), default=None) if all(known) else None
+        versions = [target.luau for target in self.probed]
+        known = [version for version in versions if version is not None]
+        return min(known, default=None) if all(versions) else None
 
     @property
     def rewrites(self) -> bool:
@@ -118,9 +119,9 @@ class Config:
         return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
 
     def missing(self) -> frozenset[str]:
-        """Return the features that programs must not use: excluded ones and ones a target lacks."""
-        lacked = {name for target in self.probed for name in target.missing}
-        return missing_of(self.without, self.only) | lacked - {SPELLINGS}
+        """Return the features that programs must not use: excluded, or missing in a target."""
+        missing = {name for target in self.probed for name in target.missing}
+        return missing_of(self.without, self.only) | missing - {SPELLINGS}
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
@@ -160,11 +161,11 @@ def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ValueError(f"unknown library or member {name!r}{hint}")
-    left_out = {*without}
+    excluded = {*without}
     if only:
-        left_out |= {name for name in DEFAULT.libraries if name not in {*only}}
+        excluded |= {name for name in DEFAULT.libraries if name not in {*only}}
     return frozenset(
-        name for name in known if name in left_out or name.partition(".")[0] in left_out
+        name for name in known if name in excluded or name.partition(".")[0] in excluded
     )
 
 

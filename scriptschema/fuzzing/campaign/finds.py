@@ -1,10 +1,10 @@
-"""Finds: bugs that a campaign found, each stored in its folder `finds/NAME/` once it is known.
+"""Finds: bugs that a campaign found, each stored immediately in its folder `finds/NAME/`.
 
     store = FindStore(folder, config, versions, seconds, on_find)
-    find = store.add(suspect, verdict)       a new find
-    store.put_reduced(find, reduced)         its program is smaller now
-    store.count(find)                        it was seen again
-    store.drop(find)                         a duplicate, a known bug, or not a bug
+    find = store.add(suspect, verdict)       adds a new find
+    store.put_reduced(find, reduced)         stores a smaller program for the find
+    store.count(find)                        counts another program that shows the bug
+    store.drop(find)                         removes a duplicate, a known bug, or no bug
 
 `triage.py` decides which suspects become finds.
 """
@@ -40,7 +40,7 @@ from scriptschema.versions import TODAY
 
 FOLDER: Final = "finds"
 SUSPECTS: Final = "suspects"
-"""The folder of suspects: programs that may show a known or a new bug, stored like finds."""
+"""The folder of suspects, which are stored like finds."""
 
 FILE: Final = "find.json"
 PROGRAM: Final = "program"
@@ -75,10 +75,10 @@ class Find:
     `is_smallest` is true if the reduction was completed. Otherwise a later run continues it.
     `count` is the number of programs that showed the bug. `first_seen` and `last_seen` are times
     (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `origin`
-    describes how the program was made: the worker's seed, the number of the program, and the
+    describes how the program was generated: the worker's seed, the number of the program, and the
     operator and corpus file of a mutant. `command` reproduces the find on the targets of `config`,
-    the campaign's configuration. `versions` has the versions of this package, Python and the
-    targets. `bisection` is the result of a bisection, if there was one. `only_compiled` is true if
+    the campaign's configuration. `versions` maps this package, Python and the targets to their
+    versions. `bisection` is the result of the last bisection, or empty. `only_compiled` is true if
     the program runs nothing.
     """
 
@@ -106,7 +106,7 @@ class Find:
 
     @property
     def smallest(self) -> ShownProgram:
-        """The reduced program or, until that is known, the original program."""
+        """The reduced program, or the original program if it is not reduced yet."""
         return self.reduced or self.program
 
     def as_json(self) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class Find:
 class Suspect:
     """A program with a verdict.
 
-    `data` is its encoded tree. `requests` are the latest requests to the process that broke, for
-    targets whose processes run many programs.
+    `data` is its encoded tree. `requests` are the latest requests to the process that broke, if
+    the target's processes run many programs.
     """
 
     data: bytes
@@ -178,7 +178,7 @@ class Reduced:
 
 
 def words(text: str) -> list[str]:
-    """Return the words, the runs of blanks and the other characters of a source, in order."""
+    """Split a source into words, sequences of blanks, and single other characters."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
@@ -227,7 +227,7 @@ def source_of(folder: Path, stem: str = PROGRAM) -> str:
 
 
 def requests_of(folder: Path) -> tuple[str, ...]:
-    """Return the last requests to the process that broke, or none if they were not stored.
+    """Return the last requests to the process that broke, or () if they were not stored.
 
     Raises FileError.
     """
@@ -338,8 +338,8 @@ reduction, or `retracted` for a duplicate, a known bug, or a hang that cannot be
 class FindStore:
     """The finds of a campaign by name.
 
-    `new` are the finds of this run. `versions` has the versions of the targets. `seconds` returns
-    how long the campaign has run. `on_find` is called with each change. Methods may raise
+    `new` are the finds of this run. `versions` maps the targets to their versions. `seconds`
+    returns how long the campaign has run. `on_find` is called for each change. Methods may raise
     FileError.
     """
 
@@ -399,7 +399,7 @@ class FindStore:
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
         """Add a find for a suspect, with its reduction if known, and return the find."""
         tree = encoding.decode(ModuleSet, suspect.data)
-        # A find is named before it is reduced: another find may have the name of its construct.
+        # Names are chosen before reduction, so another find may have the same signature and name.
         apart = verdict.signature.name in self.by_name
         find = self.find_of(suspect, verdict, apart=apart)
         smaller = None

@@ -38,19 +38,19 @@ _PATIENCE: Final = 5.0
 class Campaign:
     """The folder of a campaign, owned by one process: a context manager that holds the lock.
 
-    `wanted` is the configuration for a new campaign. An existing campaign must have the same
-    configuration. If `wanted` is None, the campaign continues with its own configuration. Raises
-    FileError, also if another process holds the lock.
+    `expected` is the configuration for a new campaign. An existing campaign must have the same
+    configuration. If `expected` is None, an existing campaign is continued. Raises FileError, for
+    example if another process holds the lock.
     """
 
-    def __init__(self, path: Path, wanted: Config | None) -> None:
+    def __init__(self, path: Path, expected: Config | None) -> None:
         self.path = path
-        self._wanted = wanted
+        self._expected = expected
         self._lock: IO[bytes]
         self.config: Config
 
     def __enter__(self) -> Self:
-        if self._wanted is None:
+        if self._expected is None:
             config.load(self.path)
         else:
             files.require_parent(self.path)
@@ -89,8 +89,8 @@ class Campaign:
             statistics.append_line(self.path / AFL / JUDGED, name)
 
     def _require_own(self) -> None:
-        there = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
-        if there and config.FILE not in there and any(name[0] != "." for name in there):
+        names = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
+        if names and config.FILE not in names and any(name[0] != "." for name in names):
             raise FileError(f"{self.path} is not empty, and not a campaign: choose another folder")
 
     def _hold(self) -> None:
@@ -118,19 +118,19 @@ class Campaign:
 
     def _configure(self) -> Config:
         if not (self.path / config.FILE).exists():
-            if self._wanted is None:
+            if self._expected is None:
                 raise FileError(f"{self.path} is not a campaign: it contains no {config.FILE}")
-            config.save(self.path, self._wanted)
-            return self._wanted
-        there = config.load(self.path)
-        if self._wanted is not None and there != self._wanted:
-            mine, theirs = ({**each.as_json(), "probed": None} for each in (there, self._wanted))
-            names = ", ".join(name for name in mine if mine[name] != theirs[name])
+            config.save(self.path, self._expected)
+            return self._expected
+        existing = config.load(self.path)
+        if self._expected is not None and existing != self._expected:
+            old, new = ({**each.as_json(), "probed": None} for each in (existing, self._expected))
+            names = ", ".join(name for name in old if old[name] != new[name])
             raise FileError(
                 f"{self.path} is a campaign with other options ({names}): to continue it, "
                 "give only the folder; to start a new campaign, choose another folder"
             )
-        return there
+        return existing
 
     def _prepare(self) -> None:
         """Create the folders, and remove incomplete finds that a killed process left."""
@@ -161,10 +161,10 @@ def _is_running(process: str) -> bool:
 
 
 def _refuse_links(folder: Path) -> None:
-    """Raise FileError if there is a link in a folder.
+    """Raise FileError if a folder contains a symbolic link.
 
     A campaign does not create links. But AFL++ links entries of its queue to each other, so links
-    from AFL++'s folder into the same folder are allowed.
+    within AFL++'s folder are allowed.
     """
     afl = os.path.join(os.path.realpath(folder), AFL, "")  # noqa: PTH118  # as below
     for inside, folders, names in os.walk(folder):

@@ -41,13 +41,13 @@ _PER_BATCH: Final = 1
 """The maximum number of suspects per signature in a batch. The rest are only counted."""
 
 _ROUND_TRIPS: Final = 64
-"""The round trip is checked for one in this many programs, and for each program that is kept."""
+"""The round trip is checked for one program in this many, and for each program that is kept."""
 
 _PAUSE: Final = 0.1
 """Seconds to wait for the inputs of another engine."""
 
 _REWRITTEN: Final = 8
-"""One in this many programs is rewritten, and so is each program that is kept."""
+"""One program in this many is rewritten, and so is each program that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures that have enough suspects (see `Fuzzer.work`)."""
@@ -57,12 +57,11 @@ Enough = Mapping[Signature, Sequence[frozenset[str]]]
 class Batch:
     """The results of a fuzzer's work since the last batch.
 
-    `interval` has counts. `kept` are encoded trees to keep. `suspects` are programs that may show
-    bugs. `again` counts verdicts that were not reported as suspects. `messages` are the kinds of
-    error messages that programs ended with. `covered` has the target counters that were new to the
-    fuzzer, as (target number, counter number) pairs. `inputs` has the names of another engine's
-    inputs that were judged, and `unreadable` has the names of that engine's inputs that are not
-    Luau.
+    `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
+    show bugs. `again` counts verdicts that were not reported as suspects. `messages` are the kinds
+    of error messages that programs ended with. `covered` are the coverage counters that were new to
+    the fuzzer, as (target number, counter number) pairs. `inputs` are the names of another engine's
+    inputs that were judged, and `unreadable` the names of its inputs that are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -89,8 +88,8 @@ class Batch:
 class Fuzzer:
     """A fuzzer, as described in the module's docstring.
 
-    `seed` differs for each fuzzer of a campaign. `corpus` has encoded trees, which are repaired
-    because they may come from somebody else. `programs` supplies the programs, by default
+    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees, which are
+    repaired because they may come from somebody else. `programs` supplies the programs, by default
     `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and JudgeError.
     """
 
@@ -148,9 +147,9 @@ class Fuzzer:
         """Fuzz until the time limit or the program limit is reached, and return the results.
 
         If `at_once`, stop at the first suspect. Verdicts with a signature in `enough` may be
-        counted instead of reported. If the signature has no constructs in `enough`, this applies to
-        all its verdicts. Otherwise, it applies to verdicts whose programs use every part of one of
-        its constructs.
+        counted instead of reported. If `enough` lists no constructs for the signature, this applies
+        to all its verdicts. Otherwise, it applies to programs that contain one of the listed
+        constructs completely.
         """
         batch = Batch()
         self._handed.clear()
@@ -187,7 +186,7 @@ class Fuzzer:
         return batch
 
     def _make(self) -> MadeProgram | None:
-        """Return the next program to run. Programs that are waiting come before new programs."""
+        """Return the next program to run. Waiting programs are returned before new programs."""
         if self._rewritten is not None:
             made, self._rewritten = self._rewritten, None
             return made
@@ -214,7 +213,7 @@ class Fuzzer:
     def _look(
         self, made: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
-        """Count and judge a program, and keep it if it is new. Meanwhile, `following` runs."""
+        """Count and judge a program, and keep it if it is new. `following` runs meanwhile."""
         self._looked += 1
         if made.rewriting is not None:
             self._count(made, batch.interval, runs, [])
@@ -307,7 +306,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect that a second run confirms; if there are enough like it, only count it.
+        """Report a suspect that a second run confirms. If there are enough suspects, only count it.
 
         An outcome in `BROKEN`, such as a crash, is reported even if the second run does not show
         it.
@@ -341,24 +340,23 @@ class Fuzzer:
             self.runner.submit(following.sources)
 
     def _is_enough(self, signature: Signature, tree: ModuleSet) -> bool:
-        known = self._enough.get(signature)
-        if not known:
-            return known is not None
+        constructs = self._enough.get(signature)
+        if not constructs:
+            return constructs is not None
         construct = construct_of(tree)
-        return any(each <= construct for each in known)
+        return any(each <= construct for each in constructs)
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the latest requests to the first process that broke, or none if no process broke."""
+    """Return the latest requests to the first process that broke, or () if no process broke."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 
 class Novelty:
     """The features, kinds of messages and counters that programs have shown so far.
 
-    `targets` has the target number of each run. A counter is a pair of the target's number and the
-    counter's own number. `counts` says whether a target reports coverage, and is None before the
-    first run.
+    `targets` are the target numbers of the runs. A counter is a (target number, counter number)
+    pair. `counts` is true if a target reports coverage, and None before the first run.
     """
 
     def __init__(self, targets: Sequence[int]) -> None:
@@ -401,7 +399,7 @@ class Novelty:
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
     """Return each run's kind of outcome and kind of message, as strings.
 
-    All messages that the program wrote itself count as one kind.
+    All messages that the program itself raises count as one kind.
     """
     kinds = set()
     for run in runs:

@@ -27,7 +27,7 @@ def load_all(folder: Path) -> Iterator[tuple[Path, Find]]:
 
 
 def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduced: Reduced) -> None:
-    """Add a reduced suspect to a find as a member, unless a member has the same signature.
+    """Add a reduced suspect to a find as a member, unless its signature is already stored.
 
     Raises FileError.
     """

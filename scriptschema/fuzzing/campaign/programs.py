@@ -1,11 +1,11 @@
 """The programs of a fuzzer: new programs, and mutants of programs that were kept.
 
-A share of the programs is only compiled: their code is in a function that nothing calls
+A share of the programs is only compiled: their code is in a function that is never called
 (`uncalled`), so it may loop forever. These programs are mutated separately from programs that run.
 
-Most mutants of a program that fails early also fail there, so that later code is not tested.
+Most mutants of a program that fails early fail at the same place, so that later code is not tested.
 Parents whose mutants mostly fail are therefore drawn less often. The share of failing mutants is
-observed, because nothing is known about trees from another fuzzer or an earlier run.
+measured, because it is unknown for trees from another fuzzer or an earlier run.
 """
 
 from __future__ import annotations
@@ -45,23 +45,24 @@ from scriptschema.versions import Version
 
 _DONORS: Final = 100
 _AGAIN: Final = 4
-"""One in this many mutants is mutated once more."""
+"""One mutant in this many is mutated once more."""
 
 _SWARM: Final = 25
 """The number of programs that share a selection of idioms, because selecting is slow."""
 
 _ATTEMPTS: Final = 3
-"""The number of attempts to generate a program without missing features before one is stripped."""
+"""The number of attempts to generate a program that uses only features of all targets. If all
+attempts fail, the statements that use other features are removed."""
 
 _UNIFORM: Final = 8
-"""One in this many selections contains all idioms. Other selections contain about half."""
+"""One program in this many is generated from all idioms, the others from about half of them."""
 
 _STYLED: Final = 4
-"""One in this many programs is written in a style. Plain programs are shorter."""
+"""One program in this many is written in a style. Plain programs are shorter."""
 
 _RANDOM_IF_COMPILED: Final = 3
-"""Of the programs that are only compiled, one in this many new programs is a random tree, and one
-in this many mutants ignores kinds and scope."""
+"""Among programs that are only compiled, one new program in this many is a random tree, and one
+mutant in this many is mutated once more without regard to kinds and scope."""
 
 _LARGER_IF_COMPILED: Final = 4
 """The factor by which programs that are only compiled are larger, because compiling is fast."""
@@ -77,31 +78,31 @@ _SURE: Final = 3
 """The outcome of the parent itself counts as much as the outcomes of this many mutants."""
 
 _DRAWS: Final = 16
-"""The maximum number of draws of a parent. The last draw is always accepted."""
+"""The maximum number of attempts to draw a parent. The last draw is always accepted."""
 
 
 @attrs.define(eq=False)
 class Parent:
-    """A tree to mutate. `made` counts its mutants, and `ended` those that ended normally."""
+    """A tree to mutate. `mutants` counts its mutants, and `ended` those that ended normally."""
 
     name: str
     index: Index[Any]
-    made: int = 0
+    mutants: int = 0
     ended: int = 0
 
     def count(self, *, ended: bool, times: int = 1) -> None:
         """Count the outcome of a mutant, `times` times."""
-        self.made += times
+        self.mutants += times
         self.ended += times * ended
 
     @property
     def share(self) -> float:
         """The estimated share of the tree's mutants that end normally."""
-        return (self.ended + 1) / (self.made + 1)
+        return (self.ended + 1) / (self.mutants + 1)
 
 
 class Parents:
-    """The latest `MOST_PARENTS` parents. The object is false if there are no parents."""
+    """At most `MOST_PARENTS` parents. The object is false if there are no parents."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -111,7 +112,7 @@ class Parents:
         return bool(self._parents)
 
     def add(self, name: str, index: Index[Any], *, ended: bool | None) -> None:
-        """Add a tree. `ended` says whether it ended normally, or is None if that is unknown."""
+        """Add a tree. `ended` is whether it ended normally, or None if that is unknown."""
         parent = Parent(name, index)
         if ended is not None:
             parent.count(ended=ended, times=_SURE)
@@ -133,7 +134,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
 
 class Restriction:
-    """Restricts programs to features that all targets have. It is false without restrictions."""
+    """Restricts programs to features that all targets have. False if no feature is missing."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
@@ -142,7 +143,7 @@ class Restriction:
         return bool(self.missing)
 
     def weights(self) -> Mapping[str, Mapping[str, float]]:
-        """Return program generator weights with which most programs do not need a change."""
+        """Return weights for the program generator that avoid most uses of missing features."""
         members = {name.partition(".")[0] for name in names()} - self.missing
         libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
         idioms = {
@@ -244,7 +245,7 @@ class Rewriting:
 
 
 class _Generator:
-    """Makes new programs and mutants. If `compiled`, all of them are only compiled."""
+    """Generates programs and mutants. If `compiled`, all of them are only compiled."""
 
     def __init__(
         self,
@@ -269,7 +270,7 @@ class _Generator:
         self._made = 0
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Make a tree a parent of mutants. `ended` says whether it ended normally, if known."""
+        """Make a tree a parent of mutants. `ended` is whether it ended normally, if known."""
         index = Index(body_of(tree) if self._compiled else tree)
         self._parents.add(name, index, ended=ended)
         donors = self.mutator.donors
@@ -360,7 +361,7 @@ class ProgramSource:
         self._back: list[MadeProgram] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Make a tree a parent of mutants. `ended` says whether it ended normally, if known."""
+        """Make a tree a parent of mutants. `ended` is whether it ended normally, if known."""
         generator = self._compiled if runs_nothing(tree) else self._running
         generator.adopt(name, tree, ended=ended)
 
@@ -369,7 +370,7 @@ class ProgramSource:
         return not self._restriction or self._restriction.admits(data)
 
     def useful(self, made: MadeProgram) -> None:
-        """Count that a program was kept, if it is a mutant."""
+        """Count a kept program as a success of its mutation operator, if it is a mutant."""
         if made.mutant is not None:
             generator = self._compiled if made.only_compiled else self._running
             generator.mutator.useful(made.mutant)
@@ -383,7 +384,7 @@ class ProgramSource:
         made = self._attempt(generator)
         if self._styles.random() < self.config.broken:
             text = broken(render(made.tree.program), RandomChoices(self._styles))
-            if not (is_compiled and is_luau(text)):  # it may run what must not run
+            if not (is_compiled and is_luau(text)):  # Luau could run the uncalled function's code
                 return MadeProgram(ModuleSet(program=StatBlock()), made.origin, text)
         if not self._restriction:
             return made
@@ -406,7 +407,7 @@ class ProgramSource:
         return MadeProgram(tree, made.origin, made.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of inputs that, since the last call, could not become programs."""
+        """Return the names of inputs since the last call that could not be parsed."""
         return []
 
     def rewritten(self, made: MadeProgram, runs: list[Run]) -> MadeProgram | None:
@@ -432,7 +433,7 @@ class ProgramSource:
         before = self._rows
         self._rows = rows
         return {
-            name: [now - then for now, then in zip(row, before.get(name, [0, 0, 0]), strict=True)]
+            name: [new - old for new, old in zip(row, before.get(name, [0, 0, 0]), strict=True)]
             for name, row in rows.items()
         }
 

@@ -1,4 +1,4 @@
-"""The reduction of a suspect: the smallest program with the same verdict, and its construct.
+"""Reduces a suspect to the smallest program with the same verdict, and finds its construct.
 
 If a program shows the bug without a style, it is reduced without a style. Otherwise its style is
 kept. At the end, the smallest program is tried without a style and in other styles, and the style
@@ -38,7 +38,7 @@ MOST_SECONDS: Final = 120.0
 TRIES: Final = 3
 
 STYLES: Final = 64
-"""The number of styles in which the smallest program is tried, if it needs one."""
+"""The number of styles that are tried for the smallest program, if it needs a style."""
 
 
 class _OutOfTimeError(Exception):
@@ -48,14 +48,14 @@ class _OutOfTimeError(Exception):
 class _Test:
     """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    If the suspect runs nothing, programs that run something fail the test (`runs` is false).
-    `quick` is a runner that makes only the run that decides whether the bug is there. If it is
-    None, all runs are made.
+    If the suspect runs nothing (`runs` is false), programs that run something fail the test.
+    `quick` is a runner for only the target and variant that show the bug. If it is None, all
+    targets and variants are run.
     """
 
-    def __init__(self, runner: Runner, wanted: Signature, end: float, *, runs: bool) -> None:
+    def __init__(self, runner: Runner, signature: Signature, end: float, *, runs: bool) -> None:
         self.runner = runner
-        self.wanted = wanted
+        self.signature = signature
         self.end = end
         self.runs = runs
         self.style: int | None = None
@@ -66,8 +66,8 @@ class _Test:
     ) -> tuple[Verdict, list[Run]] | None:
         """Return a program's verdict and runs in a style, or None if it does not show the bug."""
         runner = self.runner if whole else self.quick or self.runner
-        verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.wanted)
-        return (verdict, runs) if verdict and verdict.signature == self.wanted else None
+        verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
+        return (verdict, runs) if verdict and verdict.signature == self.signature else None
 
     def __call__(self, tree: ModuleSet) -> bool:
         """Return whether a program shows the bug."""
@@ -78,7 +78,7 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Drop the style if it is not needed. Otherwise, find the one with the shortest source."""
+        """Drop the style if it is not needed. Otherwise, find a style with a shorter source."""
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):
@@ -131,7 +131,7 @@ def reduce_suspect(
         if test.quick is not None:
             test.quick.close()
     again = test.verdict(best, test.style, whole=True)
-    if again is None:  # only the original is certain to show it
+    if again is None:  # only the original program is certain to show the bug
         best, is_smallest, test.style = tree, False, style
     else:
         shown = again
@@ -190,9 +190,8 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
     """Return the shortest part of a string for which `shows` is true, found by removal.
 
-    Lines are removed first, then words. No single line or word of the result can be removed.
-    `shows` is called with each intermediate result, and may stop the search by raising an
-    exception.
+    Lines are removed first, then words, until no single word can be removed. `shows` is called with
+    each candidate, and may stop the search by raising an exception.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
     return "".join(_fewer(words(text), shows))

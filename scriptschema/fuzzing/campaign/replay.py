@@ -26,19 +26,19 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""The number of attempts to reproduce a find without requests. Otherwise, it is `SEQUENCES`."""
+"""The number of attempts to reproduce a find without requests. With requests, it is `SEQUENCES`."""
 
 
 @attrs.frozen
 class Replayed:
-    """The runs and the verdict of a program, or of a sequence of requests that the program ends."""
+    """The runs and the verdict of a program, or of requests whose last one runs the program."""
 
     runs: list[Run]
     verdict: Verdict | None
 
 
 def is_of(signature: Signature, find: Find) -> bool:
-    """Return whether a signature is the signature of a find, apart from the construct."""
+    """Return whether a signature is that of a find, without comparing constructs."""
     if find.signature.kind == outcome.ONCE:
         return str(signature) == find.signature.detail
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
@@ -107,9 +107,9 @@ def _replay(
 class Bisection:
     """The result of a bisection: the builds, oldest first, and whether each build shows the bug.
 
-    `shows` has only the builds that were run. `first` is the first build that shows the bug, or
-    None if the newest build does not show it. `before` is the last build that does not show the
-    bug, or None if the oldest build shows it. In that case, the bug may be even older.
+    `shows` contains only the builds that were run. `first` is the first build that shows the bug,
+    or None if the newest build does not show it. `before` is the last build that does not show the
+    bug, or None if the oldest build shows it, in which case the bug may be even older.
     """
 
     builds: list[str]
@@ -137,7 +137,7 @@ def bisect(
 ) -> Bisection:
     """Search the builds by bisection for the first that shows a find, and return the result.
 
-    `tree` is the tree of the find's smallest program. `builds` has (name, command) pairs, the
+    `tree` is the tree of the find's smallest program. `builds` are (name, command) pairs, the
     oldest build first. Each command replaces the command of the campaign's first target, whose
     variants and limits are kept. A build shows the find if its verdict has the same kind, because
     stacks may differ between builds. `on_run` is called with the name of each build that was run,
@@ -182,6 +182,7 @@ def _with_build(config: Config, command: str) -> Config:
     first, *others = config.targets
     if first.kind not in WITH_COMMAND:
         raise TargetError(
-            f"builds can only be compared for a campaign with a command, found {first.kind}"
+            "bisection requires a campaign whose first target is a command or persistent, found "
+            f"{first.kind}"
         )
     return attrs.evolve(config, targets=(attrs.evolve(first, command=command), *others))

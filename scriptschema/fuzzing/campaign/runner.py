@@ -24,19 +24,19 @@ from scriptschema.messages import ModuleSet
 
 SHORTEST: Final = 0.5
 TIMES: Final = 30
-"""The time limit of a run is `TIMES` its usual duration, but at least `SHORTEST` seconds.
+"""The time limit of a run is `TIMES` the usual duration, but at least `SHORTEST` seconds.
 
 A hang is only reported if a run also exceeds the target's full time limit.
 """
 
 
 _CATCHES: Final = re.compile(r"\bx?pcall\b|\bcoroutine\b")
-_OVERFLOW: Final = "an overflow of the stack was caught"
+_OVERFLOW: Final = "a stack overflow was caught"
 _REPORTING: Final = f"""
 do
     local function noted(ok, ...)
-        local said = tostring((...))
-        if not ok and (said:find("stack overflow") or said:find("error in error handling")) then
+        local text = tostring((...))
+        if not ok and (text:find("stack overflow") or text:find("error in error handling")) then
             print("{_OVERFLOW}")
         end
         return ok, ...
@@ -51,7 +51,8 @@ do
     environment.coroutine.resume = function(...) return noted(resumed(...)) end
 end
 """
-"""Code put before a program, which prints a line when the program catches a stack overflow."""
+"""Code that is inserted before a program, and prints a line if the program catches a stack
+overflow."""
 
 
 class Runner:
@@ -128,16 +129,16 @@ class Runner:
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
-        found = self.judge_all(tree, style, runs)
-        if found is not None and found.signature.kind == differential.KIND:
-            found = None if self._overflows(sources, whole=whole) else found
-        if found is None and wanted is not None and wanted.detail in REWRITINGS:
+        verdict = self.judge_all(tree, style, runs)
+        if verdict is not None and verdict.signature.kind == differential.KIND:
+            verdict = None if self._overflows(sources, whole=whole) else verdict
+        if verdict is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:
                 others = self.run(written(rewritten, style), whole=whole)
                 if self.judge_all(rewritten, style, others) is None:
                     return self.judge_rewritten(wanted.detail, tree, runs, others)
-        return found, runs
+        return verdict, runs
 
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
         """Return whether a program catches a stack overflow.
@@ -171,7 +172,7 @@ class Runner:
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the first target and variant that broke in these runs.
 
-        The result is None if nothing broke, or if there is only one run. The run that broke alone
+        The result is None if nothing broke, or if there is only one run. The broken run alone
         decides the verdict, and waiting for a sanitizer's report takes long.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]

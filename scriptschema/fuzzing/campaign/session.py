@@ -6,14 +6,14 @@
         session.state.finds.new              the new finds
 
 An order asks a worker for one second of fuzzing, and carries the trees that other workers have
-kept. Workers are processes of this machine, unless `workers` supplies other workers, whose orders
+kept. Workers are processes on this machine, unless `workers` supplies other workers, whose orders
 may be longer. One additional worker reduces suspects, and others help it if many suspects are
 waiting. When the time is up, all workers reduce suspects for a limited time. The next run continues
 with the remaining suspects.
 
-A session with one job that is limited only by a number of programs is reproducible: nothing in it
-depends on the clock. Its orders are limited by a number of programs instead of a duration, its only
-worker reduces each suspect before it continues, and runs have the targets' full time limits.
+A session with one job whose only limit is a number of programs is reproducible: it does not depend
+on the clock. Its orders are limited by a number of programs instead of a duration, its only worker
+reduces each suspect before it continues, and runs have the targets' full time limits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _DEATHS: Final = 5
 """The number of workers that may die in a row before the session gives up."""
 
 _SEEDS: Final = 20
-"""The maximum number of seeds in an order."""
+"""The maximum number of seed programs in an order."""
 
 _PROGRAMS: Final = 20
 """The number of programs of an order in a reproducible session."""
@@ -66,7 +66,7 @@ _MANY: Final = 4
 """The number of waiting suspects at which other workers help to reduce them."""
 
 _ENOUGH: Final = 100
-"""A target that has not run any of this many programs properly is considered broken."""
+"""After this many programs, the session ends with an error if none of them finished normally."""
 
 
 class CampaignError(Exception):
@@ -75,10 +75,10 @@ class CampaignError(Exception):
 
 FIRST_EVERY: Final = 5.0
 EVERY: Final = 15.0
-"""Seconds between two lines of the statistics, except in the first minute (`FIRST_EVERY`)."""
+"""Seconds between lines of the statistics, except in the first minute (`FIRST_EVERY`)."""
 
 EventHandler = Callable[[dict[str, Any]], None]
-"""Called with each event, a dictionary of JSON data whose field `event` has the kind."""
+"""Called with each event, a dictionary of JSON data whose field `event` is the kind of event."""
 
 
 class State:
@@ -108,7 +108,7 @@ class State:
         self._written = self._began
         config = campaign.config
         self.finds = FindStore(
-            campaign.path, config, versions_of(config.targets), self.seconds, self._tell_of_find
+            campaign.path, config, versions_of(config.targets), self.seconds, self._report_find
         )
         self.triage = Triage(self.finds, KnownBugs(config.known))
         self._write()
@@ -181,7 +181,7 @@ class State:
         self._interval = Interval()
         self._written = time.monotonic()
 
-    def _tell_of_find(self, event: str, find: Find) -> None:
+    def _report_find(self, event: str, find: Find) -> None:
         self.last_new = time.monotonic()
         shown = find.reduced or find.program
         self.campaign.log(f"{event} {find.name}: {find.signature}, {shown.nodes} nodes")
@@ -203,8 +203,8 @@ class Session:
     """A session, as described in the module's docstring.
 
     `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
-    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus.
-    Trees that the corpus did not have are run first. Raises FileError, and raises TargetError or
+    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus;
+    those that it did not contain are run first. Raises FileError, and raises TargetError or
     JudgeError if a target or the judge does not work.
     """
 
@@ -232,7 +232,7 @@ class Session:
         for description in campaign.config.targets:
             try_target(description)
         campaign.probe()
-        sweep()  # leftover processes of the trials, which no worker has adopted
+        sweep()  # ends processes that the trials left
         self.state = State(campaign, on_event)
         self._seeds = [data for data in seeds if self.state.corpus.add(data)]
         self.programs_done = 0
@@ -326,7 +326,7 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            # Orders in progress are awaited, and so are reductions in a reproducible session.
+            # Wait for orders in progress and, in a reproducible session, for all reductions.
             if self._is_over() and not self._count(Order) and not self.reproducible:
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
@@ -345,7 +345,7 @@ class Session:
     def _order(self, worker: AnyWorker) -> None:
         """Order the reduction of a suspect, or the next slice of fuzzing.
 
-        At least half of `jobs` workers fuzz, and at most `jobs` workers.
+        Until the session is over, between half of `jobs` and `jobs` workers fuzz.
         """
         fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()
@@ -390,7 +390,7 @@ class Session:
         elif isinstance(order, Task):
             self.state.triage.reduced(order.suspect, answer)
         elif order is not None:
-            if order.programs is not None:  # the time was up first
+            if order.programs is not None:  # the time limit may have been reached first
                 self._asked -= order.programs - answer.interval.programs
             self._take_batch(worker, answer)
 
@@ -401,7 +401,7 @@ class Session:
                 news.extend(accepted)
         self.programs_done += batch.interval.programs
         self.runs_done += batch.interval.runs
-        self._require_sense()
+        self._require_normal()
 
     def _lost(self, worker: AnyWorker, order: Order | Task | None) -> None:
         """Replace a worker that has died."""
@@ -418,7 +418,7 @@ class Session:
             raise CampaignError(f"{self._deaths} workers died in a row: is there enough memory?")
         self._start_worker()
 
-    def _require_sense(self) -> None:
+    def _require_normal(self) -> None:
         outcomes = self.state.total.outcomes + self.state.total.compiled
         if outcomes.total() >= _ENOUGH and not any(outcomes[kind] for kind in outcome.ORDINARY):
             kinds = ", ".join(f"{kind} {count}" for kind, count in outcomes.most_common())
