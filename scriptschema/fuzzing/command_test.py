@@ -1,9 +1,9 @@
 """A command as the test of a reduction. The test passes if the command's exit status is 0.
 
 The command is split into words as in a shell, but runs without a shell. `{}` in a word is replaced
-with the name of a file that has the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}` are
-replaced with the name of a file that has the tree in that format. A command without any of these
-reads the source from standard input.
+with the name of a file that contains the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}`
+are replaced with the name of a file that contains the tree in that format. A command without any of
+these reads the source from standard input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ MAX_TIME: Final = 60.0
 
 LEAST_TIME: Final = 1.0
 TIMES: Final = 10
-"""The time limit is `TIMES` the latest interesting run's duration, but at least `LEAST_TIME`."""
+"""The time limit is `TIMES` the duration of the latest interesting run, but at least `LEAST_TIME`
+seconds."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
 
@@ -44,11 +45,12 @@ class CommandTest:
     """A test that runs a command to decide whether a tree, or its source, is interesting.
 
     `names` are the tables for the names in trees. `limit` is the command's time limit in seconds.
-    It adapts to the duration of interesting runs, and never exceeds `max_time`. Several threads may
+    It adapts to the duration of interesting runs, and never exceeds `max_time`. Several threads can
     test trees simultaneously. `stop` ends all running commands and the processes that they have
     started.
 
-    Raises CommandError for an empty command, or for a command that names an unknown format.
+    Raises CommandError for a command that is empty, cannot be parsed, or has an unknown
+    placeholder.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
@@ -60,7 +62,7 @@ class CommandTest:
             raise CommandError("the command is empty")
         self.names = names
         self.max_time = self.limit = max_time
-        self.endings = {found[1] for word in self.words for found in _PLACEHOLDER.finditer(word)}
+        self.endings = {match[1] for word in self.words for match in _PLACEHOLDER.finditer(word)}
         unknown = self.endings - {None, *sources.ENDINGS, *files.ENDINGS}
         if unknown:
             known = ", ".join(f"{{{ending}}}" for ending in files.ENDINGS)

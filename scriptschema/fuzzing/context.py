@@ -45,7 +45,7 @@ _ENTERED: Final = frozenset(
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
 _SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
-"""A constant up to this value may be a count or a position. A larger constant is only a number."""
+"""A constant up to this value can be a count or a position. A larger constant is only a number."""
 
 
 @attrs.define

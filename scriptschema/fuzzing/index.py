@@ -59,9 +59,8 @@ class Index(Generic[MessageT]):
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
         """Return the index of `tree`, which differs from this tree only in the message `number`.
 
-        Both trees must share all other messages, except the ancestors of that message: the messages
-        inside it, and the messages elsewhere. The rows of the shared messages are copied, which is
-        faster than visiting these messages again.
+        Both trees must share all messages except this message and its ancestors. The rows of the
+        shared messages are copied, which is faster than visiting these messages again.
         """
         end = number + self.size(number)
         index: Index[MessageT] = Index.__new__(Index)
@@ -210,7 +209,7 @@ class Index(Generic[MessageT]):
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """Return the messages that a message holds, in the order of `walk`, with their steps."""
+    """Return the messages in the fields of a message, in the order of `walk`, with their steps."""
     children: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
@@ -221,7 +220,7 @@ def _children(node: Message) -> list[tuple[Message, int]]:
     return children
 
 
-def _noted(cls: type[Message], step: object) -> list[str]:
+def _recording(cls: type[Message], step: object) -> list[str]:
     """Return lines of code that record a child and its contents."""
     if cls._child_slots:
         return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
@@ -238,13 +237,13 @@ def _lines(cls: type[Message]) -> list[str]:
     lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]
     for step, (slot, repeated) in reversed([*enumerate(cls._child_slots)]):
         if repeated:
-            inner = [*_noted(cls.ALL_FIELDS[slot].type, "step"), f"step += {_SLOTS}"]
+            inner = [*_recording(cls.ALL_FIELDS[slot].type, "step"), f"step += {_SLOTS}"]
             lines += [f"step = {step}", f"for child in node.{slot}:", *indented(inner)]
             continue
         if slot == "alternative":
             inner = [f"of[child.__class__](child, number, {step}, nodes, parents, steps)"]
         else:
-            inner = _noted(cls.ALL_FIELDS[slot].type, step)
+            inner = _recording(cls.ALL_FIELDS[slot].type, step)
         lines += [f"child = node.{slot}", "if child is not None:", *indented(inner)]
     return lines
 

@@ -2,10 +2,10 @@
 
     mutate(tree, RandomChoices(1))                       a new tree
 
-    mutator = Mutator(donors=corpus)                     for many: statistics, weights
+    mutator = Mutator(donors=corpus)                     for many mutants, with statistics
     mutant = mutator.mutate(tree, choices)
     mutant = mutator.mutate(mutant.index(), choices)     a mutant of the mutant
-    mutator.useful(mutant)                               it showed something new
+    mutator.useful(mutant)                               counts a mutant that showed something new
     print(mutator.table())
 
 The operators are in `operators`. All decisions come from a source of choices, so that the same
@@ -50,7 +50,7 @@ from scriptschema.messages import (
 from scriptschema.versions import Version
 
 _FEW: Final = 185
-"""A function may have 200 locals and 245 registers. Inserted parts need less than the rest."""
+"""A function can have 200 locals and 245 registers. Inserted parts need at most the difference."""
 
 _LARGE: Final = MAX_CLOSURES - 200
 """Smaller trees do not reach any of the limits for which a repair must count everything."""
@@ -63,7 +63,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @attrs.define
 class Statistics:
-    """The numbers of times that an operator was tried, changed a tree, and was useful."""
+    """Counts how many times an operator was tried, changed a tree, and was useful."""
 
     applied: int = 0
     changed: int = 0
@@ -116,11 +116,11 @@ def mutate(
 
 
 class Mutator:
-    """Makes many mutants, and counts the results of the operators, which the caller can weight.
+    """Makes many mutants with weighted operators, and counts each operator's results.
 
     The options are explained in `mutate`, but the default of `size` is the size of the first tree.
-    A donor may be an `Index`, which saves creating one. `weights` has the weight of each operator
-    and may be changed at any time. `statistics` has the results of each operator.
+    A donor can be an `Index`, which saves creating one. `weights` maps each operator to its weight,
+    and can be changed at any time. `statistics` maps each operator to its results.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""Messages out of which a `continue` inside them cannot jump."""
+"""Messages that a `continue` inside them cannot jump out of."""
 
 
 def repaired(

@@ -1,6 +1,6 @@
 """Statistics of a campaign over time: `statistics.jsonl`, an append-only file.
 
-A line counts the work since the previous line, so the sum of all lines is the total:
+Each line counts the work since the previous line, so the sum of all lines is the total:
 
     total(read(folder))                       an Interval with the totals
     for each in read(folder): each.seconds    the time that the campaign had run at its end
@@ -30,17 +30,17 @@ class Interval:
 
     Some fields describe the end of the interval. `seconds` is how long the campaign had run,
     without the time between its runs. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are
-    the numbers of trees and finds. `covered` is the number of counters that this run of the
-    campaign had reached (0 if no target counts).
+    the numbers of trees and finds. `covered` is the number of coverage counters that this run of
+    the campaign had reached (0 if no target reports coverage).
 
-    The other fields count the work in the interval. `programs` is the number of programs made.
+    The other fields count the work in the interval. `programs` is the number of programs.
     `runs` is the number of runs, one for each target and variant. `run_seconds` is the total
     duration of the runs in all workers. `outcomes` counts programs by the kind of their first
     outcome, and `compiled` does the same for programs that are only compiled. `errors` counts runs
     by normalised error message, and `features` counts programs by feature (`corpora.features`,
     including library members). `known` counts known bugs. `unconfirmed` is the number of verdicts
-    that a second run did not confirm. Crashes and the like become finds regardless. `operators` has
-    `[applied, changed, useful]` for each mutation operator.
+    that a second run did not confirm, except crashes and the like, which become finds anyway.
+    `operators` maps each mutation operator to its counts, `[applied, changed, useful]`.
     """
 
     seconds: float = 0.0

@@ -7,12 +7,12 @@ A clear signature (stack frames or a message) identifies a bug: its first suspec
 and later suspects are counted. Several bugs may share another signature (a difference, a hang). Its
 first suspect becomes a find as well. Later suspects wait on disk (`suspects/`) until they are
 reduced. The reduced program is compared with the finds of the same signature. Both show the same
-bug if one construct is a subset of the other (`oracles.construct`) or, whatever their signatures,
-if they have the same cause (`oracles.causes`). A program whose construct or signature differs from
-that of its find becomes a member of the find, so that it can be examined.
+bug if one construct is a subset of the other (`oracles.construct`). Programs with the same cause
+(`oracles.causes`) show the same bug even if their signatures differ. A program whose construct or
+signature differs from that of its find becomes a member of the find, so that it can be examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. The
-more reductions in a row led to known bugs, the fewer suspects are requested: every second time,
+more consecutive reductions lead to known bugs, the fewer suspects are requested: every second time,
 every fourth time, and so on.
 """
 
@@ -152,8 +152,8 @@ class Triage:
     def enough(self) -> Enough:
         """Return the signatures, with constructs, whose verdicts should only be counted for now.
 
-        If a signature has constructs, suspects that do not contain any of them in full are still
-        wanted.
+        If constructs are listed for a signature, suspects that do not contain all of any construct
+        should still be reported.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -229,7 +229,7 @@ class Triage:
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:
-            self._begin(group, suspect)
+            self._add_first(group, suspect)
             finds.remove(folder)
             return
         if is_clear(signature):
@@ -250,7 +250,7 @@ class Triage:
             finds.add(self.store.path, find, tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
-    def _begin(self, group: _Group, suspect: Suspect) -> None:
+    def _add_first(self, group: _Group, suspect: Suspect) -> None:
         """Make the first suspect of a signature a find, to be reduced later."""
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
@@ -266,7 +266,7 @@ class Triage:
         suspect = job.suspect
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:
-                self._take(suspect.seen_once())  # it did happen once
+                self._take(suspect.seen_once())  # it was seen once
             finds.remove(job.folder)
             return
         bare = suspect.verdict.signature
@@ -313,7 +313,7 @@ class Triage:
             self._decide(group, job, reduced)
         if not group.finds and group.first is None and group.waiting:
             job = group.waiting.pop(0)
-            self._begin(group, job.suspect)
+            self._add_first(group, job.suspect)
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:

@@ -39,8 +39,8 @@ Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
 class Order:
     """An order to fuzz, limited by time and number of programs.
 
-    `trees` are the trees that other workers kept. `enough` has the signatures with enough suspects.
-    `seeds` are trees of the corpus to run first.
+    `trees` are the trees that other workers kept. `enough` lists the signatures that have enough
+    suspects. `seeds` are trees of the corpus to run first.
     """
 
     seconds: float
@@ -133,7 +133,7 @@ class Processes:
 class Worker:
     """A worker process and the pipe to it.
 
-    `programs` creates the source of the programs that the worker runs. Without it, the programs are
+    `programs` creates the source of the programs that the worker runs. By default, programs are
     generated.
     """
 

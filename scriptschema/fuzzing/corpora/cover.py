@@ -9,11 +9,11 @@ from collections.abc import Sequence
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
     """Return the indexes of a few `masks` that together have all bits of `masks` and `covered`.
 
-    The next chosen mask is the one that adds most bits, then the smallest by `sizes`, then the
-    first. Finally, the largest masks first, a chosen mask is dropped if the other chosen masks have
-    all its bits, so that every remaining mask is needed. A smaller set may exist, but it is smaller
-    by no more than a factor of the logarithm of the number of features. Gains are recomputed only
-    for masks that may come next.
+    Each step chooses the mask that adds most bits; ties are resolved by `sizes`, the smallest
+    first, and then by index. Finally, starting with the largest, masks whose bits are all in other
+    chosen masks are dropped, so that every remaining mask is needed. A smaller set may exist, but
+    it is smaller by at most a factor of the logarithm of the number of features. Gains are
+    recomputed only for masks that may be chosen next.
 
         Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
         "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
@@ -37,7 +37,7 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
 def _without_needless(
     taken: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
 ) -> list[int]:
-    """Drop chosen masks, the largest first, whose bits the others have, and return the rest."""
+    """Drop masks whose bits are all in other chosen masks, the largest first. Return the rest."""
     largest_first = sorted(taken, key=lambda index: (-sizes[index], -index))
     later = []  # for each mask, the union of those after it
     union = 0

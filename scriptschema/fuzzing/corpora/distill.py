@@ -2,8 +2,8 @@
 
 The smallest tree of each shape is a candidate. From the candidates, a small set is selected that
 has all their features: the features of the schema (`features`), or the features that a command
-reports (`coverage`). Only the features of the candidates are in memory. Their bytes are in a
-temporary file.
+reports (`coverage`). Only the candidates' features are in memory; their bytes are in a temporary
+file.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def distill(
 ) -> Counts:
     """Select a few trees of the files that have all features, and write them to `folder`.
 
-    The same trees give the same set, whatever their order and files. If `merge`, features that the
+    The result depends only on the trees, not on their order or files. If `merge`, features that the
     trees in `folder` already have are not needed again. Otherwise, the trees in `folder` are
     ignored. Trees are never deleted.
 

@@ -1,4 +1,4 @@
-"""The features and the shape of a tree, which are the reasons to keep it.
+"""The features and the shape of a tree, which decide whether it is kept in a corpus.
 
 A tree's features are the bits of an integer. A feature is one of the following: a message in a
 field, without messages that only choose one of several messages (`ExprBinary.left:

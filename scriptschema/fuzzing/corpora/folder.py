@@ -1,6 +1,6 @@
 """The output folder of a corpus, and the import journal that is kept in the folder.
 
-Trees are files named by a hash of their bytes. Nothing here deletes trees.
+Trees are files named by a hash of their bytes. This module never deletes trees.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from scriptschema.files import FileError
 from scriptschema.generation.bulk import interrupts_later
 
 _HELD: Final = 200
-"""The maximum number of buffered journal lines, whose work is repeated after a crash."""
+"""The maximum number of buffered journal lines. After a crash, the work for these lines is
+repeated."""
 
 
 def name_of(data: bytes) -> str:
@@ -26,7 +27,7 @@ def name_of(data: bytes) -> str:
 
 
 class CorpusFolder:
-    """A folder for adding trees, which is created if missing. Raises FileError if that fails."""
+    """A folder for trees, created if it is missing. Raises FileError if that fails."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -58,11 +58,11 @@ class Found:
 class Reader:
     """Reads the trees of a corpus, which are messages of one class.
 
-    `form` is the format. Without it, a file's suffix decides or, if the suffix is unknown, the
-    content: binary, text format and Luau source are tried in this order. If `streams`, every file
-    is a stream of many trees, each after its length. Otherwise, only files with the stream suffix
-    are streams. `luau` is the version of Luau that adds to the seed's schema. `unknown` says how
-    unknown fields are handled.
+    `form` is the format. If it is None, the format is determined by a file's suffix or, if the
+    suffix is unknown, by the content: binary, text format and Luau source are tried in this order.
+    If `streams`, every file is a stream of many trees, each after its length. Otherwise, only files
+    with the stream suffix are streams. `luau` is the version of Luau whose extensions are read.
+    `unknown` is the way to handle unknown fields.
     """
 
     cls: type[Message] = ModuleSet
@@ -243,8 +243,8 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
 class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
-    They enter the corpus even if they show nothing new, and run before other programs. `incomplete`
-    is the number of sources that the schema cannot represent completely.
+    They are added to the corpus even if they show nothing new, and run before other programs.
+    `incomplete` is the number of sources that the schema cannot represent completely.
     """
 
     programs: list[bytes]
