@@ -63,7 +63,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @attrs.define
 class Statistics:
-    """Counts how many times an operator was tried, changed a tree, and was useful."""
+    """The numbers of times that an operator was tried, changed a tree, and was useful."""
 
     applied: int = 0
     changed: int = 0

@@ -1,13 +1,13 @@
 """Reduction: finds the smallest tree that is still interesting.
 
-`reduce` accepts a tree and a test. It returns a tree for which the test still holds, and which no
-pass (`passes`) makes smaller. A tree is smaller than another if it has fewer messages. If the
-numbers of messages are equal, the tree with the shorter source is smaller. If the lengths are equal
-as well, the tree whose source comes first in alphabetical order is smaller.
+`reduce` accepts a tree and a test. It returns a tree that still passes the test, and that no pass
+(`passes`) can make smaller. A tree is smaller than another if it has fewer messages. If the numbers
+of messages are equal, the tree with the shorter source is smaller. If the lengths are equal as
+well, the tree whose source comes first in alphabetical order is smaller.
 
 The passes of a phase are tried together, the edits that remove most first, so that a tree of
 thousands of messages is halved a few times before small parts are examined. If the original tree
-was valid, each candidate is made valid before it is tried. No source is tried twice. With several
+was valid, each candidate is repaired before it is tried. No source is tried twice. With several
 jobs, the next candidates are tried without waiting for the outcome of the first. The result is the
 same as with one job.
 
@@ -60,9 +60,9 @@ def reduce(
     """Return the smallest tree found for which `interesting` is true, without changing `tree`.
 
     `interesting` must not change the tree that it receives. If `jobs` is above 1, it is called in
-    that many threads simultaneously. The result is the same. If `check` finds no problem in `tree`,
-    it does not find any in the trees that are tried and returned either. `names` are the tables for
-    the tree's names.
+    that many threads simultaneously, with the same result. If `check` finds no problem in `tree`,
+    all trees that are tried or returned are also without problems. `names` are the tables for the
+    tree's names.
 
     Raises NotInterestingError if `interesting(tree)` is false, and any exception that `interesting`
     raises. Warns with UnreliableTestWarning if `interesting` gives different answers for the same
@@ -79,7 +79,7 @@ def reduce(
 class _Candidate(Generic[MessageT]):
     """A tree that may be tried.
 
-    `order` compares it with other trees, and `source` is the key of the cache.
+    `order` is its sort key among candidates, and `source` is the key of the cache.
     """
 
     tree: MessageT

@@ -3,9 +3,9 @@
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
 Each rewriting changes all suitable places together, so that its result depends only on the tree.
-Therefore a find can be reproduced and reduced from its program alone. This is a metamorphic oracle:
-T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998. It needs only one target at one
-optimization level.
+Therefore a find can be reproduced and reduced from its program alone. Rewritings are for a
+metamorphic oracle (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which
+needs only one target at one optimization level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Wrap = Callable[[m.Stat, int], m.Stat]
 """Moves a statement into another statement. The second argument is an unused local name's index."""
 
 _MOVED: Final = frozenset(["call", "assign", "compound_assign"])
-"""Statements that do not declare anything, and do not contain a jump out of themselves."""
+"""Statements that declare nothing and contain no jump to code outside."""
 
 _BY_LEVEL: Final = frozenset(
     ["getfenv", "setfenv", *(f"debug.{name}" for name in DEFAULT.libraries["debug"])]

@@ -1,11 +1,11 @@
 """Mutation for engines whose inputs are sources: returns a mutated source for a Luau source.
 
 Such engines (AFL++, Atheris) store inputs in the form that the target reads. So replaying a find or
-sharing a corpus needs no conversion. The cost is that each mutated input must be parsed, though
-only once for its many mutants.
+sharing a corpus needs no conversion. In return, each mutated input must be parsed, but only once
+for its many mutants.
 
-Sources are parsed as the newest Luau. Code generated for them is for the seed's schema, or for the
-version in the environment variable SCRIPTSCHEMA_LUAU: `0.711`, or `today`.
+Sources are parsed as the newest Luau. Generated code uses only the schema, or is for the version
+in the environment variable SCRIPTSCHEMA_LUAU: `0.711`, or `today`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _GROWTH: Final = 15
 size in one step, little else would be tried."""
 
 _MORE: Final = 3
-"""One in this many edits of a mutant is followed by another edit."""
+"""One edit in this many is followed by another edit of the same mutant."""
 
 _STYLED: Final = 4
-"""One in this many mutants is written in a style, if styles are on."""
+"""One mutant in this many is written in a style, if styles are on."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8
@@ -55,7 +55,7 @@ _ATTEMPTS: Final = 8
 class SourceMutator:
     """Makes mutants of sources, and caches the trees of recent sources.
 
-    The same source, donor and choices give the same mutant. `mutator` has the weights and
+    The same source, donor and choices give the same mutant. `mutator` holds the weights and
     statistics of the operators. `parsed` is the number of sources that were parsed, `unreadable`
     the number of sources that could not be parsed, and `generated` the number of programs that
     replaced them. If `styles`, some mutants are written in a style (see `luau.render.render`),

@@ -4,8 +4,8 @@
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
-Neither a target nor a find needs an option for such programs, because running the source cannot
-enter an endless loop.
+Such programs need no special option in targets or finds, because running them cannot enter an
+endless loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function
 
 
 def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
-    """Return a program that has the code of `tree`, without its module, but runs none of it."""
+    """Return a program that contains the code of `tree`, without its module, but runs nothing."""
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
     return repair(m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)])))

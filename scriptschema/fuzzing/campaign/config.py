@@ -96,7 +96,7 @@ class Config:
         """The version of Luau that programs are written for.
 
         This is `luau` if set, otherwise the newest version that all targets fully support. None
-        stands for the schema without extensions.
+        means the schema without extensions.
         """
         if self.luau:
             return Version.parse(self.luau)

@@ -31,7 +31,7 @@ PROGRAMS: Final = 20
 
 @attrs.frozen
 class Replayed:
-    """The runs and the verdict of a program, or of requests whose last one runs the program."""
+    """The runs and the verdict of a program, or of a sequence of requests."""
 
     runs: list[Run]
     verdict: Verdict | None

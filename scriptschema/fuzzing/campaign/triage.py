@@ -330,11 +330,11 @@ class Triage:
         return self.store.by_name.get(name) if name is not None else None
 
     def _known(
-        self, group: _Group, bare: Signature, reduced: Reduced, besides: Find | None = None
+        self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find, other than `besides`, whose bug a reduced program shows, or None."""
+        """Return the find, other than `other_than`, whose bug a reduced program shows, or None."""
         for construct, find in group.finds.items():
-            if find is besides:
+            if find is other_than:
                 continue
             if text_of(construct) == find.signature.construct:
                 same = is_same_bug(construct, reduced.construct)
@@ -343,7 +343,7 @@ class Triage:
             if same:
                 return find
         other = self._of_cause(bare, reduced.construct, is_smallest=reduced.is_smallest)
-        return other if other is not besides else None
+        return other if other is not other_than else None
 
     def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
         """Make a program of a find available for comparison with later programs."""
@@ -359,7 +359,7 @@ class Triage:
             reduced = attrs.evolve(
                 reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
             )
-            other = self._known(group, bare, reduced, besides=find)
+            other = self._known(group, bare, reduced, other_than=find)
             pattern = self.known.match(signature)
             if other is not None:
                 self._forget(group, find)

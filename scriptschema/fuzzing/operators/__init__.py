@@ -2,8 +2,8 @@
 
 An operator receives the mutation (`mutation.py`) and the number of a message of one of its classes,
 and returns whether it changed something. In a program that should still run, it respects the kinds
-of values and the scope, and leaves code that ends loops unchanged. In other trees, any tree that
-the schema allows is acceptable.
+of values and the scope, and does not change code that ends loops. Otherwise, any result that the
+schema allows is acceptable.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ LARGEST = 60
 """The maximum number of messages generated at a time."""
 
 _BLIND = 16
-"""In a program, one in this many edits ignores kinds and scope."""
+"""In a program, one edit in this many ignores kinds and scope."""
 
 
 class Mutation:
@@ -83,7 +83,7 @@ class Mutation:
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
-        """Return the context of a message: the variables and blocks around it."""
+        """Return the context of a message: the variables in scope and the loops around it."""
         return context_of(self.index, number)
 
     def kind(self, number: int, context: Context) -> str | None:
@@ -253,7 +253,7 @@ class Mutation:
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """Return the statements as one that declares nothing and can be followed by others.
+    """Return one statement with these statements that declares nothing and can precede others.
 
     The result is None if there are no statements.
     """

@@ -1,4 +1,4 @@
-"""The mutation operators that replace parts of a tree: by generated parts, copies, or contents."""
+"""The mutation operators that replace parts of a tree, for example with generated parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One in this many inserted numbers is a number where behaviour may change."""
+"""One inserted number in this many is a number where behaviour may change."""
 
 
 def replace(mut: Mutation, number: int) -> bool:

@@ -1,4 +1,4 @@
-"""Conditions under which a changed program still runs: which parts can be replaced, and by what.
+"""Conditions under which a changed program still runs: the parts that can be replaced, and how.
 
 If an operator respects these conditions, most programs that ran to their end still do.
 """
@@ -44,7 +44,7 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """Return the kind of expressions that can replace an expression, or None if none can.
+    """Return the kind of expressions that can replace an expression, or None if it must stay.
 
     Where a library member accepts any number, the kind is `number`, independent of the expression.
     """

@@ -1,4 +1,4 @@
-"""Wrappers for the operator `wrap`: code put around statements and expressions unchanged."""
+"""Wrappers for the operator `wrap`: code around unchanged statements and expressions."""
 
 from __future__ import annotations
 

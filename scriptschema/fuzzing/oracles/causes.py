@@ -3,8 +3,8 @@
 For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
 cause if their runs fail in a common variant and the programs have a common operation. A new program
-is compared with what all programs of a find have in common, so that a chain of similar programs
-does not become one cause.
+is compared with the variants and operations common to all programs of a find, so that a chain of
+similar programs does not become one cause.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
 _KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY])
-"""The kinds of signatures that one wrong operation may have."""
+"""The kinds of signatures that one wrong operation can cause."""
 
 
 @attrs.define

@@ -43,7 +43,7 @@ def text_of(construct: frozenset[str]) -> str:
 
 
 def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two reduced programs may show one bug, as one construct contains the other."""
+    """Return whether one construct contains the other, so that the programs may show one bug."""
     if not one or not other:
         return one == other
     return one <= other or other <= one

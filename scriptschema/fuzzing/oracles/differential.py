@@ -55,8 +55,8 @@ def difference(
 ) -> Verdict | None:
     """Return the verdict on the runs of a program.
 
-    The result is None if the runs do not differ or cannot be compared. `targets` has the target
-    number of each run. `compare` is one of `COMPARED`. Printed numbers that are at most `ulps`
+    The result is None if the runs do not differ or cannot be compared. `targets` are the target
+    numbers of the runs. `compare` is one of `COMPARED`. Printed numbers that are at most `ulps`
     units in the last place apart count as equal.
     """
     if len(runs) < 2 or any(run.outcome.kind not in _ENDED for run in runs):

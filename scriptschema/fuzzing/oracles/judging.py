@@ -49,7 +49,7 @@ class JudgeError(Exception):
 class Judge:
     """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` has the target number of each run. `checker` and `printer` are commands that contain
+    `targets` are the target numbers of the runs. `checker` and `printer` are commands that contain
     `{file}` or read standard input. `function` (`module:function`) is called with the source and
     the runs. It returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps`
     are passed to `differential.difference`. `seconds` is the time limit of the commands.
@@ -103,8 +103,8 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the worst verdict on runs of a non-Luau source, or None if there is no bug.
 
-        A bug with an unclear signature never counts as the same bug as a bug that a program shows.
-        A source that turns out to be Luau may run.
+        Verdicts with unclear signatures are kept apart from those of programs. A source that turns
+        out to be Luau may run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
@@ -214,8 +214,8 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
     """Return whether Luau determines what a program prints.
 
     The output is not determined if the program uses library members that vary (`os.clock`) or weak
-    tables, whose contents depend on garbage collection. It is not determined either if a table
-    constructor has a nil and the length of a table matters, because any border of a table with
+    tables, whose contents depend on garbage collection. It is also not determined if a table
+    constructor contains nil and the length of a table matters, because any border of a table with
     holes is a valid length (Lua 5.1 manual, section 2.5.5).
     """
     named = {*library_names(scan)}

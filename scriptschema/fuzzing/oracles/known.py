@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns in the file at `path`, or none if the path is empty. Raises FileError."""
+    """The patterns in the file at `path`. An empty path means no patterns. Raises FileError."""
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []

@@ -15,8 +15,8 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 class Signature:
     """The identity of a bug: verdicts with equal signatures are about the same bug.
 
-    `kind` is the kind of the outcome (`crash`) or of the oracle (`difference`). `detail` has the
-    top stack frames, innermost first, or a normalised message. `construct` lists the features that
+    `kind` is the kind of the outcome (`crash`) or of the oracle (`difference`). `detail` contains
+    the top stack frames, innermost first, or a normalised message. `construct` lists features that
     the reduced program uses, if they are needed to distinguish bugs: `math.floor, pcall`.
     """
 

@@ -74,7 +74,7 @@ def _unsetting(name: str) -> Callable[[Any], None]:
 
 
 def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that remove an extension field, which the seed's schema lacks."""
+    """Yield edits that remove an extension field."""
     for number, node in enumerate(index.nodes):
         for name, _ in node._newer_slots:
             if getattr(node, name) not in (None, []):

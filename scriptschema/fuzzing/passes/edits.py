@@ -1,4 +1,4 @@
-"""The edits that the reducer's passes yield: a rank, and a function that makes the edited tree."""
+"""The edits that the reducer's passes yield: a rank, and a function that returns the new tree."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The reducer's passes that replace uses with what they refer to: variables, functions, calls.
+"""The reducer's passes that inline variables, functions and calls.
 
-The result of a function is nearer to a bug without the function around it. The program's meaning
-may change. The test decides whether the program is still interesting.
+Code is easier to reduce without a function around it. The program's meaning may change. The test
+decides whether the program is still interesting.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Called:
 
 
 _CATCHING: Final = {"pcall": 1, "xpcall": 2}
-"""Globals that call their first argument, and how many of their arguments they do not pass on."""
+"""Globals that call their first argument, and the number of arguments that they do not pass on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
@@ -130,7 +130,7 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function that a call calls, or None if it is not written inside the call."""
+    """Return the function that is called, or None if it is not written inside the call."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":

@@ -25,7 +25,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a call with a call of its first argument on the other arguments.
+    """Yield edits that replace a call with a call of its first argument with the other arguments.
 
     `pcall(f, x)` becomes `f(x)`.
     """
@@ -142,16 +142,16 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a statement with a print of one of its expressions.
 
-    The rest of the block is removed. The effect of a bug is printed somewhere, but the expression
-    where it arises is nearer to the bug. In a small tree, an additional edit also removes
-    everything after the enclosing statements, loops and functions.
+    The rest of the block is removed. Printing a value where it is computed shows a bug nearer to
+    its origin. In a small tree, an additional edit also removes everything after the enclosing
+    statements, loops and functions.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
         block: Any = index.nodes[index.parents[number]]
         if not isinstance(block, m.StatBlock) or position is None or name != "body":
             continue
-        around = _what_follows(index, number)
+        around = _blocks_around(index, number)
         gain = _PRINT + index.size(inner) - index.size(number)
         for blocks in {1, len(around)} if len(index) <= _SMALL else {1}:
             dropped = around[:blocks]
@@ -164,7 +164,7 @@ _PRINT: Final = 6
 """The number of messages in `print(e)`, except the messages in `e`."""
 
 
-def _what_follows(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
+def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     """Return the blocks around a statement, the innermost first.
 
     Each block is given as its number, the position of the statement in the block, and the number of

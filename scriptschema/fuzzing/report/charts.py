@@ -124,8 +124,8 @@ def histogram(
 ) -> str:
     """Return one or two distributions of the property `what`, side by side.
 
-    `counts` has the name and the values of each distribution. The chart shows the names and the
-    medians.
+    `counts` contains the name and the values of each distribution. The chart shows the names and
+    the medians.
     """
     edges, logarithmic = _bins([values for _, values in counts])
     across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)

@@ -59,7 +59,7 @@ class ReportedFind:
 
 @attrs.frozen
 class Content:
-    """Everything on the page. `problems` has a message for each unreadable file."""
+    """Everything on the page. `problems` contains a message for each unreadable file."""
 
     folder: str
     config: Config

@@ -28,7 +28,7 @@ Found = Sequence[tuple[Path, Find]]
 
 
 def export(found: Found, form: str) -> str:
-    """Return finds in one of the `FORMATS`. `found` has (folder, find) pairs. Raises FileError."""
+    """Return finds in one of the `FORMATS`. `found` are (folder, find) pairs. Raises FileError."""
     return FORMATS[form](found)
 
 

@@ -1,7 +1,7 @@
 """The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
 
 The page loads nothing external, and its Content-Security-Policy allows only its own script, by
-hash. Even if a program's source got around the template's escaping, it would be harmless.
+hash. So a program's source could not run scripts even if the template failed to escape it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, limit: int = OUTPUT) -> str:
-    """Return the visible text, cut after `limit` characters. A note says how many follow."""
+    """Return the visible text, cut after `limit` characters, with a note about the omitted part."""
     rest = len(text) - limit
     note = f"\n… and {rest:,} more characters" if rest > 0 else ""
     return visible(text[:limit]) + note

@@ -1,8 +1,7 @@
 """Programs that are known to be right or wrong, and how a target reports the wrong programs.
 
-A command may report errors of programs in its own way: by an exit status, or by an uncaught
-exception. The ways in which it reports these wrong programs are normal. Any other way is a bug of
-the target.
+A command may report a program's errors by an exit status or by an uncaught exception. The statuses
+and exceptions that it uses for these wrong programs are normal. Any others are bugs of the target.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class Failed:
 def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
     """Return the normal ends of wrong programs, learned from programs that failed.
 
-    `wrong` has the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
+    `wrong` are the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
     status of `several` is not among the statuses in `wrong`, the command may count errors in its
     status, so statuses are ignored.
     """

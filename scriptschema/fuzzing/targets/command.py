@@ -139,7 +139,7 @@ class CommandTarget:
             target.close()
 
     def _failure(self, program: str) -> Failed | None:
-        """Run a wrong program. Return how it failed, or None if it ended well or was stopped."""
+        """Run a wrong program. Return how it failed, or None if it succeeded or was stopped."""
         self.submit(Sources(None, program), self.description.seconds)
         process, began = self._running or self._start(0)
         self._running = None

@@ -1,7 +1,7 @@
 """The description of a target, given as a table in TOML or a word on the command line.
 
     luau-web                                   the npm package, in this folder or installed globally
-    luau-web:tools                             the one in tools/node_modules
+    luau-web:tools                             the npm package in tools/node_modules
     pluau                                      the PyPI package
     command:luau {variant} {file}              a command that takes a file's name
     command:luau -                             a command that reads standard input
@@ -35,7 +35,7 @@ WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
 
 class TargetError(Exception):
-    """A target cannot be used as described. The message says what to do."""
+    """A target cannot be used as described. The message says why."""
 
 
 @attrs.frozen
@@ -124,7 +124,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
 def from_word(word: str, **others: Any) -> Description:
     """Return the target for its short form, such as `pluau`.
 
-    `others` are the values of further fields. Raises TargetError.
+    `others` are values of additional fields. Raises TargetError.
     """
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:

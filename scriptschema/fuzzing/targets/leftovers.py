@@ -2,8 +2,8 @@
 
 Every process started for a target has an environment variable that identifies its owner. Its
 descendants inherit the variable, in any session. `sweep` ends processes whose owner is gone, and
-removes folders that their owner no longer locks. So the leftovers of a killed run last until the
-next run at most.
+removes folders that their owner no longer locks. So the leftovers of a killed run last at most
+until the next run.
 
 On Linux, a worker also adopts orphans (`adopt`): processes left behind by its targets become its
 own children. It ends them after the program that started them.
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 OWNER: Final = "SCRIPTSCHEMA_OWNER"
-"""The environment variable, whose value has the owner's process ID and start time."""
+"""The environment variable that identifies the owner by its process ID and start time."""
 
 _PREFIX: Final = "scriptschema-run-"
 _LOCK: Final = ".lock"

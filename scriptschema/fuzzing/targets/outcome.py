@@ -24,7 +24,7 @@ UNDEFINED: Final = "undefined behaviour"
 """A report of UndefinedBehaviorSanitizer."""
 
 ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
-"""Outcomes that a correct implementation may have."""
+"""Outcomes that a correct implementation can have."""
 
 FAILED: Final = frozenset([ERROR, REJECTED])
 """Outcomes of wrong programs, judged by the status alone."""
@@ -50,11 +50,11 @@ KINDS: Final = (
 class Outcome:
     r"""The outcome of a run.
 
-    `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output, with bytes that are
-    not UTF-8 as `\xNN`. `error` is the error message, or the problem that was detected. `status` is
-    the exit status, negative for a signal. `frames` are the functions of the stack in a report,
-    innermost first. For undefined behaviour, the position in the source comes before them. `report`
-    is the part of standard error that is kept, if relevant.
+    `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output. Bytes in it that are
+    not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
+    `status` is the exit status, negative for a signal. `frames` are the functions of the stack in a
+    report, innermost first. For undefined behaviour, the position in the source comes before them.
+    `report` is the part of standard error that is kept, if relevant.
 
     For targets whose processes run many programs, `requests` are the latest requests to a process
     that broke, including this one. `coverage` has the numbers of the counters in the target's code

@@ -13,15 +13,15 @@ which may be sent ahead:
 `module` is the source that the program requires as `./module0`, or null. `variant` is one of the
 target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
 not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
-have `frames` (a list of functions), `report` (a string) and `coverage`. The latter has the build's
-counters that the program reached, as a list of numbers or as the bits of a bitmap in base64
-(counter 0 is the lowest bit of the first byte). Counters that an earlier program reached may be
-left out. Programs that reach new counters are mutated further. The service should end a program
-that exceeds `milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service
-is killed a little later. A service that crashes is restarted. Its exit status and the end of its
-standard error become the outcome of the current program. A service may also exit with status 0
-between two programs. The outcome of a broken process has its latest 100 requests. Lines on standard
-output other than JSON objects with an `id` are ignored.
+contain `frames` (a list of functions), `report` (a string) and `coverage`: the build's counters
+that the program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is
+the lowest bit of the first byte). Counters that an earlier program reached may be left out.
+Programs that reach new counters are mutated further. The service should end a program that exceeds
+`milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service is killed a
+little later. A service that crashes is restarted. Its exit status and the end of its standard error
+become the outcome of the current program. A service may also exit with status 0 between two
+programs. The outcome of a broken process has its latest 100 requests. Lines on standard output
+other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -60,8 +60,8 @@ GRACE: Final = 1.0
 """Seconds after the time limit in which a service can report a hang itself."""
 
 STARTING: Final = 30.0
-"""Seconds that a service has for its first answer. After a restart, it has ten times the measured
-time."""
+"""Seconds until a service must give its first answer. After a restart, the limit is ten times the
+measured time."""
 
 BESIDES: Final = 512
 """Megabytes added to twice a program's limit, for the memory limit of the service process."""
@@ -310,7 +310,7 @@ def _coverage_of(value: object) -> frozenset[int] | None:
         bits = int.from_bytes(base64.b64decode(value, validate=True), "little")
         return frozenset(n for n, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
     if not isinstance(value, list):
-        raise ValueError(f"{type(value).__name__} is neither a list nor a text in base64")
+        raise ValueError(f"{type(value).__name__} is neither a list nor a string in base64")
     for number in value:
         if type(number) is not int or not 0 <= number < _MOST_COUNTERS:
             raise ValueError(f"{str(number)[:40]} is not the number of a counter")

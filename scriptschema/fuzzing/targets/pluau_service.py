@@ -2,7 +2,7 @@
 
     python pluau_service.py
 
-It imports nothing of this package, so that it starts fast. It loads only the extension module of
+It imports nothing from this package, so that it starts fast. It loads only the extension module of
 pluau, because the Python code of pluau 0.1.2 needs Python 3.12.
 """
 

@@ -44,10 +44,10 @@ NEWER: Final = (
     (Version(715), "local a = 5i"),
     (Version(723), "export local a = 1"),
 )
-"""Programs with syntax that only newer versions of Luau have, or that the seed's schema lacks."""
+"""Programs with syntax that only newer versions of Luau have, or that the schema lacks."""
 
 SPELLINGS: Final = "spellings"
-"""The name of the syntax that programs in a style need."""
+"""The name for the syntax that programs in a style need."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -65,11 +65,11 @@ _END: Final = "probe 3"
 class Probed:
     """The properties of a target.
 
-    `missing` has the globals, the library members (`library.member`) and the syntax that the target
+    `missing` are the globals, the library members (`library.member`) and the syntax that the target
     lacks, except features of versions after `luau`. `runs` is true if the target runs programs
     instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
-    `versions.Version`), or None if only the seed's schema is known to be supported. `fails` has an
-    error for each feature in `RIGHT` with which all programs fail.
+    `versions.Version`), or None if only the schema is known to be supported. `fails` has an error
+    for each feature in `RIGHT` with which all programs fail.
     """
 
     target: str
@@ -141,8 +141,8 @@ def probe(description: Description) -> Probed:
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
     """Return the newest version of Luau without missing features.
 
-    `missing` has the names that the target lacks, and `syntax` has the versions that introduced
-    syntax that the target lacks. The result is None if the version is older than the seed's schema.
+    `missing` are the names that the target lacks, and `syntax` are the versions that introduced
+    syntax that the target lacks. The result is None if the version is older than the schema.
     """
     left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [

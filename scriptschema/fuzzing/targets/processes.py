@@ -29,7 +29,7 @@ REPORTING: Final = 20.0
 """Seconds after the time limit of a run in which a sanitizer can finish a report."""
 
 _GLANCE: Final = 0.1
-"""Seconds between checks of a process that writes nothing."""
+"""Seconds between checks of a process while it writes nothing."""
 
 
 def split(command: str) -> list[str]:

@@ -110,7 +110,7 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
-    The status is negative for a signal. `seconds` is the time that the process took. `normal` has
+    The status is negative for a signal. `seconds` is the time that the process took. `normal` are
     the normal ends of wrong programs, if they are known.
     """
 
