@@ -181,8 +181,5 @@ def kind_of(find: Find) -> str:
 def _with_build(config: Config, command: str) -> Config:
     first, *others = config.targets
     if first.kind not in WITH_COMMAND:
-        raise TargetError(
-            "bisection requires a campaign whose first target is a command or persistent, found "
-            f"{first.kind}"
-        )
+        raise TargetError(f"bisection only works for a campaign with a command, found {first.kind}")
     return attrs.evolve(config, targets=(attrs.evolve(first, command=command), *others))
