@@ -1,11 +1,12 @@
-"""Fuzzes tree-sitter's grammar of Luau by programs, with Atheris.
+"""Fuzzes tree-sitter's grammar for Luau with Atheris and scriptschema's mutator.
 
     pip install './scriptschema[atheris]' tree-sitter tree-sitter-luau
     python examples/fuzz_tree_sitter.py -len_control=0 -max_len=20000 corpus/
 
-tree-sitter is C, which Atheris does not see; what guides it is the coverage of scriptschema's own
-parser, that is written in Python, for the same source. A crash or a hang of tree-sitter ends the
-run, and so does a tree that is not one: what a node holds has to lie in it, in order.
+Atheris cannot measure the coverage of tree-sitter, which is written in C. Instead, it is guided by
+the coverage of scriptschema's parser, which is written in Python and reads the same source. The run
+ends if tree-sitter crashes or hangs, or if its tree is invalid: the children of a node must lie
+within the node, in order.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_luau.language()))
 
 
 def test_one_input(source: bytes) -> None:
-    """Parse a source with both parsers, and look at tree-sitter's tree."""
+    """Parse a source with both parsers, and check tree-sitter's tree."""
     with contextlib.suppress(ParseError):
         parse(source)
     nodes = [PARSER.parse(source).root_node]

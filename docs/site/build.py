@@ -106,12 +106,12 @@ def _unranked(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bars(found: re.Match[str]) -> str:
-    """Return code of a table with its bars as they are: escaped for GitHub, not for Zensical."""
+    """Return code in a table with its bars unescaped. GitHub needs escapes, Zensical shows them."""
     return found[0].replace("\\|", "|")
 
 
 def _pages(found: re.Match[str], config: str) -> str:
-    """Return a line of the navigation for each page that a pattern stands for."""
+    """Return a line of the navigation for each page that matches a pattern."""
     folder = ROOT / "build/docs"
     pages = (p.relative_to(folder) for p in sorted((folder / found["folder"]).glob("*.md")))
     return "".join(f"{found['lead']}{page}\n" for page in pages if f" {page}\n" not in config)

@@ -78,7 +78,7 @@ def tests(home: Path) -> Path:
 
 
 class Picture(NamedTuple):
-    """What makes a page, how many pixels of it are shown, and the text that stands below these."""
+    """A function that creates a page, the height of its picture in pixels, and the text below."""
 
     make: Callable[[Path], Path]
     height: int

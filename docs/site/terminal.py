@@ -39,7 +39,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 
 class Terminal:
-    """A program in a terminal of its own: what it shows, and a keyboard."""
+    """A program in its own terminal, with a screen and a keyboard."""
 
     def __init__(
         self, command: list[str], env: dict[str, str], cwd: Path, size: tuple[int, int]
@@ -66,7 +66,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What the terminal shows."""
+        """The text on the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def read(self, seconds: float) -> bool:
@@ -158,6 +158,6 @@ def svg(screen: Any, title: str) -> str:
 
 
 def text_of(drawing: str) -> list[str]:
-    """Return the texts in a drawing, in order, without where and how they stand."""
+    """Return the words in a drawing, in order, without positions and styles."""
     found = re.findall(r"<text[^>]*>([^<]*)</text>", drawing)
     return [word for text in found for word in unescape(text).split()]
