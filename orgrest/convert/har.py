@@ -256,7 +256,7 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
 
 
 def _plain(call: ExportedRequest, text: str) -> str:
-    """Return a string with the values of its variables. Without a value, `{{name}}` stays."""
+    """Return a string with the values of its variables. Unknown values remain `{{name}}`."""
     return "".join(
         one if isinstance(one, str) else f"{{{{{one.name}}}}}" if one.value is None else one.value
         for one in call.text(text)

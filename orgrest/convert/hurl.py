@@ -143,7 +143,7 @@ class _Reader(Reader):
                 section, in_body = match["name"], False
             elif not line and not in_body:
                 continue
-            elif in_body or not self._taken(entry, section, line):
+            elif in_body or not self._belongs(entry, section, line):
                 in_body = True
                 self._body_line(entry, raw)
         if entry is None:
@@ -164,7 +164,7 @@ class _Reader(Reader):
                 if body[-1].strip() == "```":
                     return
 
-    def _taken(self, entry: _Entry, section: str, line: str) -> bool:
+    def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
         """Read a line if it belongs to the section, and return whether it did."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
@@ -222,13 +222,13 @@ class _Reader(Reader):
             entry.captures.append(f"pm.environment.set({name}, {expression});")
 
     def _assertion(self, entry: _Entry, line: str) -> None:
-        assertions = self._asserted(line)
+        assertions = self._assertions_of(line)
         if assertions is None:
             self._note(entry, f"[Asserts] {line[:120]}")
         else:
             entry.assertions += assertions
 
-    def _asserted(self, line: str) -> list[str] | None:
+    def _assertions_of(self, line: str) -> list[str] | None:
         """Return the assertions for a line, or None if assertions cannot express it."""
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:

@@ -15,7 +15,7 @@ _STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
 _FORM: Final = "application/x-www-form-urlencoded"
 _OPERATIONS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 KEPT: Final = ("definitions", "parameters", "responses")
-"""The parts of a description that references lead to. They are kept."""
+"""The parts of a description that are kept, because references lead to them."""
 
 
 def upgraded(given: Mapping[str, Any]) -> dict[str, Any]:

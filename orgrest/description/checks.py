@@ -1,7 +1,7 @@
 """Compares an exchange with its description, and finds problems and values to validate.
 
 The values are validated by JSON Schema in a separate process (see `schemas`), because matching the
-patterns of a description may take exponential time. Anything that cannot be checked is reported,
+patterns of a description can take exponential time. Values that cannot be checked are reported,
 never skipped silently.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from orgrest.model import Headers, Request, Response
 
 Direction = Literal["request", "response"]
-_NOT_THEIRS = frozenset({"accept", "content-type", "authorization"})  # OpenAPI says so
+_IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})  # as in OpenAPI
 _LARGEST = 4 * 2**20
 """The maximum size of a form or text in bytes. A larger one is reported as unchecked."""
 _OPAQUE = frozenset(
@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the parts still to validate, and why other parts are unchecked."""
+    """The problems found so far, the values to validate, and the reasons why others are not."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)
@@ -72,11 +72,11 @@ def of_exchange(
 ) -> Findings:
     """Return the findings about a request and its response.
 
-    `path` has the path parameters of the request.
+    `path` contains the path parameters of the request.
     """
-    found = of_request(operation, path, request)
-    _response(operation, request.method, response, found)
-    return found
+    findings = of_request(operation, path, request)
+    _response(operation, request.method, response, findings)
+    return findings
 
 
 def of_request(
@@ -84,7 +84,7 @@ def of_request(
 ) -> Findings:
     """Return the findings about a request. If not `complete`, its body's content is ignored."""
     findings = Findings()
-    findings.problems += (f"parameters cannot be checked: {one}" for one in operation.unreadable())
+    findings.problems += (f"parameters cannot be checked: {why}" for why in operation.unreadable())
     _parameters(operation, path, request, findings)
     body = operation.body
     if not findings.found(body, "the request's body"):
@@ -104,7 +104,7 @@ def of_request(
 
 
 def _parameters(
-    operation: Operation, path: Mapping[str, str], request: Request, found: Findings
+    operation: Operation, path: Mapping[str, str], request: Request, findings: Findings
 ) -> None:
     try:
         query = urlsplit(request.url).query
@@ -112,37 +112,42 @@ def _parameters(
         query = ""
     given = pairs(query)
     every = operation.parameters()
-    names = {one.name for one in every if one.where == "query"}
+    names = {item.name for item in every if item.where == "query"}
     known: set[str] = set()
     free = any(map(_is_any, every))
-    for one in every:
-        what = f"the request's {one.where} parameter {one.name}"
-        found.found(one.schema, what)
-        known.update({one.name} if one.where == "query" else ())
+    for parameter in every:
+        what = f"the request's {parameter.where} parameter {parameter.name}"
+        findings.found(parameter.schema, what)
+        known.update({parameter.name} if parameter.where == "query" else ())
         try:
-            if one.where == "query":
-                value, used = _of_query(one, given, names - {one.name})
+            if parameter.where == "query":
+                value, used = _of_query(parameter, given, names - {parameter.name})
                 known |= used
-            elif one.where == "querystring":
-                value = _of_querystring(one, query)
+            elif parameter.where == "querystring":
+                value = _of_querystring(parameter, query)
                 known.update(name for name, _ in given)
             else:
-                value = _of_place(one, path, request)
+                value = _of_place(parameter, path, request)
         except WrongError as error:
-            found.problems.append(f"{what} {error}")
+            findings.problems.append(f"{what} {error}")
         except UnreadError as error:
-            found.unchecked.append(f"{what} is not checked: {error}")
+            findings.unchecked.append(f"{what} is not checked: {error}")
         else:
-            _judge(one, what, value, found)
+            _judge(parameter, what, value, findings)
     for name in dict.fromkeys(name for name, _ in given):
         if not free and name not in known and not _is_within(name, known):
-            found.problems.append(f"the request's query parameter {name} is not described")
+            findings.problems.append(f"the request's query parameter {name} is not described")
 
 
-def _is_any(one: Parameter) -> bool:
-    """Return whether a parameter may be an object with arbitrary properties in the query."""
-    spread = one.where == "query" and one.style == "form" and one.explode and one.media is None
-    return spread and not kinds(one.schema)
+def _is_any(parameter: Parameter) -> bool:
+    """Return whether a parameter can be an object with arbitrary properties in the query."""
+    spread = (
+        parameter.where == "query"
+        and parameter.style == "form"
+        and parameter.explode
+        and parameter.media is None
+    )
+    return spread and not kinds(parameter.schema)
 
 
 def _is_within(name: str, known: set[str]) -> bool:
@@ -150,135 +155,135 @@ def _is_within(name: str, known: set[str]) -> bool:
     return "[" in name and name.partition("[")[0] in known
 
 
-def _judge(one: Parameter, what: str, value: list[Any], found: Findings) -> None:
+def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings) -> None:
     """Add a problem if a required parameter is missing, else add its value for validation."""
     if not value:
-        if one.required and one.where != "cookie":  # it may come from the cookie jar
-            found.problems.append(f"{what} is missing")
-    elif one.schema.object and not (one.may_be_empty and value == [""]):
-        found.parts.append(Part(what, one.schema, value[0], "request"))
+        if parameter.required and parameter.where != "cookie":  # it may come from the cookie jar
+            findings.problems.append(f"{what} is missing")
+    elif parameter.schema.object and not (parameter.may_be_empty and value == [""]):
+        findings.parts.append(Part(what, parameter.schema, value[0], "request"))
 
 
-def _of_query(one: Parameter, given: Pairs, others: set[str]) -> tuple[list[Any], set[str]]:
+def _of_query(parameter: Parameter, given: Pairs, others: set[str]) -> tuple[list[Any], set[str]]:
     """Return a list with the value of a query parameter, if any, and the names of its pairs."""
-    value = of_query(one, given, others)
-    names = {one.name}
+    value = of_query(parameter, given, others)
+    names = {parameter.name}
     if value is not None:
         names |= value.names
-    elif one.style == "form" and one.explode and kinds(one.schema) == {"object"}:
-        names |= properties(one.schema).keys()
+    elif parameter.style == "form" and parameter.explode and kinds(parameter.schema) == {"object"}:
+        names |= properties(parameter.schema).keys()
     return [] if value is None else [value.value], names
 
 
-def _of_querystring(one: Parameter, query: str) -> list[Any]:
+def _of_querystring(parameter: Parameter, query: str) -> list[Any]:
     if not query:
         return []
-    if one.media != forms.URLENCODED:
-        raise UnreadError(f"content of type {one.media} is not checked")
-    return [] if one.content is None else [forms.urlencoded(query, one.content)]
+    if parameter.media != forms.URLENCODED:
+        raise UnreadError(f"content of type {parameter.media} is not checked")
+    return [] if parameter.content is None else [forms.urlencoded(query, parameter.content)]
 
 
-def _of_place(one: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
+def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
     """Return a list with the value of a parameter in the path, a header or a cookie, if any."""
-    if one.where == "path":
-        return [of_text(one, path[one.name])] if one.name in path else []
-    if one.where == "header":
-        if one.name.lower() in _NOT_THEIRS:
+    if parameter.where == "path":
+        return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
+    if parameter.where == "header":
+        if parameter.name.lower() in _IGNORED_HEADERS:
             return []
-        texts = list(find_headers(request.headers, one.name))
-        return [of_text(one, ",".join(texts))] if texts else []
-    if one.where == "cookie":
+        texts = list(find_headers(request.headers, parameter.name))
+        return [of_text(parameter, ",".join(texts))] if texts else []
+    if parameter.where == "cookie":
         cookies = "; ".join(find_headers(request.headers, "Cookie")).split(";")
         texts = [
             value
             for key, _, value in (c.strip().partition("=") for c in cookies)
-            if key == one.name
+            if key == parameter.name
         ]
-        return [of_text(one, texts[0])] if texts else []
-    raise UnreadError(f"unknown location {one.where!r}")
+        return [of_text(parameter, texts[0])] if texts else []
+    raise UnreadError(f"unknown location {parameter.where!r}")
 
 
 # ------------------------------------------------------------------------------------ responses
 
 
-def _response(operation: Operation, method: str, response: Response, found: Findings) -> None:
+def _response(operation: Operation, method: str, response: Response, findings: Findings) -> None:
     node = operation.response(response.status)
     if node is None:
         described = ", ".join(operation.statuses) or "none"
-        found.problems.append(
+        findings.problems.append(
             f"the status {response.status} is not described (expected {described})"
         )
         return
-    if not found.found(node, f"the status {response.status}"):
+    if not findings.found(node, f"the status {response.status}"):
         return
     for name, described_header in node.child("headers").children():
         what = f"the header {name}"
-        if name.lower() == "content-type" or not found.found(described_header, what):
+        if name.lower() == "content-type" or not findings.found(described_header, what):
             continue
         values = list(find_headers(response.headers, name))
         if not values:
             if described_header.object.get("required") is True:
-                found.problems.append(f"{what} is missing")
+                findings.problems.append(f"{what} is missing")
             continue
         header = Parameter.of(described_header, name, "header")
-        if found.found(header.schema, what) and header.schema.object:
+        if findings.found(header.schema, what) and header.schema.object:
             try:
                 value = of_text(header, ",".join(values))
-                found.parts.append(Part(what, header.schema, value, "response"))
+                findings.parts.append(Part(what, header.schema, value, "response"))
             except WrongError as error:
-                found.problems.append(f"{what} {error}")
+                findings.problems.append(f"{what} {error}")
             except UnreadError as error:
-                found.unchecked.append(f"{what} is not checked: {error}")
+                findings.unchecked.append(f"{what} is not checked: {error}")
     if method == "HEAD" or response.status in (204, 304):
         return
     if response.truncated:
-        found.problems.append("the body is too long to check")
+        findings.problems.append("the body is too long to check")
     elif node.object.get("content"):
-        _body(node, response.headers, response.body, found, "response")
+        _body(node, response.headers, response.body, findings, "response")
     elif response.body:
-        found.problems.append(f"the body of the status {response.status} is not described")
+        findings.problems.append(f"the body of the status {response.status} is not described")
 
 
 # --------------------------------------------------------------------------------------- bodies
 
 
 def _body(
-    node: Node, headers: Headers, body: bytes | None, found: Findings, direction: Direction
+    node: Node, headers: Headers, body: bytes | None, findings: Findings, direction: Direction
 ) -> None:
     """Find the described media type of a body, and add the body's content for validation."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
-    if not found.found(content, what) or not content.object:
+    if not findings.found(content, what) or not content.object:
         return
     given = next(find_headers(headers, "Content-Type"), "")
     kind = given.partition(";")[0].strip().lower()
     if not kind:
         if body:
-            found.problems.append(f"{what} has no Content-Type")
+            findings.problems.append(f"{what} has no Content-Type")
         return
     described_types = {
-        name.partition(";")[0].strip().lower(): one for name, one in content.children()
+        name.partition(";")[0].strip().lower(): child for name, child in content.children()
     }
-    media = next((described_types[one] for one in _ranges(kind) if one in described_types), None)
+    media = next((described_types[key] for key in _ranges(kind) if key in described_types), None)
     if media is None:
         described = ", ".join(map(str, content.object))
         whose = "the request's" if direction == "request" else "the"
-        found.problems.append(
+        findings.problems.append(
             f"{whose} Content-Type {kind} is not described (expected {described})"
         )
         return
     schema = media.child("schema")
     if "itemSchema" in media.object:
-        found.unchecked.append(f"{what} is not checked: sequences of {kind} are not supported")
-    if body is None or not found.found(schema, what) or _says_nothing(schema):
+        findings.unchecked.append(f"{what} is not checked: sequences of {kind} are not supported")
+    if body is None or not findings.found(schema, what) or _accepts_anything(schema):
         return
     try:
         value = _content(body, given, kind, media, schema)
-        found.parts.append(Part(what, schema, value, direction))
+        findings.parts.append(Part(what, schema, value, direction))
     except WrongError as error:
-        found.problems.append(f"{what} {error}")
+        findings.problems.append(f"{what} {error}")
     except UnreadError as error:
-        found.unchecked.append(f"{what} is not checked: {error}")
+        findings.unchecked.append(f"{what} is not checked: {error}")
 
 
 def _ranges(kind: str) -> Iterator[str]:
@@ -291,7 +296,7 @@ def _ranges(kind: str) -> Iterator[str]:
     yield "*/*"
 
 
-def _says_nothing(schema: Node) -> bool:
+def _accepts_anything(schema: Node) -> bool:
     """Return whether a schema accepts arbitrary bytes, because it is empty or describes a file."""
     given = schema.object
     if not given:

@@ -65,9 +65,9 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
-    """Return how a field is serialized, as a parameter.
+    """Return a query parameter that is serialized like a field.
 
-    The Encoding Object determines the serialization. Without one, the usual serialization applies.
+    The Encoding Object determines the serialization. If it is missing, the default applies.
     """
     whole = encoding.object
     style, media = str(whole.get("style") or "form"), None
@@ -92,8 +92,8 @@ def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
     for part in _parts(body, kind):
         inner = known.get(part.name)
         listed = inner is not None and "array" in kinds(inner)
-        one = items(inner) if inner is not None and listed else inner
-        value = _content(part, one, media.child("encoding", part.name))
+        item_schema = items(inner) if inner is not None and listed else inner
+        value = _content(part, item_schema, media.child("encoding", part.name))
         if not listed or (isinstance(value, list) and is_json(part.kind)):
             found[part.name] = value
         else:
@@ -102,10 +102,14 @@ def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
 
 
 def _content(part: _Part, schema: Node | None, encoding: Node) -> Any:
-    wanted = str(encoding.object.get("contentType") or "")
+    expected = str(encoding.object.get("contentType") or "")
     kind = part.kind.partition(";")[0].strip().lower()
-    if wanted and kind and not any(_is_of(kind, media_range) for media_range in wanted.split(",")):
-        raise WrongError(f"{part.name} has the Content-Type {kind} (expected {wanted})")
+    if (
+        expected
+        and kind
+        and not any(_is_of(kind, media_range) for media_range in expected.split(","))
+    ):
+        raise WrongError(f"{part.name} has the Content-Type {kind} (expected {expected})")
     text = part.content.decode("utf-8", "replace")
     types = set() if schema is None else kinds(schema)
     if is_json(kind) or (not kind and types & {"object", "array"}):
@@ -118,9 +122,9 @@ def _content(part: _Part, schema: Node | None, encoding: Node) -> Any:
     return text if schema is None else typed(text, schema)
 
 
-def _is_of(kind: str, wanted: str) -> bool:
-    wanted = wanted.partition(";")[0].strip().lower()
-    return wanted in (kind, "*/*", kind.partition("/")[0] + "/*")
+def _is_of(kind: str, expected: str) -> bool:
+    expected = expected.partition(";")[0].strip().lower()
+    return expected in (kind, "*/*", kind.partition("/")[0] + "/*")
 
 
 def _parts(body: bytes, kind: str) -> list[_Part]:

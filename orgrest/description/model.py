@@ -36,8 +36,8 @@ _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simpl
 class Parameter:
     """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
-    `schema` is the schema of its value, which is written in a `style`. If the parameter has a
-    `media` type, the value is instead written in this type, which the object `content` describes.
+    `schema` is the schema of its value, and `style` is OpenAPI's serialization style. If `media` is
+    not None, the value has this media type instead, and `content` is its Media Type Object.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Operation:
     def unreadable(self) -> Iterator[str]:
         """Yield the reasons why a parameter, or all parameters, cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
-            for node in (listed, *(one for _, one in listed.children())):
+            for node in (listed, *(child for _, child in listed.children())):
                 if node.why:
                     yield node.why
 
@@ -119,9 +119,9 @@ class Operation:
 
     def response(self, status: int) -> Node | None:
         """Return the Response Object for a status, or None if the status is not described."""
-        names = {name.upper(): one for name, one in self.node.child("responses").children()}
+        names = {name.upper(): node for name, node in self.node.child("responses").children()}
         text = str(status)
-        return next((names[one] for one in (text, f"{text[0]}XX", "DEFAULT") if one in names), None)
+        return next((names[key] for key in (text, f"{text[0]}XX", "DEFAULT") if key in names), None)
 
     @property
     def statuses(self) -> list[str]:
@@ -193,18 +193,20 @@ class Description:
         """The URLs of all servers, with the defaults of their variables."""
         found: dict[str, None] = {}
         for node in self._with_servers():
-            for _, one in node.child("servers").children():
-                url = str(one.object.get("url") or "")
-                for name, given in one.child("variables").children():
-                    url = url.replace(f"{{{name}}}", str(given.object.get("default", "")))
+            for _, server in node.child("servers").children():
+                url = str(server.object.get("url") or "")
+                for name, variable in server.child("variables").children():
+                    url = url.replace(f"{{{name}}}", str(variable.object.get("default", "")))
                 found[url] = None
         return tuple(found)
 
     def _with_servers(self) -> Iterator[Node]:
         """Yield the objects that can have `servers`: the description, its paths and operations."""
         yield self.at("")
-        for one in self.operations:
-            yield from (node for node in (one.item, one.node) if "servers" in node.object)
+        for operation in self.operations:
+            yield from (
+                node for node in (operation.item, operation.node) if "servers" in node.object
+            )
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
@@ -234,10 +236,11 @@ class Description:
 
     @cached_property
     def _by_length(self) -> dict[tuple[str, int], list[Operation]]:
-        found: dict[tuple[str, int], list[Operation]] = {}
-        for one in self.operations:
-            found.setdefault((one.method.upper(), one.path.count("/")), []).append(one)
-        return found
+        by_length: dict[tuple[str, int], list[Operation]] = {}
+        for operation in self.operations:
+            key = operation.method.upper(), operation.path.count("/")
+            by_length.setdefault(key, []).append(operation)
+        return by_length
 
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
         """Return the operation that a request matches, and its path parameters, or None.
@@ -253,10 +256,10 @@ class Description:
                 continue
             rest = path[len(base) :] or "/"
             best: tuple[int, Operation, dict[str, str]] | None = None
-            for one in self._by_length.get((method.upper(), rest.count("/")), ()):
-                values = matched(one.path, rest)
+            for candidate in self._by_length.get((method.upper(), rest.count("/")), ()):
+                values = matched(candidate.path, rest)
                 if values is not None and (best is None or len(values) < best[0]):
-                    best = len(values), one, values
+                    best = len(values), candidate, values
             if best is not None:
                 return best[1], best[2]
         return None
@@ -274,7 +277,7 @@ def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
 def matched(template: str, path: str) -> dict[str, str] | None:
     """Return the parameters in `path` if it matches a template such as `/users/{id}`, else None.
 
-    A parameter is not empty and does not contain a slash. It stays as it is in the path.
+    The values of parameters are not decoded. They are not empty and do not contain a slash.
     """
     wanted, given = template.split("/"), path.split("/")
     if len(wanted) != len(given):
@@ -292,7 +295,7 @@ def _segment(pattern: str, text: str) -> dict[str, str] | None:
     if "{" not in pattern:
         return {} if unquote(text) == unquote(pattern) else None
     texts = _PARAMETER.split(pattern)
-    names = [one[1:-1] for one in _PARAMETER.findall(pattern)]
+    names = [parameter[1:-1] for parameter in _PARAMETER.findall(pattern)]
     first, *between, last = texts if len(texts) > 1 else (*texts, "")
     if len(texts) == 1:  # an opening brace alone
         return {} if text == pattern else None

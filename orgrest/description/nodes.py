@@ -1,7 +1,7 @@
 """The values of a description, each with its location, and the references between them.
 
-A reference may lead to other files, but only to JSON or YAML files at a relative path that may be
-read. The number of these files, their size and the length of a chain of references are limited.
+A reference can lead to another JSON or YAML file with a relative path, if the document may read the
+file. The number and size of these files and the length of a chain of references are limited.
 Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
 
@@ -42,10 +42,10 @@ def stamp(path: str | Path) -> Stamp:
 
 
 class Documents:
-    """The files of one description, which threads may share.
+    """The files of one description. Several threads can use this object.
 
-    `path` is its main file, called `name` in messages. `looked_at` has the stamps of the other
-    files, including files that could not be read.
+    `path` is the main file, which is called `name` in messages. `looked_at` contains the stamps of
+    the other files, including files that could not be read.
     """
 
     def __init__(
@@ -194,15 +194,15 @@ class Node:
             value = self.value[int(step)]
         return Node(value, self.documents, self.file, f"{self.pointer}/{escaped(step)}")
 
-    def child(self, *given: str) -> Node:
-        """Return the node that the steps in `given` lead to, with references followed."""
+    def child(self, *names: str) -> Node:
+        """Return the descendant with the path `names`, following references."""
         node = self
-        for step in given:
+        for step in names:
             node = self.documents.followed(node.plain_child(step))
         return node
 
     def children(self) -> Iterator[tuple[str, Node]]:
-        """Yield the children of an object or a list with their names, with references followed."""
+        """Yield (name or index, child) for each child of an object or list. Resolve references."""
         if isinstance(self.value, Mapping):
             names = [str(key) for key in self.value]
         else:
@@ -228,7 +228,7 @@ def steps(pointer: str) -> Iterator[str]:
 
 
 def escaped(step: str) -> str:
-    """Return a step, escaped for a pointer in the fragment of a URI."""
+    """Return a step of a JSON pointer, escaped for the fragment of a URI."""
     return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
 
 

@@ -1,8 +1,8 @@
-"""Translates the schemas of a description into JSON Schema 2020-12, for another process.
+"""Translates the schemas of a description into JSON Schema 2020-12.
 
-That process validates values. Each schema that is referred to becomes a definition, and references
-lead to definitions. Therefore files and places in them no longer matter. Schemas of OpenAPI 3.0 are
-converted. Source: the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+Another process uses the result to validate values. Each target of a reference becomes a definition,
+so that the result does not refer to files. Schemas of OpenAPI 3.0 are converted. Source: the
+OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _HIDDEN = {"request": "readOnly", "response": "writeOnly"}
 _MOST_PARTS = 200_000  # of the schemas for one value
 _DEEPEST = 200
-_LEFT = frozenset(
+_IGNORED = frozenset(
     {"example", "examples", "default", "xml", "externalDocs", "description", "discriminator"}
 ) | {"$id", "$schema", "$anchor", "$comment", "title"}
-_AS_THEY_ARE = frozenset({"enum", "const", "required", "type", "dependentRequired"})
+_UNCHANGED = frozenset({"enum", "const", "required", "type", "dependentRequired"})
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 
@@ -35,7 +35,7 @@ class _Definition:
 
     schema: Any
     size: int
-    refers: frozenset[str]
+    references: frozenset[str]
 
 
 class Schemas:
@@ -81,20 +81,20 @@ class Schemas:
         found: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
-            one = waiting.pop()
-            if one in found:
+            current = waiting.pop()
+            if current in found:
                 continue
-            if one in self._waiting:
-                self._known[one] = self._translated(*self._waiting.pop(one))
-            definition = self._known.get(one)
+            if current in self._waiting:
+                self._known[current] = self._translated(*self._waiting.pop(current))
+            definition = self._known.get(current)
             if definition is None:  # an unresolved reference
-                found[one] = {}
+                found[current] = {}
                 continue
-            found[one] = definition.schema
+            found[current] = definition.schema
             size += definition.size
             if size > _MOST_PARTS:
                 return None
-            waiting += definition.refers
+            waiting += definition.references
         return found
 
     def _translated(self, node: Node, direction: Direction) -> _Definition:
@@ -148,19 +148,19 @@ class _Translation:
                 return found
         for key in given:
             name = str(key)
-            if name in _LEFT or name == "$ref":
+            if name in _IGNORED or name == "$ref":
                 continue
             inner = node.plain_child(name)
-            if name in _AS_THEY_ARE:
+            if name in _UNCHANGED:
                 found[name] = inner.value
             elif name in _NAMED:
                 found[name] = {
-                    str(one): self.of(inner.plain_child(str(one)), depth + 2)
-                    for one in inner.object
+                    str(key): self.of(inner.plain_child(str(key)), depth + 2)
+                    for key in inner.object
                 }
             elif name in COMPOSED and inner.is_list:
                 every = (inner.plain_child(str(index)) for index in range(len(inner.value)))
-                found[name] = [self.of(one, depth + 2, hidden) for one in every]
+                found[name] = [self.of(part, depth + 2, hidden) for part in every]
             elif not name.startswith("x-"):
                 found[name] = self.of(inner, depth + 1)
         self._without_hidden(node, hidden, found)
@@ -172,8 +172,8 @@ class _Translation:
             return frozenset()
         return frozenset(
             name
-            for name, one in properties(node).items()
-            if one.object.get(self._concealing) is True
+            for name, schema in properties(node).items()
+            if schema.object.get(self._concealing) is True
         )
 
     def _without_hidden(self, node: Node, hidden: frozenset[str], found: dict[str, Any]) -> None:

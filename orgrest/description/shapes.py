@@ -12,7 +12,7 @@ _MOST_SCHEMAS = 300  # that one schema is composed of
 
 
 def composed(schemas: list[Node]) -> list[Node]:
-    """Return schemas and the schemas that they are composed of, each after its parent."""
+    """Return the schemas and all schemas that they are composed of, parents first."""
     waiting, found = list(schemas), []
     for _ in range(_MOST_SCHEMAS):
         if not waiting:
@@ -22,7 +22,7 @@ def composed(schemas: list[Node]) -> list[Node]:
             found.append(schema)
         for name in COMPOSED:
             if name in schema.object:
-                waiting += (one for _, one in schema.child(name).children())
+                waiting += (part for _, part in schema.child(name).children())
     return found
 
 
@@ -49,14 +49,14 @@ def properties(schema: Node) -> dict[str, Node]:
 def items(schema: Node) -> Node:
     """Return the schema of a list's items, or a node without a value if it is not described."""
     every = (inner_schema.child("items") for inner_schema in composed([schema]))
-    return next((one for one in every if one.object), schema.child("items"))
+    return next((schema for schema in every if schema.object), schema.child("items"))
 
 
 def values(schema: Node) -> list[Any]:
     """Return the values that a schema lists: strings, numbers, booleans and null."""
     given = schema.object.get("enum")
     if isinstance(given, list):
-        return [one for one in given if isinstance(one, str | int | float) or one is None]
+        return [value for value in given if isinstance(value, str | int | float) or value is None]
     if "const" in schema.object:
         return [schema.object["const"]]
     return [True, False] if schema.object.get("type") == "boolean" else []

@@ -2,7 +2,7 @@
 
 An `Analysis` parses the text of a document once, into regions and their requests. Between two
 keystrokes most of a document stays the same, so an analysis reuses the results of the previous
-analysis wherever the text is unchanged. The regions of a request file are parsed one by one.
+analysis for unchanged text. The regions of a request file are parsed separately.
 `Analysis.checked` returns their requests with the variables and names of the whole file. The module
 `diagnostics` reports the problems in an analysis, and `names` finds the names in it.
 
@@ -101,10 +101,10 @@ class _Definitions(syntax.Definitions):
 
 
 class Checked:
-    """The requests of a document with all variables that they may use, as the checks need them.
+    """The requests of a document, with all variables that they can use, for the checks.
 
-    In a request file, their offsets refer to the whole file, although `parts` are parsed one by
-    one.
+    In a request file, their offsets refer to the whole file, although `parts` are parsed
+    separately.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
@@ -336,7 +336,7 @@ class Analysis:
     def property_texts(self) -> tuple[tuple[str, int, str], ...]:
         """The header arguments in properties, as (text, offset, language).
 
-        The language "" stands for all languages.
+        The language "" means all languages.
         """
         return tuple(arguments.of_properties(self.document)) if self.document else ()
 
@@ -399,7 +399,7 @@ def _settings_of(
     inherited: header.Inherited,
     region: regions.Region,
 ) -> BlockSettings:
-    """Return the settings of a block, reusing `known` if nothing that they depend on has changed.
+    """Return the settings of a block, from `known` unless something that they depend on changed.
 
     This is a function, not a method, so that the parts do not refer to their analysis and the
     analysis is freed with its last user.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: its content, and how many requests above it have the same content."""
+"""The identity of a request: its content, and the number of equal requests above it."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response

@@ -5,8 +5,8 @@ a variable. There are no blanks at the ends of lines, and one empty line between
 request file. Bodies, scripts, here-documents and unknown lines stay as they are. In an Org
 document, only request blocks are formatted.
 
-What is sent must stay the same. Therefore the formatted text is parsed again. If the requests in a
-region differ, nothing is changed there.
+Formatting must not change requests. Therefore the formatted text is parsed again, and a region
+whose requests would differ is left unchanged.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
 
 
 def _lines(text: str, span: Span) -> Span:
-    """Return the span of the lines that `span` touches, without a line at whose start it ends."""
+    """Return the span of the lines in `span`, excluding a line at whose start `span` ends."""
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
     return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
@@ -144,7 +144,7 @@ def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
 class _Region:
     """The edits of one region, found line by line.
 
-    `_understood` has the lines whose ends may change, and `_kept` has the known lines that stay
+    `_understood` lists the lines whose ends may change, and `_kept` lists the known lines that stay
     unchanged. Other lines that are not blank are unknown. Blank lines around unknown lines stay,
     too.
     """

@@ -33,7 +33,7 @@ _MOST = 2000
 
 
 def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for `offset` and the span that it describes, or None without one."""
+    """Return the hover text for `offset` and the span that it describes, or None."""
     occurrence = names.at(offset)
     where = names.part(occurrence) if occurrence is not None else None
     if occurrence is not None and where is not None:
@@ -63,7 +63,7 @@ def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Spa
 def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
     """Return the hover text for the header argument at `offset`.
 
-    `text` has the header arguments, and `start` is its offset in the document.
+    `text` contains the header arguments, and `start` is its offset in the document.
     """
     for name, at in names_in(text):
         span = Span(start + at, start + at + len(name))

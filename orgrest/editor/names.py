@@ -72,7 +72,7 @@ class Occurrence:
 class _Mention:
     """An occurrence of an element's name.
 
-    For a call, `given` are its arguments and `given_start` is their position.
+    For a call, `given` contains its arguments, and `given_start` is their position.
     """
 
     name: str
@@ -248,14 +248,14 @@ class Names:
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part in which a variable has its value, or None if there is none."""
+        """Return a part in which a variable has its value, or None if no part has it."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the last definition above `name` or, if there is none, all its definitions."""
+        """Return the last definition above `name`, or else all definitions of the same name."""
         found = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found

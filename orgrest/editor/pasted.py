@@ -51,7 +51,7 @@ class _Found:
     def badness(self) -> tuple[int, int]:
         """The number of notes about untranslated content, and the negated length of the span.
 
-        The candidate with the least value is the best one.
+        The candidate with the smallest value is the best.
         """
         notes = sum(1 for _ in self.collection.folder.all_notes())
         return notes, self.span.start - self.span.end

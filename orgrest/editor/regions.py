@@ -62,9 +62,9 @@ class VersionCache(Generic[K, V]):
 class LineMap:
     """The text of a region, and the position of each of its lines relative to the region.
 
-    For each line, `lines` has its start in `text`, and `starts` has its start in the file, relative
-    to the region's start. `removed` has the number of leading characters that were removed. The
-    number is negative if blanks replace part of a tab.
+    `lines` lists the start of each line in `text`, and `starts` lists its start in the file,
+    relative to the region's start. `removed` lists the number of leading characters that were
+    removed from each line. It is negative if blanks replace part of a tab.
     """
 
     text: str

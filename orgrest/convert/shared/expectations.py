@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
     | (?P<other>[^\s\"'`(){}\[\];/]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_GOES_ON: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
+_CONTINUES: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
 """Matches a word at the beginning of a line that continues the statement above."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
@@ -233,7 +233,7 @@ def _ends(now: list[str], script: str, at: int) -> bool:
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
     goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
-    return bool(before) and not goes_on and not _GOES_ON.match(script, at)
+    return bool(before) and not goes_on and not _CONTINUES.match(script, at)
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:

@@ -107,7 +107,7 @@ class ExportedRequest:
 class Export:
     """The requests of a document to export, and the variables that remain in them.
 
-    `title` is the document's name. `failed` has the reasons for requests that cannot be completed.
+    `title` is the document's name. `failed` lists the reasons why requests cannot be completed.
     `secrets` must not be shown. `suspects` contains messages about parts that look like requests
     but are not exported.
     """

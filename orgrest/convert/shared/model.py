@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConversionError(OrgrestError):
-    """A source cannot be imported, or files cannot be written."""
+    """Raised if a source cannot be imported, or a file cannot be written."""
 
 
 @classes.frozen

@@ -40,7 +40,7 @@ _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the possible contexts at an offset. There are none in comments, prose and the like."""
+    """Yield the possible contexts at an offset. For example, comments and prose have none."""
     if cursor.within_crlf or (cursor.indented and cursor.after):
         return
     if cursor.document == "org" and cursor.region is None:

@@ -1,4 +1,4 @@
-"""The candidates for each kind of context. `OFFERS` has a generator for each kind."""
+"""The candidates for each kind of context. `OFFERS` maps each kind to a generator."""
 
 from __future__ import annotations
 

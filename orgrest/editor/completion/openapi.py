@@ -70,13 +70,13 @@ def operation(cursor: Cursor) -> Operation | None:
             if match[1] in _METHODS:
                 url = _plain(match[2])
                 known = found.operation(match[1], url)
-                if known and (not is_beside or _is_meant(found, url)):
+                if known and (not is_beside or _may_apply(found, url)):
                     return known[0]
                 break
     return None
 
 
-def _is_meant(found: Description, url: str) -> bool:
+def _may_apply(found: Description, url: str) -> bool:
     """Return whether a description beside the document may apply to a URL with unknown parts."""
     return url.startswith(f"{_UNKNOWN}/") or found.matches_server_or_localhost(url)
 

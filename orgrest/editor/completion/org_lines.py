@@ -1,4 +1,4 @@
-"""The contexts in lines of an Org document that concern requests. `LINES` has the patterns."""
+"""The contexts in lines of an Org document that concern requests. `LINES` lists the patterns."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Diagnostics of a document, and their fixes.
 
-`document` and `requests` have tables of checks, and `fixes` has a table of fixes. `report` applies
-them to an analysis. `model` has the data types.
+`document` and `requests` contain tables of checks, and `fixes` a table of fixes. `report` applies
+them to an analysis. `model` defines the data types.
 """

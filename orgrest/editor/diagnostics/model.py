@@ -1,4 +1,4 @@
-"""Diagnostics for editors, and the problems of regions from which they are made."""
+"""Diagnostics for editors, and the problems in regions that they are derived from."""
 
 from __future__ import annotations
 

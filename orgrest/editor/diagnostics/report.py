@@ -45,7 +45,7 @@ def _given_by(environment: Environment) -> Hashable:
 
 
 class Report:
-    """The problems of one analysis. `diagnostics` has them in document order."""
+    """The problems of one analysis. `diagnostics` lists them in document order."""
 
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
         """Find the problems. Reuse the problems in `before`, the report on an earlier text."""
@@ -146,7 +146,7 @@ class Report:
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
         for problem in _told(text, document.problems, document.notices, base):
-            if not loose and not (problem.code == "no-request" and self._needs_none(part)):
+            if not loose and not (problem.code == "no-request" and self._may_be_empty(part)):
                 yield problem.moved(-base)
         start = base
         definitions: list[syntax.Definition] = []
@@ -190,7 +190,7 @@ class Report:
             found = self._of_descriptions.get(key, partial(_moved, make, -base))
             yield from found
 
-    def _needs_none(self, part: ParsedRegion) -> bool:
+    def _may_be_empty(self, part: ParsedRegion) -> bool:
         """Return whether a part may lack requests: if it is empty, never sent or used by others."""
         block = part.region.block
         if block is None or not part.region.text.strip():

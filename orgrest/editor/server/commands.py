@@ -1,7 +1,7 @@
 """The commands of the language server (`COMMANDS`), which any editor can bind to keys.
 
-Each command takes one argument, `{"uri": ..., "line": N}`. Lines count from 0, and a `position` may
-replace `line`.
+Each command takes one argument, `{"uri": ..., "line": N}`. Lines are counted from 0. `position` can
+be given instead of `line`.
 
 - ``orgrest.send`` sends the request at that line. In a request file, the response is shown in a
   separate document, and the command returns `{"text", "language", "status", "duration", "uri",
@@ -96,7 +96,7 @@ async def _request_as_har(
 
 
 async def _completed(server: Server, document: OpenDocument, line: int) -> list[Request]:
-    """Return the requests at a line as they would be sent. Raises JsonRpcException."""
+    """Return the completed requests at a line, unsent. Raises JsonRpcException."""
     from orgrest.editor.server.background_run import BackgroundRun
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))

@@ -142,7 +142,7 @@ def _texts(
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return how many keys are the same at the start, and how many of the others at the end."""
+    """Return the number of equal keys at the start, and of other equal keys at the end."""
     most = min(len(old), len(new))
     top = next((at for at, one in enumerate(zip(old, new, strict=False)) if one[0] != one[1]), most)
     both = zip(reversed(old), reversed(new), strict=False)
@@ -268,7 +268,7 @@ class _Tokens:
 
 @classes.frozen(eq=False)
 class Tokens:
-    """All tokens in a version of a document: for each part, JSON numbers and how many there are."""
+    """All tokens in a version of a document: the JSON numbers of each part, and their count."""
 
     id: str
     pieces: list[str]

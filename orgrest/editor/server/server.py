@@ -135,7 +135,7 @@ class Server(ServerOfClient):
     def services(self, document: OpenDocument, **given: Any) -> Services:
         """Return the services of a run over a document, with its global variables and logins.
 
-        The services do not include an HTTP client yet. `given` are further services.
+        The services do not include an HTTP client yet. `given` contains additional services.
         """
         from orgrest.run.services import Services
 
