@@ -30,7 +30,7 @@ from orgrest.convert.shared.requests import Draft, Inherited, Pairs, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
 from orgrest.files import decode
-from orgrest.http.assertions.language import Found, find
+from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.model import explained
 
 TOP: Final = "bruno.json"
@@ -443,4 +443,4 @@ def _assertions(one: _Pair) -> list[str] | None:
     made = [f"{subject} {_OPERATORS[operator].format(value)}"]
     if operator == "eq":
         made = expectations.equality(subject, value)
-    return made if all(isinstance(find(each), Found) for each in made) else None
+    return made if all(isinstance(find(each), ParsedAssertion) for each in made) else None

@@ -29,7 +29,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.http.assertions.language import Found, find
+from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.http.syntax import TCHARS
 
 _REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
@@ -266,7 +266,9 @@ class _Reader(Reader):
             made = expectations.equality(subject, value)
         else:
             made = [f"{subject} {no}{predicate} {value}".rstrip()]
-        return made if made and all(isinstance(find(one), Found) for one in made) else None
+        return (
+            made if made and all(isinstance(find(one), ParsedAssertion) for one in made) else None
+        )
 
     def _text(self, text: str) -> str:
         return texts.translated(text, self._variable)
@@ -370,7 +372,7 @@ class _Reader(Reader):
                 made = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
             except (ValueError, RecursionError):
                 made = None
-        if made is None or not isinstance(find(made), Found):
+        if made is None or not isinstance(find(made), ParsedAssertion):
             self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
         else:
             entry.assertions.append(self._text(made))

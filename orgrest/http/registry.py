@@ -1,9 +1,9 @@
 """HTTP registries: methods, header fields, status codes, media types and common values.
 
 The data is in `registry.json`, one entry per line, and is loaded on first use. Methods, status
-codes and permanent fields are those of IANA's registries of June 2026 (without the reserved `*`).
-Other fields in use, media types and values are a selection. If a value continues after its name,
-the name includes the delimiter: `max-age=`, or `Bearer ` with its blank.
+codes and permanent fields are those in IANA's registries as of June 2026 (without the reserved
+`*`). Other fields in use, media types and values are a selection. If more text must follow the name
+of a value, the name includes the delimiter: `max-age=`, or `Bearer ` with its space.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Header(Entry):
         return tuple(entry for name in self._parameters for entry in self._own(name))
 
     def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return the values in the table `name`. Values without a source get the field's source."""
+        """Return the values in a table. A value without a source gets the source of the field."""
         return tuple(
             entry if entry.source else classes.evolve(entry, source=self.source)
             for entry in _table(name)

@@ -34,7 +34,7 @@ _REFERENCE = compiled(
     r"(?P<name>[^\s.{}]+)\.(?P<what>response|request)\.(?P<part>body|headers|status)"
     r"(?:\.(?P<path>.+)|(?P<index>\[.+))?"
 )
-# A JSONPath for which each part of a value is visited at most once per step of the path.
+# Matches a JSONPath whose evaluation visits each part of a value at most once per step.
 _STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
 _STEPS = rf"(?>{_STEP}{{0,100}})"
 _LINEAR = compiled(rf"\${_STEPS}(?:\.\.[\w-]++{_STEPS})?")
@@ -86,7 +86,7 @@ def read_short(text: str) -> ResponseReference | None:
 
 
 def value(reference: ResponseReference, request: Request, response: Response) -> str:
-    """Return the value of a reference to an exchange.
+    """Return the value that a reference selects from an exchange.
 
     Raises OrgrestError if the path matches nothing, or does not fit the body's format.
     """
@@ -109,8 +109,10 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
     path = reference.path
     if path in ("", "*"):
         return text
-    kind = next(find_headers(headers, "content-type"), "").lower()
-    as_xml = path.startswith(("/", "asXml.")) or ("xml" in kind and not path.startswith("asJson."))
+    content_type = next(find_headers(headers, "content-type"), "").lower()
+    as_xml = path.startswith(("/", "asXml.")) or (
+        "xml" in content_type and not path.startswith("asJson.")
+    )
     for prefix in ("asJson.", "asXml."):
         path = path.removeprefix(prefix)
     try:
@@ -172,7 +174,7 @@ def _in_json(text: str, path: str) -> str:
     value = found(text, path)
     if isinstance(value, str):
         return whole(value)
-    # The format of JavaScript's JSON.stringify, and therefore of the other tools.
+    # The format of JavaScript's JSON.stringify, which the other tools use.
     return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -196,8 +198,8 @@ def all_in_xml(text: str, path: str, prefixes: Mapping[str, str] | None = None) 
 
 def text_of(body: bytes, headers: Headers) -> str:
     """Return a body as a string, decoded with the charset of its Content-Type (default UTF-8)."""
-    kind = next(find_headers(headers, "content-type"), "")
-    match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", kind, re.IGNORECASE)
+    content_type = next(find_headers(headers, "content-type"), "")
+    match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", content_type, re.IGNORECASE)
     try:
         return body.decode(match[1] if match else "utf-8", "replace")
     except LookupError:  # an unknown charset

@@ -11,8 +11,8 @@ from orgrest import classes
 class ScriptValue:
     """The value of a variable that a script has set.
 
-    `text` is the string to send, or None if the value has no text (such as a function). `json` is
-    the value as JSON. `number` identifies the value in the engine, or is None if the engine does
+    `text` is the string to send, or None if the value cannot be sent, such as a function. `json`
+    is the value as JSON. `number` identifies the value in the engine, or is None if the engine does
     not keep it.
     """
 

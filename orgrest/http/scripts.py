@@ -26,7 +26,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The time that each wait of a script takes off TIMEOUT, in seconds, which limits their number."""
+"""The time that each sleep in a script counts toward TIMEOUT, in seconds. Limits the sleeps."""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that validating a value may take, in seconds."""
 
@@ -61,8 +61,8 @@ class ScriptInput:
     own variables) are read-only. `responses` are the responses to other requests, by the names that
     httpyac gives them. `iteration` is the number of the current iteration, and `elements` are its
     list elements. `seed` makes random values reproducible. `name` is the name of the request.
-    `requires` maps the names that the script requires to paths, and `files` has all files that it
-    can load, by path.
+    `requires` maps the names that the script requires to paths, and `files` maps the paths to all
+    files that it can load.
     """
 
     variables: Mapping[str, Any] = classes.field(factory=dict)
@@ -130,7 +130,7 @@ class Engine:
 
         `wait` is called when the script sleeps. `send` sends a request of the script (`method`,
         `url`, `headers` and `body`) and returns the response, or the reason why it failed. Without
-        these callbacks, waiting or sending is an error.
+        these callbacks, sleeping or sending is an error.
 
         Raises ScriptError if the engine is not installed, or if the script does not compile, throws
         an exception, takes too long, uses too much memory, or returns too much. If the script
@@ -139,9 +139,9 @@ class Engine:
         job = _job(code, host, given, request, response)
         answer = self._answer(job, "script", answers.SCRIPT, wait, send)
         result = _result(answer, about_status=reads_status(code)) if "log" in answer else None
-        failed = answer["error"]
-        if failed is not None or result is None:
-            error = ScriptError(f"script: {failed['message']}", line=failed["line"])
+        failure = answer["error"]
+        if failure is not None or result is None:
+            error = ScriptError(f"script: {failure['message']}", line=failure["line"])
             error.result = result
             raise error
         return result
@@ -182,7 +182,7 @@ class Engine:
                 if send is None:
                     raise ScriptError("pm.sendRequest is only available in request scripts")
                 outcome = send(answer["send"])
-                line = json.dumps(_came(outcome)).encode() + b"\n"
+                line = json.dumps(_sent(outcome)).encode() + b"\n"
                 continue
             if wait is None:
                 raise ScriptError(
@@ -194,11 +194,12 @@ class Engine:
         return answer
 
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
-        """Return the first few (location, message) errors of a value according to a JSON Schema.
+        """Validate a value, and return the first few errors as (location, message).
 
-        `schemas` contains the schema at `uri` and the schemas that it refers to. Raises ScriptError
-        if the schema is invalid, if the validation takes too long, or if jsonschema is not
-        installed. (The VS Code extension does not include it, because it depends on compiled code.)
+        `schemas` contains the JSON Schema at `uri` and the schemas that it refers to. Raises
+        ScriptError if the schema is invalid, if the validation takes too long, or if jsonschema is
+        not installed. (The VS Code extension does not include jsonschema, which needs compiled
+        code.)
         """
         if find_spec("jsonschema") is None:
             command = install_command("jsonschema")
@@ -211,7 +212,7 @@ class Engine:
         return [(path, message) for path, message in answer["found"]]
 
     def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
-        """Return the errors found when values are validated with an API description.
+        """Validate values with an API description, and return the errors.
 
         The package `description` prepares the job. Raises ScriptError if the validation fails or
         takes too long.
@@ -284,11 +285,11 @@ def _job(
     }
 
 
-def _came(came: Response | str) -> dict[str, Any]:
-    """Return the outcome of a script's request (a response or an error message) as JSON."""
-    if isinstance(came, str):
-        return {"error": came, "response": None}
-    return {"error": None, "response": _response(came, raw=False)}
+def _sent(outcome: Response | str) -> dict[str, Any]:
+    """Return the outcome of a request that a script sent, a response or an error, as JSON."""
+    if isinstance(outcome, str):
+        return {"error": outcome, "response": None}
+    return {"error": None, "response": _response(outcome, raw=False)}
 
 
 def _response(response: Response, *, raw: bool) -> dict[str, Any]:

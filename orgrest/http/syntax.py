@@ -28,7 +28,7 @@ def is_token(text: str) -> bool:
 
 
 def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:
-    """Return the warnings about the HTTP version in a request line, if it is not supported."""
+    """Return a warning if the HTTP version in a request line is not supported."""
     if version in (None, "1.1"):
         return ()
     reason = f"HTTP/{version} is not supported: the request is sent as HTTP/1.1"
@@ -68,7 +68,7 @@ class Comment:
 
 @classes.frozen
 class Text:
-    """A line above a request that is not part of the language. It is skipped, as in restclient."""
+    """An unknown line above a request. It is skipped, as in restclient."""
 
     text: str
     span: Span = classes.field(eq=False)
@@ -104,8 +104,8 @@ class HeaderLine:
 class HeaderVariable:
     """A line `:name` among the headers: a variable that contains header lines.
 
-    If `spread` is set, it is httpyac's `...name`, an expression whose value is an object of
-    headers.
+    If `spread` is set, the line is httpyac's `...name`: an expression whose value is an object
+    that contains headers.
     """
 
     name: str
@@ -151,8 +151,8 @@ class Body:
 class Directive:
     """A directive `# @name value` or `// @name value`: how to send, show or name a request.
 
-    `name` has the spelling of the table in `directives` if the directive is known, otherwise the
-    spelling in the document.
+    `name` is spelled as in the table in `directives` if the directive is listed there, otherwise as
+    in the document.
     """
 
     name: str
@@ -168,8 +168,8 @@ class Script:
     the completed request is sent), `response` (when the response has arrived), `after` the
     `response` scripts, or `end` (last). `host` is the tool whose API the script uses: `jetbrains`
     (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a `file`. `runs`
-    says for which requests it runs: its `own` request, `every` request of the document, or `once`
-    before the first request.
+    is `own` if the script runs for its own request, `every` if it runs for every request of the
+    document, or `once` if it runs before the first request only.
     """
 
     when: Literal["before", "request", "response", "after", "end"]
@@ -184,10 +184,10 @@ class Script:
 class Assertion:
     """An assertion `?? status == 200` about the response.
 
-    `text` is the part after `??`. `subject`, `path` (which may be empty) and `operator` have the
-    same meaning as in `assertions.Found`. `within` is the number of seconds in which the assertion
-    may become true, or None if it is checked only once. `title` is the comment on the line above,
-    which names the assertion in reports.
+    `text` is the part after `??`. `subject`, `path` (which can be empty) and `operator` have the
+    same meaning as in `assertions.ParsedAssertion`. `within` is the time in which the assertion can
+    become true, in seconds, or None if it is checked only once. `title` is the comment on the line
+    above, which names the assertion in reports.
     """
 
     text: Template
@@ -226,12 +226,12 @@ class Import:
 
 @classes.frozen
 class ParsedRequest:
-    """A request as it is written.
+    """A request as written in a document.
 
     `source` is the text that contains the request. For a verb request, `above` are the requests of
-    its parent headings, outermost first. Its method may be empty and its URL partial. In the other
-    languages, `above` is None. If `graphql` is set, the body is sent as GraphQL, because its text
-    looks like GraphQL, as in httpyac.
+    its parent headings, outermost first, its method can be empty, and its URL can be partial. In
+    the other languages, `above` is None. If `graphql` is set, the body is sent as GraphQL,
+    because it looks like GraphQL, as in httpyac.
     """
 
     method: str
@@ -345,9 +345,9 @@ class Document:
     """A parsed block or request file.
 
     `problems` are errors that do not belong to a request, such as a `<<` that is never closed, or a
-    text without requests. `notices` are warnings about skipped lines that look like more than
-    comments. `scripts` are the scripts outside of requests, including `{{+`. They run for each
-    request, or once.
+    text without requests. `notices` are warnings about skipped lines that were probably not
+    meant as comments. `scripts` are the scripts outside of requests, including `{{+`. They run for
+    each request, or once.
     """
 
     source: Source = classes.field(eq=False, repr=False)

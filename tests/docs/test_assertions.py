@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orgrest.http.assertions import OPERATORS, SUBJECTS, Found, find
+from orgrest.http.assertions import OPERATORS, SUBJECTS, ParsedAssertion, find
 
 PAGE = (Path(__file__).parents[2] / "docs/assertions.md").read_text("utf-8")
 ROWS = [
@@ -24,7 +24,7 @@ def test_the_page_has_every_subject_and_operator_and_no_other() -> None:
 
 @pytest.mark.parametrize("example", [one or other for one, other in EXAMPLES])
 def test_an_example_of_the_page_is_an_assertion(example: str) -> None:
-    assert isinstance(find(example), Found)
+    assert isinstance(find(example), ParsedAssertion)
 
 
 def test_there_are_examples() -> None:

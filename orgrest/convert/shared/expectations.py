@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import ConversionError, Note
-from orgrest.http.assertions.language import Found, find
+from orgrest.http.assertions.language import ParsedAssertion, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -265,7 +265,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
         made = _of_response(" ".join(match["rest"].split()))
     elif match := _EXPECT.fullmatch(statement):
         made = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
-    if made is None or not all(isinstance(find(one), Found) for one in made):
+    if made is None or not all(isinstance(find(one), ParsedAssertion) for one in made):
         return None
     return made
 
@@ -321,7 +321,7 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
 def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
     subject = subject_of(left.strip(), names)
     made = None if subject is None else equality(subject, right)
-    return made if made and all(isinstance(find(one), Found) for one in made) else None
+    return made if made and all(isinstance(find(one), ParsedAssertion) for one in made) else None
 
 
 def equality(subject: str, literal: str) -> list[str]:

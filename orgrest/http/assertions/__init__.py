@@ -6,7 +6,7 @@
     ?? body schema user.schema.json      ?? certificate days > 14
 
 An assertion has a subject (optionally with a path into it), an operator, and an expected value.
-`subjects` and `operators` contain tables: each row has a function, and a description for
+`subjects` and `operators` contain tables: each row contains a function, and a description for
 documentation, completion and hover. `language` uses the tables to parse assertions, and `judging`
 uses them to evaluate assertions.
 
@@ -14,15 +14,15 @@ Source: the `??` lines are httpyac's, as described in its guide on assertions an
 httpyac, `exists` and `isTrue` require a value that is not empty, zero or false, and the expected
 value is converted to the subject's type. There are three differences. If a line has several
 operators, the first operator counts instead of the last (except for `js`). `!=` is the opposite of
-`==` even for objects. An expected value in double quotes is a string. Names that httpyac does not
-have are the same as in Hurl, if Hurl has them.
+`==` even for objects. An expected value in double quotes is a string. Subjects and
+operators that httpyac lacks have the same names as in Hurl, if Hurl has them.
 """
 
 from __future__ import annotations
 
 from orgrest.http.assertions.judging import judge
-from orgrest.http.assertions.language import Found, find
+from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS, Tools
 
-__all__ = ["OPERATORS", "SUBJECTS", "Found", "Tools", "find", "judge"]
+__all__ = ["OPERATORS", "SUBJECTS", "ParsedAssertion", "Tools", "find", "judge"]

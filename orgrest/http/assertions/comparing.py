@@ -39,11 +39,11 @@ def quoted(expected: str) -> str | None:
 
 def equal(value: Any, expected: str) -> bool:
     """Return whether a value equals the expected string, converted to the value's type."""
-    inside = quoted(expected)
-    if inside is not None:
-        return isinstance(value, str) and value in (inside, expected)
-    wanted = as_type_of(value, expected)
-    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
+    content = quoted(expected)
+    if content is not None:
+        return isinstance(value, str) and value in (content, expected)
+    converted = as_type_of(value, expected)
+    return isinstance(value, bool) == isinstance(converted, bool) and bool(value == converted)
 
 
 def as_type_of(value: Any, expected: str) -> Any:
@@ -66,7 +66,7 @@ def as_type_of(value: Any, expected: str) -> Any:
 
 
 def is_status(value: Any, expected: str) -> bool:
-    """Return whether a status code is the expected one. `2xx` matches all codes from 200 to 299."""
+    """Return whether a status code is as expected. `2xx` matches all codes from 200 to 299."""
     if _CODES.fullmatch(expected.strip()):
         return bool(value // 100 == int(expected.strip()[0]))
     return equal(value, expected)

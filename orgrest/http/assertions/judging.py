@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Assertion
     from orgrest.model import Response, Source
 
-_SHOWN = 100  # characters of a value in a reason
-_KEPT = 10_000  # characters of the actual value in a verdict
-_MOST_COMPARED = 2_000  # lines of each text
-_MOST_LINES = 200  # of a difference
+_SHOWN = 100  # the most characters of a value in a reason
+_KEPT = 10_000  # the most characters of the actual value in a verdict
+_MOST_COMPARED = 2_000  # the most lines of each string
+_MOST_LINES = 200  # the most lines of a diff
 
 
 def judge(
@@ -31,8 +31,7 @@ def judge(
 
     `expected` is the expected value of the assertion with its variables replaced. `source` is the
     text that contains the assertion. Without `source`, the verdict has no position. An assertion
-    that cannot be evaluated fails. Raises OrgrestError only if the evaluation was broken off before
-    it finished.
+    that cannot be evaluated fails. Raises OrgrestError only if the evaluation was interrupted.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
@@ -65,7 +64,7 @@ def judge(
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
     """Return the verdict on an assertion before it is evaluated: failed, with name and position."""
-    place = source.position(assertion.span.start) if source is not None else None
+    position = source.position(assertion.span.start) if source is not None else None
     text = assertion.text.text
     return Verdict(
         f"{assertion.title} ({text})" if assertion.title else text,
@@ -73,8 +72,8 @@ def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
         subject=" ".join(filter(None, (assertion.subject, assertion.path))),
         operator=assertion.operator,
         file=source.file if source is not None else None,
-        line=place.line if place is not None else None,
-        column=place.column if place is not None else None,
+        line=position.line if position is not None else None,
+        column=position.column if position is not None else None,
         about_status=assertion.subject == "status"
         or (assertion.subject == "js" and reads_status(assertion.path or "")),
     )
@@ -91,7 +90,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, with its type if the value looks like the expected one."""
+    """Return a value in short form, and its type if only the type is wrong."""
     if value is None:
         return "missing"
     text = _text(value) or ""
@@ -105,11 +104,11 @@ def _difference(expected: str, value: Any) -> tuple[str, ...]:
     """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
     if isinstance(value, dict | list):
         try:
-            wanted = json.loads(expected)
+            expected_value = json.loads(expected)
         except (ValueError, RecursionError):
             return ()
         dump = partial(json.dumps, ensure_ascii=False, indent=2, sort_keys=True)
-        return unified(dump(wanted), dump(value))
+        return unified(dump(expected_value), dump(value))
     text = _text(value) or ""
     if "\n" not in text and "\n" not in expected:
         return ()

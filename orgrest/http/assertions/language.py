@@ -34,11 +34,11 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @classes.frozen
-class Found:
+class ParsedAssertion:
     """A parsed assertion: `subject` and `operator` are names in the tables.
 
-    `operator` may have the prefix `not `. `start` is the index of the expected value in the text.
-    `within` is the number of seconds in which the assertion may become true, or None if it is
+    `operator` can have the prefix `not `. `start` is the index of the expected value in the text.
+    `within` is the time in which the assertion can become true, in seconds, or None if it is
     checked only once.
     """
 
@@ -50,20 +50,20 @@ class Found:
     within: float | None = None
 
 
-def find(text: str) -> Found | str:
+def find(text: str) -> ParsedAssertion | str:
     """Parse the text after `??`. If it is not an assertion, return the reason as a string."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
         within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()
-    given = text[start:]
-    if given.startswith("$"):  # a JSONPath alone selects from the body
-        given, start = f"body {given}", start - len("body ")
-    if re.match(r"response[.\[]", given):  # httpyac's response object, without the word js
-        given, start = f"js {given}", start - len("js ")
-    pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
-    match = pattern.fullmatch(given)
+    condition = text[start:]
+    if condition.startswith("$"):  # a JSONPath alone selects from the body
+        condition, start = f"body {condition}", start - len("body ")
+    if re.match(r"response[.\[]", condition):  # httpyac's response object, without the word js
+        condition, start = f"js {condition}", start - len("js ")
+    pattern = _LAST if re.match(r"js\s", condition, re.IGNORECASE) else _FIRST
+    match = pattern.fullmatch(condition)
     if match is None:
-        name, *rest = given.split(maxsplit=1) or [""]
+        name, *rest = condition.split(maxsplit=1) or [""]
         if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
             return f"expected an operator after ?? {name}, as in ?? {name} == {short(rest[0])}"
         return (
@@ -73,16 +73,18 @@ def find(text: str) -> Found | str:
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]
     if name == "body" and not path and _is_field(match["operator"], expected):
-        again = _FIRST.fullmatch(f"body .{given[match.start('operator') :]}")
-        if again is not None:  # `body count == 3` refers to a field called count
-            path, operator = again["path"][1:], _operator(again["operator"])
-            expected = again["expected"]
+        field_match = _FIRST.fullmatch(f"body .{condition[match.start('operator') :]}")
+        if field_match is not None:  # `body count == 3` refers to a field called count
+            path, operator = field_match["path"][1:], _operator(field_match["operator"])
+            expected = field_match["expected"]
     if path[:1] in ("'", '"') and path[-1:] == path[:1] and len(path) > 2 and name != "js":
         path = path[1:-1]
-    wrong = _wrong(match["subject"], path, operator, expected)
-    if wrong:
-        return wrong
-    return Found(name, path, operator, expected, start + len(given) - len(expected), within)
+    error = _error(match["subject"], path, operator, expected)
+    if error:
+        return error
+    return ParsedAssertion(
+        name, path, operator, expected, start + len(condition) - len(expected), within
+    )
 
 
 def _operator(written: str) -> str:
@@ -90,14 +92,14 @@ def _operator(written: str) -> str:
     return " ".join([*words[:-1], _BY_LOWER[words[-1]]])
 
 
-def _is_field(word: str, behind: str) -> bool:
+def _is_field(word: str, following: str) -> bool:
     """Return whether `word` is not an operator, but a field name followed by the operator."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
-    return is_word and _FIELD.match(behind) is not None
+    return is_word and _FIELD.match(following) is not None
 
 
-def _wrong(written: str, path: str, operator: str, expected: str) -> str:
+def _error(written: str, path: str, operator: str, expected: str) -> str:
     subject = SUBJECTS.get(written.lower())
     if subject is None:
         return f"unknown subject {written}; available: {', '.join(SUBJECTS)}"
@@ -107,11 +109,11 @@ def _wrong(written: str, path: str, operator: str, expected: str) -> str:
         return f"expected an operator after ?? {subject.name}, found {path}"
     if subject.parts and path not in subject.parts:
         return f"expected {subject.path} after ?? {subject.name}, found {path}"
-    rule = OPERATORS[operator.removeprefix("not ")]
-    if not rule.expected and expected:
-        return f"{rule.name} takes no value"
-    if rule.required and not expected:
-        return f"expected {rule.expected} after {rule.name}"
-    if rule.form and "{{" not in expected and not rule.form[0].fullmatch(expected):
-        return f"expected {rule.form[1]} after {rule.name}, found {expected}"
+    row = OPERATORS[operator.removeprefix("not ")]
+    if not row.expected and expected:
+        return f"{row.name} takes no value"
+    if row.required and not expected:
+        return f"expected {row.expected} after {row.name}"
+    if row.form and "{{" not in expected and not row.form[0].fullmatch(expected):
+        return f"expected {row.form[1]} after {row.name}, found {expected}"
     return ""

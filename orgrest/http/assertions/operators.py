@@ -126,17 +126,17 @@ def _has_count(values: list[Any], expected: str, _: Comparison) -> bool:
     match = _COUNT.fullmatch(expected)
     if match is None:
         raise OrgrestError(f"count requires a number, found {expected[:60]}")
-    return _COMPARED[match[1] or "=="](_counted(values), int(match[2]))
+    return _COMPARED[match[1] or "=="](_number_of(values), int(match[2]))
 
 
-def _counted(values: list[Any]) -> int:
+def _number_of(values: list[Any]) -> int:
     """Return the number of matches, or the number of elements if the only match is a list."""
     return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
 
 
-def _wrong_by_schema(value: Any, expected: str, comparison: Comparison) -> str:
-    given = responses.json_of(value) if comparison.is_body else value
-    return comparison.tools.wrong_by_schema(given, expected)
+def _schema_errors(value: Any, expected: str, comparison: Comparison) -> str:
+    content = responses.json_of(value) if comparison.is_body else value
+    return comparison.tools.wrong_by_schema(content, expected)
 
 
 def _data(comparison: Comparison) -> Any:
@@ -171,10 +171,10 @@ def _is_iso_date(value: Any) -> bool:
 
 
 _SAME: Final = (
-    "Both are equal. They are compared as numbers, booleans, strings or JSON, depending on "
-    "the type of the subject."
+    "The subject equals this value. Both are compared as numbers, booleans, strings or JSON, "
+    "depending on the type of the subject."
 )
-_OTHER: Final = "Not `==`."
+_OTHER: Final = "The opposite of `==`."
 _OPERATOR_TABLE: Final = (
     Operator(
         "==",
@@ -201,23 +201,23 @@ _OPERATOR_TABLE: Final = (
     Operator(
         "contains",
         "TEXT",
-        "The text contains this text, or the list contains an element with this text.",
+        "The subject contains this text, or is a list with an element that equals this text.",
         _contains,
     ),
     Operator("includes", "TEXT", "The same as `contains`.", _contains),
     Operator(
         "startsWith",
         "TEXT",
-        "The text starts with this text.",
+        "The subject starts with this text.",
         lambda value, expected, _: text(value).startswith(expected),
     ),
     Operator(
         "endsWith",
         "TEXT",
-        "The text ends with this text.",
+        "The subject ends with this text.",
         lambda value, expected, _: text(value).endswith(expected),
     ),
-    Operator("matches", "PATTERN", "The regular expression matches part of the text.", _matches),
+    Operator("matches", "PATTERN", "The regular expression matches part of the subject.", _matches),
     Operator(
         "count",
         "NUMBER",
@@ -230,15 +230,15 @@ _OPERATOR_TABLE: Final = (
             "a number, as in count 3 or count >= 3",
         ),
         of=Comparison.values,
-        why=lambda values, _, __: f" has {_counted(values)}",
+        why=lambda values, _, __: f" has {_number_of(values)}",
     ),
     Operator(
         "schema",
         "FILE",
         "The value is valid according to the JSON Schema in this file.",
-        lambda value, expected, comparison: not _wrong_by_schema(value, expected, comparison),
+        lambda value, expected, comparison: not _schema_errors(value, expected, comparison),
         required=True,
-        why=lambda *given: f": {wrong}" if (wrong := _wrong_by_schema(*given)) else "",
+        why=lambda *operands: f": {errors}" if (errors := _schema_errors(*operands)) else "",
     ),
     Operator("exists", "", "The value is present, and not empty, zero or false.", _is(bool)),
     Operator("isTrue", "", "The same as `exists`.", _is(bool)),
@@ -262,10 +262,24 @@ _OPERATOR_TABLE: Final = (
         "The value is a date, or a date and time, in RFC 3339's format.",
         _is(_is_iso_date),
     ),
-    Operator("md5", "BASE64", "The MD5 digest of the value.", _digest("md5"), of=_data),
-    Operator("sha256", "BASE64", "The SHA-256 digest of the value.", _digest("sha256"), of=_data),
-    Operator("sha512", "BASE64", "The SHA-512 digest of the value.", _digest("sha512"), of=_data),
+    Operator(
+        "md5", "BASE64", "The MD5 digest of the value equals this text.", _digest("md5"), of=_data
+    ),
+    Operator(
+        "sha256",
+        "BASE64",
+        "The SHA-256 digest of the value equals this text.",
+        _digest("sha256"),
+        of=_data,
+    ),
+    Operator(
+        "sha512",
+        "BASE64",
+        "The SHA-512 digest of the value equals this text.",
+        _digest("sha512"),
+        of=_data,
+    ),
 )
 
-OPERATORS: Final[Mapping[str, Operator]] = {one.name: one for one in _OPERATOR_TABLE}
+OPERATORS: Final[Mapping[str, Operator]] = {operator.name: operator for operator in _OPERATOR_TABLE}
 """The operators by name. In an assertion, a preceding `not` negates the operator."""

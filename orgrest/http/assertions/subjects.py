@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _missing(*_: Any) -> Any:
-    raise OrgrestError("this cannot be evaluated here")
+    raise OrgrestError("this subject or operator is not available here")
 
 
 @classes.frozen
@@ -54,7 +54,7 @@ class Subject:
     If `parts` is not empty, the path must be one of them. `find` returns all matches of a path, and
     raises OrgrestError if the path is malformed or does not fit the body. The value is the first
     match. If `several` is set and there are at least two matches, the value is the list of all
-    matches. `whole` returns the value of the subject without a path, if that value is not what
+    matches. `whole` returns the value of the subject without a path, if it differs from what
     `find` returns. `read` converts the expected value for verdicts, and `same` compares it with the
     value.
     """
@@ -71,7 +71,7 @@ class Subject:
     same: Callable[[Any, str], bool] = equal
 
     def value(self, response: Response, path: str, tools: Tools) -> Any:
-        """Return the subject's value in a response, or None if the response has none.
+        """Return the subject's value in a response, or None if it is missing.
 
         Raises OrgrestError if the path is malformed or does not fit the body.
         """
@@ -123,14 +123,14 @@ def _as_json(text: str) -> list[Any]:
 def _cookies(response: Response, path: str, __: Tools) -> list[Any]:
     """Return the values of a cookie, or of one of its attributes: `NAME[Max-Age]`.
 
-    Attributes such as `Secure`, which have no value, are True.
+    An attribute without a value, such as `Secure`, counts as True.
     """
     name, bracket, attribute = path.removesuffix("]").partition("[")
     matches: list[Any] = []
     for line in find_headers(response.headers, "Set-Cookie"):
         pair, *attributes = (part.strip() for part in line.split(";"))
-        given, _, content = pair.partition("=")
-        if given.strip() != name:
+        actual_name, _, content = pair.partition("=")
+        if actual_name.strip() != name:
             continue
         if not bracket:
             matches.append(content.strip().strip('"'))
@@ -180,8 +180,8 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "body",
         "[PATH]",
-        "The body as text; with a path, the value at it: a JSONPath (RFC 9535), whose `$.` "
-        "is optional, or an XPath if it starts with `/`. If several values match, the first "
+        "The body as text, or the value at a path in it. The path is a JSONPath (RFC 9535), whose "
+        "`$.` is optional, or an XPath if it starts with `/`. If several values match, the first "
         "is used.",
         _body,
         whole=_text,
@@ -193,7 +193,12 @@ _SUBJECT_TABLE: Final = (
         _simple(lambda response: response.body.hex()),
         read=str.lower,
     ),
-    Subject("length", "", "The length of the body in bytes.", _simple(lambda one: len(one.body))),
+    Subject(
+        "length",
+        "",
+        "The length of the body in bytes.",
+        _simple(lambda response: len(response.body)),
+    ),
     Subject(
         "sha256",
         "",
@@ -213,7 +218,7 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "xpath",
         "PATH",
-        "The match of an XPath in the body as text, or a list of texts if there are several.",
+        "The match of an XPath in the body, as text. Several matches are a list.",
         lambda response, path, tools: responses.all_in_xml(_text(response), path, tools.prefixes),
         required=True,
         several=True,
@@ -221,8 +226,8 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "js",
         "EXPRESSION",
-        "The value of a JavaScript expression, which can use httpyac's `response`; the last "
-        "operator in the line belongs to the assertion.",
+        "The value of a JavaScript expression, which can use httpyac's `response`. The last "
+        "operator in the line is the assertion's.",
         _javascript,
         required=True,
     ),
@@ -260,5 +265,5 @@ _SUBJECT_TABLE: Final = (
     ),
 )
 
-SUBJECTS: Final[Mapping[str, Subject]] = {one.name: one for one in _SUBJECT_TABLE}
+SUBJECTS: Final[Mapping[str, Subject]] = {subject.name: subject for subject in _SUBJECT_TABLE}
 """The subjects of assertions, by name."""

@@ -29,7 +29,7 @@ SCHEMES: Final[Mapping[str, str]] = {
     "oauth2": "oauth2",
     "openid": "oauth2",
 }
-"""The module for each scheme, by the lower-case word that its credentials begin with."""
+"""The module for each scheme, by the lower-case name with which its credentials begin."""
 
 
 @classes.frozen

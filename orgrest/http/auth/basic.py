@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def basic(userinfo: str) -> str:
-    """Return the credentials of RFC 7617 for a URL's percent-encoded user info, `user:password`."""
+    """Return Basic credentials for a URL's percent-encoded user info, `user:password`."""
     from base64 import b64encode
 
     user, _, password = userinfo.partition(":")
@@ -30,19 +30,19 @@ def read(value: str, _: DocumentLookups) -> str:
     return f"{scheme} {_encoded(value.removeprefix(scheme).strip())}"
 
 
-def _encoded(given: str) -> str:
+def _encoded(credentials: str) -> str:
     from base64 import b64decode, b64encode
 
-    user, blank, password = given.partition(" ")
+    user, blank, password = credentials.partition(" ")
     if blank and ":" not in user:
         return b64encode(to_bytes(f"{user}:{password.strip()}")).decode()
-    if ":" in given:
-        return b64encode(to_bytes(given)).decode()
+    if ":" in credentials:
+        return b64encode(to_bytes(credentials)).decode()
     try:
-        b64decode(given, validate=True)
+        b64decode(credentials, validate=True)
     except (NotBase64, ValueError):
         raise OrgrestError(
             "Basic credentials must be `user password`, `user:password` or their Base64 form",
             code="credentials",
         ) from None
-    return given
+    return credentials

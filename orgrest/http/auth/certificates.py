@@ -1,4 +1,4 @@
-"""Client certificates in documents and in the settings near them.
+"""Reads client certificates from documents and from the settings near them.
 
 The header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (as in httpyac) is parsed here and
 not sent. Settings name the files for a host (`rest-client.certificates` of VS Code,
@@ -32,12 +32,12 @@ def from_header(value: str) -> ClientCertificate:
 
 def curl(certificate: ClientCertificate) -> list[str]:
     """Return the curl options that use a client certificate."""
-    given = (
+    options = (
         ("--cert", certificate.file),
         ("--key", certificate.key),
         ("--pass", certificate.passphrase),
     )
-    return [word for name, value in given if value is not None for word in (name, value)]
+    return [word for name, value in options if value is not None for word in (name, value)]
 
 
 def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | None:
@@ -45,8 +45,8 @@ def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | N
 
     Raises OrgrestError if these settings do not name a PEM file.
     """
-    given = settings.get(host)
-    return _certificate(given, f"the certificate for {host}") if isinstance(given, dict) else None
+    entry = settings.get(host)
+    return _certificate(entry, f"the certificate for {host}") if isinstance(entry, dict) else None
 
 
 def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
@@ -56,14 +56,14 @@ def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
     name a file. Raises OrgrestError for an unsupported format.
     """
     try:
-        given = json.loads(text)
+        configuration = json.loads(text)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        configuration = None
+    if not isinstance(configuration, dict):
         raise OrgrestError("SSLConfiguration must be an object", code="certificate")
     files = {}
     for field, name in (("cert", "clientCertificate"), ("key", "clientCertificateKey")):
-        value = given.get(name)
+        value = configuration.get(name)
         if isinstance(value, dict):
             if str(value.get("format", "PEM")).upper() != "PEM":
                 reason = (
@@ -74,12 +74,12 @@ def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
         files[field] = value
     if not files["cert"]:
         return None, False
-    passphrase = given.get("hasCertificatePassphrase") is True
+    passphrase = configuration.get("hasCertificatePassphrase") is True
     return _certificate(files, "SSLConfiguration"), passphrase
 
 
-def _certificate(given: Mapping[str, Any], where: str) -> ClientCertificate:
-    fields = {name: value for name, value in given.items() if isinstance(value, str) and value}
+def _certificate(entry: Mapping[str, Any], where: str) -> ClientCertificate:
+    fields = {name: value for name, value in entry.items() if isinstance(value, str) and value}
     if "cert" not in fields and "pfx" in fields:
         raise OrgrestError(
             f"{where} names a PKCS #12 file, which is not supported: convert it to PEM with "

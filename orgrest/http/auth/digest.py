@@ -1,9 +1,9 @@
 """Reads `Authorization: Digest USER PASSWORD` (RFC 7616), and answers a server's challenge.
 
-MD5 and SHA-256 are supported, with their `-sess` forms, the quality of protection `auth`, and the
-older form without a quality of protection (RFC 2069). `auth-int`, which includes a digest of the
-body, is not supported. This code is our own because urllib3 has none, and the libraries that have
-it (requests, httpx) are complete HTTP clients.
+MD5 and SHA-256 are supported, with their `-sess` variants, the quality of protection `auth`, and
+the older form without a quality of protection (RFC 2069). `auth-int`, which includes a digest of
+the body, is not supported. urllib3 does not implement Digest, and the libraries that do (requests,
+httpx) are complete HTTP clients.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DigestCredentials(Credentials):
     def flow(
         self, request: Request, _host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request, and then the request with the answer to the server's challenge.
+        """Yield the request without credentials, then with the answer to the server's challenge.
 
         Returns a warning if the server sent no Digest challenge.
         """
@@ -69,12 +69,12 @@ def read(value: str, _: DocumentLookups) -> str | DigestCredentials:
 
     Raises OrgrestError if the user or the password is missing.
     """
-    given = value.partition(" ")[2].strip()
-    if _AS_SENT.search(given):
+    credentials = value.partition(" ")[2].strip()
+    if _AS_SENT.search(credentials):
         return value
-    user, colon, password = given.partition(":")
+    user, colon, password = credentials.partition(":")
     if not colon or " " in user:
-        user, colon, password = given.partition(" ")
+        user, colon, password = credentials.partition(" ")
     if not colon or not user:
         reason = "Digest credentials must be `user password` or `user:password`"
         raise OrgrestError(reason, code="credentials")
@@ -101,10 +101,10 @@ def answer(
             return _answer(challenge, credentials, method, target, _HASHES[name], qop=bool(qops))
     if not offered:
         return None
-    wanted = ", ".join(
+    offers = ", ".join(
         f"{item.get('algorithm', 'MD5')} {item.get('qop', '')}".strip() for item in offered
     )
-    shown = wanted if wanted.isprintable() else ascii(wanted)
+    shown = offers if offers.isprintable() else ascii(offers)
     raise TransportError(
         f"the server asks for an unsupported kind of Digest credentials ({shown[:80]}); "
         "supported: MD5 and SHA-256 with qop auth"
@@ -115,11 +115,11 @@ def _read(value: str) -> Iterator[dict[str, str]]:
     """Yield the parameters of each Digest challenge in a header's value, with lower-case names."""
     for challenge in _SCHEME.finditer(value):
         parameters: dict[str, str] = {}
-        at = challenge.end()
-        while match := _PARAMETER.match(value, at):
-            given = match[3] if match[2] is None else re.sub(r"\\(.)", r"\1", match[2])
-            parameters.setdefault(match[1].lower(), given)
-            at = match.end()
+        offset = challenge.end()
+        while match := _PARAMETER.match(value, offset):
+            content = match[3] if match[2] is None else re.sub(r"\\(.)", r"\1", match[2])
+            parameters.setdefault(match[1].lower(), content)
+            offset = match.end()
         yield parameters
 
 

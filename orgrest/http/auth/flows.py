@@ -56,7 +56,7 @@ class Token:
 
 @classes.frozen
 class Pause:
-    """A step of a flow: wait for some seconds. The result is the current time in seconds."""
+    """A step of a flow: wait. The result is the time after the wait, in seconds."""
 
     seconds: float
 
@@ -87,7 +87,7 @@ class Visit:
     def url(self, redirect: str) -> str:
         """Return the URL of the page to open, which redirects to `redirect` (RFC 6749, 4.1.1)."""
         grant = self.grant
-        given = {
+        parameters = {
             "response_type": "code",
             "client_id": grant.client,
             "redirect_uri": redirect,
@@ -96,8 +96,12 @@ class Visit:
             "code_challenge": self.challenge,
             "code_challenge_method": "S256",
         }
-        own = [(name, value) for name, value in grant.more_to_sign_in if name not in given]
-        query = urlencode([(name, value) for name, value in given.items() if value] + own)
+        additional = [
+            (name, value) for name, value in grant.more_to_sign_in if name not in parameters
+        ]
+        query = urlencode(
+            [(name, value) for name, value in parameters.items() if value] + additional
+        )
         return f"{grant.auth_url}{'&' if '?' in grant.auth_url else '?'}{query}"
 
     def is_answer(self, parameters: Mapping[str, str]) -> bool:
@@ -107,8 +111,8 @@ class Visit:
         """
         from hmac import compare_digest
 
-        given = parameters.get("state", "").encode("utf-8", "surrogatepass")
-        return compare_digest(given, self.state.encode())
+        state = parameters.get("state", "").encode("utf-8", "surrogatepass")
+        return compare_digest(state, self.state.encode())
 
 
 Step: TypeAlias = Request | Pause | Message | Visit
@@ -173,12 +177,12 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
             return
     elif issuer is None or origin(issuer) == origin(grant.auth_url):
         return
-    actual = ascii(issuer)[:100] if issuer is not None else "nobody"
-    wanted = grant.issuer or origin(grant.auth_url)
+    actual = f"the issuer {ascii(issuer)[:100]}" if issuer is not None else "no issuer"
+    expected = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
-        f"the login was at {_place(grant.auth_url)}, but the response names the issuer "
-        f"{actual} instead of {wanted}: the code was not used (the expected issuer can be set "
-        "with the other settings)",
+        f"the login was at {_place(grant.auth_url)}, but the response names "
+        f"{actual} instead of {expected}: the code was not used (the expected issuer can be set "
+        "with the other settings of the login)",
         code="credentials",
     )
 
@@ -322,17 +326,17 @@ def _number(value: object, default: float, *, most: float) -> float:
     return min(number, most) if number >= 0 else default
 
 
-def _refused(url: str, response: Response, found: dict[str, Any]) -> OrgrestError:
+def _refused(url: str, response: Response, content: dict[str, Any]) -> OrgrestError:
     """Return the error for a response without a token (RFC 6749, section 5.2)."""
     if _is_too_large(response):
-        found = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
-    return _error(f"{_place(url)} returned no token (status {response.status})", found)
+        content = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
+    return _error(f"{_place(url)} returned no token (status {response.status})", content)
 
 
-def _error(what: str, found: Mapping[str, Any]) -> OrgrestError:
-    texts = [
-        found[key] for key in ("error", "error_description") if isinstance(found.get(key), str)
+def _error(what: str, content: Mapping[str, Any]) -> OrgrestError:
+    messages = [
+        content[key] for key in ("error", "error_description") if isinstance(content.get(key), str)
     ]
-    details = ": ".join(texts)[:200]
+    details = ": ".join(messages)[:200]
     details = details if details.isprintable() else ascii(details)
     return OrgrestError(f"{what}{': ' if details else ''}{details}", code="credentials")

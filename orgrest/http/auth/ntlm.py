@@ -81,17 +81,17 @@ class NtlmCredentials(Credentials):
 
 
 def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
-    """Parse `user password` or `user:password`. The bare scheme and a token are left unchanged.
+    """Parse `user password` or `user:password`. A bare scheme or a token is returned unchanged.
 
     Raises OrgrestError if the user or the password is missing.
     """
     scheme, _blank, rest = value.partition(" ")
-    given = rest.strip()
-    if not given or _AS_SENT.fullmatch(given):
+    credentials = rest.strip()
+    if not credentials or _AS_SENT.fullmatch(credentials):
         return value
-    user, colon, password = given.partition(":")
+    user, colon, password = credentials.partition(":")
     if not colon or " " in user:
-        user, colon, password = given.partition(" ")
+        user, colon, password = credentials.partition(" ")
     name = {"ntlm": "NTLM"}.get(scheme.lower(), "Negotiate")
     if not colon or not user:
         reason = f"{name} credentials must be `user password` or `user:password`"
@@ -133,7 +133,7 @@ class _Handshake:
 
 
 def _challenge(response: Response, scheme: str) -> str | None:
-    """Return the server's token for a scheme, or "" if it only names the scheme, or None."""
+    """Return the token in the server's challenge, possibly "", or None if it sent no challenge."""
     for value in find_headers(response.headers, "WWW-Authenticate"):
         for match in _CHALLENGE.finditer(value):
             if match[1].lower() == scheme.lower():

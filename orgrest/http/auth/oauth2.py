@@ -6,7 +6,7 @@ variable with the prefix `oauth2` is used. In JetBrains' syntax, `{{$auth.token(
 defined by an object in the environment's `Security.Auth`. Both are parsed into a `Grant`. `flows`
 defines the steps by which a server issues a token for a grant.
 
-The implicit and the hybrid flow, in which tokens pass through the browser, are errors: RFC 9700,
+The implicit and hybrid flows, in which tokens pass through the browser, are rejected: RFC 9700,
 section 2.1.2, recommends the authorization code instead.
 """
 
@@ -59,7 +59,7 @@ class Grant:
     set, the client's secret is sent in a header instead of the body. `more` are additional
     parameters for the token endpoint, and `more_to_sign_in` are additional parameters for the
     authorization or device endpoint. `redirect` is the redirect URI. If it is empty, a free port is
-    used. `issuer` is the server's name, which the server's answers must contain. If there is a
+    used. `issuer` is the name that the server's answers must contain. If there is a
     refresh token (`refresh`), the user does not have to sign in.
     """
 
@@ -125,12 +125,12 @@ def reference(value: str) -> tuple[str, str]:
 
 
 def _flow(name: str) -> str:
-    wanted = name.lower().replace(" ", "_")
-    flow = _FLOWS.get(wanted)
+    key = name.lower().replace(" ", "_")
+    flow = _FLOWS.get(key)
     if flow is None:
         supported = f"{CLIENT_CREDENTIALS}, {PASSWORD}, {DEVICE_CODE} and {CODE}"
         why = "is unknown"
-        if wanted in _UNSAFE:
+        if key in _UNSAFE:
             why = (
                 f"exposes tokens to the browser, and is discouraged by RFC 9700 (use {CODE} "
                 "instead)"
@@ -149,9 +149,9 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
 
     def get(name: str) -> str:
         for start in dict.fromkeys((prefix, "oauth2")):
-            whole = f"{start}_{name}"
-            for spelled in (whole, whole.lower(), whole.upper()):
-                if content := value(spelled):
+            full_name = f"{start}_{name}"
+            for spelling in (full_name, full_name.lower(), full_name.upper()):
+                if content := value(spelling):
                     return content
         return ""
 
@@ -195,14 +195,14 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
     except ValueError:
         content = {}
     auths = content.get("Auth") if isinstance(content, dict) else None
-    given = auths.get(name) if isinstance(auths, dict) else None
-    if not isinstance(given, dict):
+    definition = auths.get(name) if isinstance(auths, dict) else None
+    if not isinstance(definition, dict):
         reason = (
             f"Security.Auth.{name} is not defined in the environment: select an "
             "environment with --env"
         )
         raise OrgrestError(reason, code="credentials")
-    fields: dict[str, Any] = {key.lower(): value for key, value in given.items()}
+    fields: dict[str, Any] = {key.lower(): value for key, value in definition.items()}
 
     def get(field: str) -> str:
         value = fields.get(field, "")
@@ -232,16 +232,18 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
     return _checked(grant, _JETBRAINS, f"fill in Security.Auth.{name}")
 
 
-def _more(given: object, expand: Callable[[str], str], other: str) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' additional parameters, except those whose use is `other`.
+def _more(
+    settings: object, expand: Callable[[str], str], excluded: str
+) -> tuple[tuple[str, str], ...]:
+    """Return JetBrains' additional parameters, except those whose `Use` is `excluded`.
 
-    A parameter's value is a string, a list of values, or an object with a value and its use.
+    A parameter's value is a string, a list of values, or an object with a `Value` and its `Use`.
     """
     parameters = []
-    for name, values in given.items() if isinstance(given, dict) else ():
+    for name, values in settings.items() if isinstance(settings, dict) else ():
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, dict):
-                if value.get("Use") == other:
+                if value.get("Use") == excluded:
                     continue
                 value = value.get("Value")
             if isinstance(value, str):
@@ -344,9 +346,11 @@ def origin(url: str) -> str:
     if not parsed.hostname or parsed.scheme.lower() not in _PORTS:
         return ""
     host = f"[{parsed.hostname}]" if ":" in parsed.hostname else parsed.hostname
-    own = port is None or port == _PORTS[parsed.scheme.lower()]
+    is_default = port is None or port == _PORTS[parsed.scheme.lower()]
     return (
-        f"{parsed.scheme.lower()}://{host}" if own else f"{parsed.scheme.lower()}://{host}:{port}"
+        f"{parsed.scheme.lower()}://{host}"
+        if is_default
+        else f"{parsed.scheme.lower()}://{host}:{port}"
     )
 
 

@@ -4,7 +4,7 @@
 
 The secrets are in `secrets.json`, in a folder below the user's home. The folder is named after the
 `UserSecretsId` of the project in the environment file's folder. Other providers, such as Azure Key
-Vault and Windows' encryption (`Encrypted`), are errors.
+Vault and Windows' encryption (`Encrypted`), are not supported.
 
 Sources: Microsoft's pages "Use .http files" and "Safe storage of app secrets in development", and
 .NET's `PathHelper` for the folder.
@@ -44,8 +44,8 @@ def secret(
     `text` is the JSON of the object. `file` is the environment file. `read` returns the object in a
     JSON file. Raises OrgrestError if the provider is not supported, or has no such secret.
     """
-    given = json.loads(text)
-    provider, name = given["provider"], given.get("secretName")
+    reference = json.loads(text)
+    provider, name = reference["provider"], reference.get("secretName")
     if str(provider).lower() != "aspnetusersecrets":
         reason = f"the provider {provider} is not supported (only AspnetUserSecrets is)"
         raise OrgrestError(reason, file=str(file), code="no-secret")
@@ -89,9 +89,9 @@ def _folder(environ: Mapping[str, str]) -> Path:
     )
 
 
-def _flat(given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def _flat(configuration: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
     """Yield the keys of a nested configuration in the form `config:Key`, with values as strings."""
-    for name, value in given.items():
+    for name, value in configuration.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}:")
         elif value is not None:

@@ -1,8 +1,8 @@
 """Signs requests for `Authorization: AWS KEY SECRET token:T region:R service:S`.
 
 This is AWS Signature Version 4. Source: AWS's reference, "Create a signed AWS API request". The
-module is tested with AWS's published test suite. This code is our own because signing takes a page
-of HMAC code, and botocore, which implements it, brings 14 MB of service descriptions.
+module is tested with AWS's published test suite. botocore could sign requests too, but brings 14 MB
+of service descriptions, and signing takes only a page of code.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class AwsCredentials(Credentials):
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
         """Yield the signed request."""
-        own = tuple((n, v) for n, v in request.headers if n.lower() != "host")
+        headers = tuple((n, v) for n, v in request.headers if n.lower() != "host")
         host = request.header("Host") or host
-        signed = sign(self, request.method, host, target, own, request.body or b"")
+        signed = sign(self, request.method, host, target, headers, request.body or b"")
         yield classes.evolve(request, headers=(*request.headers, *signed))
         return None
 
@@ -83,14 +83,14 @@ class AwsCredentials(Credentials):
 
 
 def read(value: str, _: DocumentLookups) -> str | AwsCredentials:
-    """Parse `key secret`, followed by named fields. A single word is returned unchanged.
+    """Parse `key secret`, optionally followed by named fields.
 
-    Raises OrgrestError for any other value.
+    A scheme with a single word is returned unchanged. Raises OrgrestError for any other value.
     """
-    given = value.partition(" ")[2].strip()
-    if " " not in given:
+    credentials = value.partition(" ")[2].strip()
+    if " " not in credentials:
         return value
-    match = _WRITTEN.fullmatch(given)
+    match = _WRITTEN.fullmatch(credentials)
     if match is None:
         raise OrgrestError(
             "AWS credentials must be `key secret token:TOKEN region:REGION "
@@ -188,11 +188,11 @@ def _signed(headers: Headers) -> dict[str, str]:
 
     Each run of blanks in a value becomes a single blank.
     """
-    joined_values: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() not in _UNSIGNED:
-            joined_values.setdefault(name.lower(), []).append(" ".join(value.split()))
-    return {name: ",".join(joined_values[name]) for name in sorted(joined_values)}
+            values.setdefault(name.lower(), []).append(" ".join(value.split()))
+    return {name: ",".join(values[name]) for name in sorted(values)}
 
 
 def _path(path: str, service: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LEEWAY = 5.0
-"""A token counts as expired this many seconds before it expires."""
+"""The time before the expiry of a token at which it is replaced, in seconds."""
 
 
 @classes.frozen
@@ -36,12 +36,12 @@ class Steps:
     sleep: Callable[[float], None] = time.sleep
 
     def token(self, flow: Flow) -> Token:
-        """Run a flow and return its token. Raises OrgrestError if the server issues none."""
+        """Run a flow and return its token. Raises OrgrestError if the server issues no token."""
         try:
             step = next(flow)
             while True:
                 try:
-                    answer = self._done(step)
+                    answer = self._perform(step)
                 except TransportError as error:
                     step = flow.throw(error)
                 else:
@@ -50,7 +50,7 @@ class Steps:
             token: Token = done.value
             return token
 
-    def _done(self, step: Request | Pause | Message | Visit) -> Any:
+    def _perform(self, step: Request | Pause | Message | Visit) -> Any:
         if isinstance(step, Request):
             return self.send(step)
         if isinstance(step, Pause):
@@ -83,7 +83,7 @@ class Tokens:
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
 
     def get(self, grant: Grant) -> Token:
-        """Return a valid token for a grant. Raises OrgrestError if the server issues none."""
+        """Return a valid token for a grant. Raises OrgrestError if the server issues no token."""
         token, expires = self._tokens.get(grant, (None, None))
         if token is None or (expires is not None and expires - LEEWAY < self._steps.clock()):
             new = refreshed(self._steps, grant, token) if token else None
@@ -91,12 +91,12 @@ class Tokens:
         return token
 
     def renew(self, grant: Grant) -> Token | None:
-        """Return a replacement for a token that a server rejected, or None if there is no other."""
+        """Return a new token after a server rejected the current one, or None."""
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
         return None if new is None else self._keep(grant, new)
 
     def _keep(self, grant: Grant, token: Token) -> Token:
-        ends = None if token.lifetime is None else self._steps.clock() + token.lifetime
-        self._tokens[grant] = token, ends
+        expires = None if token.lifetime is None else self._steps.clock() + token.lifetime
+        self._tokens[grant] = token, expires
         return token

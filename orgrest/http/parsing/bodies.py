@@ -68,9 +68,9 @@ class BodyReader:
         return _text_body(texts, span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Return whether a line is an assertion or looks like one.
+        """Record the assertion in a line, and return whether there was an assertion.
 
-        An assertion is recorded, and a line that only looks like one is recorded as a problem.
+        An assertion that is malformed or lacks its mark is recorded as a problem.
         """
         text, start = line.dedented(self.indent)
         assertion = assertion_in(text, start, line.end)
@@ -95,23 +95,25 @@ class BodyReader:
     def _here(self, word: str, start: int) -> Body | None:
         """Read a here-document and the text below it as the body. Return None if it is unclosed."""
         lines = self.lines
-        opened = lines.at
+        first = lines.at
         lines.at += 1
         document = lines.here_document(word, self.indent)
         if document is None:
             reason = f"this << is never closed: missing a line {word}"
             self._problem(start, reason, "unclosed-here")
-            lines.at = opened + 1
+            lines.at = first + 1
             lines.skip_to_comment()
             return None
         template, end = document
         while lines.left:
-            text, below = lines.next.dedented(self.indent)
+            text, offset_below = lines.next.dedented(self.indent)
             if text.startswith("#"):
                 break
             if text and not self._is_assertion(lines.next):
                 self._problem(
-                    below, f"unexpected text after the {word} that ends the body", "lost-text"
+                    offset_below,
+                    f"unexpected text after the {word} that ends the body",
+                    "lost-text",
                 )
             lines.at += 1
         texts = [
@@ -119,7 +121,7 @@ class BodyReader:
             for text, (_, offset) in zip(template.text.split("\n"), template.anchors, strict=True)
         ]
         body = _text_body(texts, Span(start, end))
-        return classes.evolve(body, span=Span(lines.all[opened].start, end))
+        return classes.evolve(body, span=Span(lines.all[first].start, end))
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))

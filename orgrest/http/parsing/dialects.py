@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_DEFINITIONS: Final = 100_000
 """The maximum number of variable definitions in a text."""
 _DEFINITIONS = compiled(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
-_SHORT = 2**19  # characters: a shorter text cannot hold more than MOST_DEFINITIONS definitions
+_SHORT = 2**19  # characters: a shorter text cannot contain more than MOST_DEFINITIONS definitions
 
 
 def _first_too_many(text: str) -> re.Match[str] | None:
@@ -46,7 +46,7 @@ def _too_many(source: Source) -> OrgrestError | None:
 
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
-    """Return whether an Org document's syntax suggests that ambiguous blocks are for restclient."""
+    """Return whether an Org document suggests restclient's language for ambiguous blocks."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     return bool(is_restclient(document))
@@ -79,7 +79,7 @@ def read(
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
-    """Return whether the syntax of a text, or of its document, is that of restclient's language."""
+    """Return whether the syntax of a text, or of the text around it, is restclient's."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     by_syntax = is_restclient(text)

@@ -1,6 +1,6 @@
 """The table of directives in request files, `# @name value`.
 
-A row describes a directive. If orgrest does not support a directive, its row has the reason. A
+Each row describes a directive. If orgrest does not support it, the row contains the reason. A
 request with such a directive is an error, because sending the request would not do what its author
 intended. An unknown directive causes a warning. It causes an error if it resembles an assertion, or
 a directive in the table that affects the request. Names are compared without hyphens, underscores
@@ -22,10 +22,10 @@ class Rule:
     """A directive: its name, a pattern for its value, and its description.
 
     If `refused` is not empty, requests with the directive are not sent, and `refused` is the
-    reason. A directive that `informs` has no effect in orgrest, because it only concerns how
-    another tool displays things. A directive that `names` a request must have a value. A directive
-    that `acts` before a request is sent is implemented in the module of the same name in
-    `orgrest/run/directives`.
+    reason. If `informs` is set, the directive only affects the display in another tool, and
+    has no effect in orgrest. If `names` is set, the value is the name of a request and must be
+    given. If `acts` is set, the directive has an effect before the request is sent, which the
+    module of the same name in `orgrest/run/directives` implements.
     """
 
     name: str
@@ -59,7 +59,7 @@ _TABLE: Final = (
     Rule(
         "disabled",
         "[EXPRESSION]",
-        "Skips the request; with an expression, only if that is true.",
+        "Skips the request, or skips it only if the expression is true.",
     ),
     Rule("ref", "NAME", "Sends the named request first, once per run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
@@ -92,14 +92,14 @@ _TABLE: Final = (
     Rule(
         "timeout",
         "TIME",
-        "The time limit for the response: 30 s, 500 ms; a number without a unit is in ms, "
-        "as in httpyac, or in seconds in files with JetBrains' marks.",
+        "The time limit for the response, such as 30 s or 500 ms. A number without a unit is in "
+        "milliseconds, as in httpyac, or in seconds in files with JetBrains' syntax.",
     ),
     Rule("messages", "N", "The number of WebSocket messages or server-sent events to wait for."),
     Rule(
         "connection-timeout",
         "TIME",
-        "The time limit for connecting; a number without a unit is in seconds, as in "
+        "The time limit for connecting. A number without a unit is in seconds, as in "
         "JetBrains' HTTP Client.",
     ),
     Rule("sleep", "MILLISECONDS", "Waits before the request is sent.", acts=True),
@@ -119,7 +119,7 @@ _TABLE: Final = (
     Rule("save", "", "Saves the response instead of showing it.", informs=True),
     Rule("debug", "", "Logs more.", informs=True),
     Rule("verbose", "", "Logs more.", informs=True),
-    Rule("jwt", "[FIELD]", "Shows tokens in the response decoded.", informs=True),
+    Rule("jwt", "[FIELD]", "Decodes tokens in the response and shows them.", informs=True),
     Rule("response-ref", "FILE", "A stored response of this request.", informs=True),
     Rule("force-region-delimiter", "", "Ends this request only at `###`."),
     Rule("no-gql-parsing", "", "Sends a body that looks like GraphQL as written."),
@@ -145,9 +145,9 @@ _TABLE: Final = (
     Rule(
         "ratelimit",
         "max N expire MS",
-        "Sends at most N requests within MS milliseconds. With minIdleTime MS, at least MS "
-        "milliseconds are between two requests. slot NAME, written first, counts all requests "
-        "with this slot together.",
+        "Sends at most N requests within MS milliseconds. With minIdleTime MS, two "
+        "requests are at least MS milliseconds apart. All requests with the same slot NAME, "
+        "which is written first, are counted together.",
         acts=True,
     ),
     Rule(
@@ -173,10 +173,10 @@ DIRECTIVES: Final[Mapping[str, Rule]] = {_key(rule.name): rule for rule in _TABL
 """The rules by normalized name: in lower case, without hyphens and underscores."""
 
 
-def meant_by(name: str) -> str | None:
-    """Return an assertion or a directive that an unknown directive resembles, as a suggestion.
+def suggestion_for(name: str) -> str | None:
+    """Return the assertion or directive to suggest for an unknown directive, or None.
 
-    Directives that do not affect the run are not suggested. Returns None if there is no suggestion.
+    Directives that do not affect the run are not suggested.
     """
     from difflib import get_close_matches
 

@@ -75,7 +75,7 @@ class Lines:
         return self.all[self.at]
 
     def skip_to_comment(self, indent: int = 0) -> None:
-        """Advance to the next line that starts with `#` after at most `indent` removed blanks."""
+        """Advance to the next line that starts with `#` after at most `indent` blanks."""
         while self.left and not self.next.dedented(indent)[0].startswith("#"):
             self.at += 1
 
@@ -87,13 +87,13 @@ class Lines:
         consumed, and the result is None.
         """
         pieces: list[tuple[str, int]] = []
-        around, self.state = self.state, LineState("quoted")
+        outer_state, self.state = self.state, LineState("quoted")
         while self.left:
             line = self.next
             self.at += 1
             text, start = line.dedented(indent)
             if text == word or (word is None and text.startswith("#")):
-                self.state = around
+                self.state = outer_state
                 return joined(pieces or [("", line.start)]), line.end
             if word is not None:
                 text, start = _dedent(line.raw.rstrip("\r"), line.start, indent)
@@ -136,7 +136,7 @@ def mismarked(text: str) -> str | None:
 
 
 def is_assertion(text: str) -> bool:
-    """Return whether a line is an assertion or looks like one."""
+    """Return whether a line is an assertion, possibly with a wrong mark."""
     return ASSERTION.fullmatch(text) is not None or mismarked(text) is not None
 
 
@@ -156,7 +156,7 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join the lines of a URL, and return the URL with its HTTP version, or with None.
+    """Join the lines of a URL, and return the URL, and its HTTP version or None.
 
     The version may follow the last or the first line of the URL. The pattern `version` matches a
     version at the end of a line, with the blanks before it.

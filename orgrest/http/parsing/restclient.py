@@ -4,18 +4,18 @@ The language is that of restclient.el (https://github.com/pashky/restclient.el).
 line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 the same, and an assertion about the response; the # may be
+    # ?? status == 200                 the same, and an assertion about the response; the # can be
                                        omitted below the request (Emacs would send that line)
     ### name                           the same, and names the request below it
-    :name = value                      a variable; `<<` starts a value of several lines that ends
-    :name = <<                         before the next `#` line, `<<WORD` one that ends before WORD
-    several lines
+    :name = value                      a variable
+    :name = <<                         a value of several lines, which ends before the next `#`
+    several lines                      line, or after `:name = <<WORD`, before the line WORD
     #
     POST https://example.org/:id       method and URL, perhaps `HTTP/1.1`; lines that start with
       ?page=2                          `?` or `&` right below continue the URL
       &size=10
     Content-Type: application/json     headers
-    :name                              a variable that holds header lines
+    :name                              a variable that contains header lines
     -> jq-set-var :id .id              after the response, set a variable from it
                                        an empty line, then the body, up to a `#` line
     {"a": ":name", "b": "{{name}}"}
@@ -77,8 +77,8 @@ def parse(
 ) -> Document:
     """Parse the text of a block or request file, or only an independent `part` of it.
 
-    `known` holds the definitions of the whole file. Never raises: errors are in the `problems` of
-    the document and its requests.
+    `known` contains the definitions in the whole file. Never raises: errors are in the `problems`
+    of the document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
     return _DocumentReader(source, part, known).document()
@@ -114,7 +114,7 @@ def parts(text: str) -> list[int]:
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state at the end of a text, of which only the last part is parsed."""
+    """Return the parser's state at the end of a text. Only the last part is parsed."""
     reader = _DocumentReader(Source(text[parts(text)[-1] :]))
     reader.document()
     return reader.state
@@ -138,8 +138,8 @@ class _DocumentReader:
     def document(self) -> Document:
         while self._lines.left:
             self._item()
-        nothing = not any(isinstance(item, ParsedRequest) for item in self.items)
-        if nothing and not self.problems and self._part is None:
+        no_requests = not any(isinstance(item, ParsedRequest) for item in self.items)
+        if no_requests and not self.problems and self._part is None:
             reason = "no request found: requests start with a line such as GET https://example.org/"
             self._problem(0, reason, "no-request")
         return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
@@ -185,26 +185,26 @@ class _DocumentReader:
         """Add the assertion in a line to the request above it."""
         start = line.start + line.indent
         assertion = assertion_in(text, start, line.end)
-        for at in reversed(range(len(self.items))):
-            request = self.items[at]
+        for index in reversed(range(len(self.items))):
+            request = self.items[index]
             if not isinstance(request, ParsedRequest):
                 continue
             if isinstance(assertion, str):
                 error = RequestSyntaxError.at(self.source, start, assertion, "bad-assertion")
-                self.items[at] = classes.evolve(request, problems=(*request.problems, error))
+                self.items[index] = classes.evolve(request, problems=(*request.problems, error))
             elif assertion is not None:
-                self.items[at] = classes.evolve(
+                self.items[index] = classes.evolve(
                     request, assertions=(*request.assertions, assertion)
                 )
             return
-        reason = "assertions must follow the request that they are about"
+        reason = "assertions must follow the request that they check"
         self._problem(start, reason, "bad-assertion")
 
     def _text(self, line: Line, text: str) -> None:
         self.items.append(Text(text, line.span))
         if match := FOREIGN.fullmatch(text):
-            instead = f":{match[1]} = {match[2]}" if match[1] else f"GET {match[3]}"
-            reason = f"this line is skipped; in restclient's language, write {instead}"
+            replacement = f":{match[1]} = {match[2]}" if match[1] else f"GET {match[3]}"
+            reason = f"this line is skipped; in restclient's language, write {replacement}"
             start = line.start + line.indent
             self.notices.append(Notice.at(self.source, start, reason, "skipped-line"))
 
@@ -253,7 +253,7 @@ class _RequestReader:
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
         """Consume the lines of the request and return it.
 
-        `name` and the definitions in `known` come from the text above it.
+        `name` and the definitions in `known` come from the text above the request.
         """
         self._lines.at += 1
         while self._lines.left:
@@ -320,7 +320,7 @@ class _RequestReader:
             self._read_body()
             return False
         else:
-            self._problem(start, *_why_no_header(text))
+            self._problem(start, *_header_error(text))
         return True
 
     def _in_head(self) -> LineState:
@@ -339,7 +339,7 @@ class _RequestReader:
         self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def _skip_comments(self) -> bool:
-        """Return whether the request continues below the next comments. If it does, skip them."""
+        """Skip comments if the request continues below them, and return whether it does."""
         below = None
         for at in range(self._lines.at, len(self._lines.all)):
             text = self._lines.all[at].text.lstrip(" \t")
@@ -386,7 +386,7 @@ class _RequestReader:
             self._problem(start, reason, "bad-hook")
 
 
-def _why_no_header(text: str) -> tuple[str, str]:
+def _header_error(text: str) -> tuple[str, str]:
     """Return the error message and code for a line among the headers that is not a header."""
     if is_request_line(text):
         return (

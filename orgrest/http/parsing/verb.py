@@ -1,6 +1,6 @@
 """The parser for verb's request language: the text below a heading or in a block.
 
-The text is a whole request, or a part of one that the headings below complete.
+The text is a whole request, or a partial request that the headings below complete.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class _Reader:
         lines.at += 1
         pieces: list[tuple[str, int]] = []
         while True:
-            more = text.endswith("\\")
-            pieces.append((text[:-1] if more else text, start))
-            if not more:
+            continues = text.endswith("\\")
+            pieces.append((text[:-1] if continues else text, start))
+            if not continues:
                 return joined(pieces, "")
             if not lines.left or not lines.next.text:
                 self._problem(
@@ -120,25 +120,27 @@ class _Reader:
         return tuple(headers)
 
     def _body(self) -> Body | None:
-        """Read the remaining lines unchanged, without lines that begin or end source blocks."""
+        """Read the remaining lines unchanged, except lines that begin or end source blocks."""
         lines = self._lines
         lines.at += 1
-        left = lines.all[lines.at :]
-        body_lines = [x for x in left if not _FENCE.match(x.text) and not self._is_assertion(x)]
+        remaining = lines.all[lines.at :]
+        body_lines = [
+            x for x in remaining if not _FENCE.match(x.text) and not self._is_assertion(x)
+        ]
         if not any(line.text for line in body_lines):
             return None
-        while len(body_lines) < len(left) and self._assertions and not body_lines[-1].text:
+        while len(body_lines) < len(remaining) and self._assertions and not body_lines[-1].text:
             body_lines.pop()  # blank lines between the body and its assertions
         pieces = [(line.raw, line.start) for line in body_lines]
-        if body_lines[-1] is not left[-1]:  # only the last line lacks a line end
+        if body_lines[-1] is not remaining[-1]:  # only the last line lacks a line end
             pieces.append(("", body_lines[-1].end))
         span = Span(body_lines[0].start, body_lines[-1].end)
         return Body(joined(pieces), None, (), span)
 
     def _is_assertion(self, line: Line) -> bool:
-        """Return whether a line is an assertion or looks like one.
+        """Record the assertion in a line, and return whether there was an assertion.
 
-        An assertion is recorded, and a line that only looks like one is recorded as a problem.
+        An assertion that is malformed or lacks its mark is recorded as a problem.
         """
         start = line.start + line.indent
         assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)

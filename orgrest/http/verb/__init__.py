@@ -9,7 +9,7 @@
 `parsing.verb` parses the text of one heading or block. `merging` merges a request with the requests
 of its parent headings: paths are concatenated, queries and headers are merged, and the last method
 and body are used. A different origin (scheme, user, host, port) discards the levels above. `tags`
-evaluates `{{...}}`, which may only call the functions in a short list. No code is run.
+evaluates `{{...}}`, which can only call a few listed functions. No code is run.
 
 Unlike in verb, blanks at the end of a URL are not sent.
 """

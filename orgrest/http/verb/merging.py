@@ -61,7 +61,7 @@ class _Url:
 
     @property
     def key(self) -> str | None:
-        """The origin in a normal form for comparisons, or None if it is missing."""
+        """The origin in normalized form, or None if it is missing."""
         if self.origin is None:
             return None
         scheme, _, authority = self.origin.partition("://")
@@ -77,7 +77,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by that of a heading below, which must not change the origin."""
+        """Return this URL extended by the URL of a heading below, which has no other origin."""
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -98,10 +98,8 @@ class _Merging:
     def request(self, context: Context) -> Request:
         url, first = self._url()
         levels = self._levels[first:]
-        own_method = next(
-            (level_above.method for level_above in reversed(levels) if level_above.method), None
-        )
-        if own_method is None:
+        inherited_method = next((level.method for level in reversed(levels) if level.method), None)
+        if inherited_method is None:
             reason = "no method here or in a parent heading: replace template with get, post ..."
             raise self._error(self._own, self._own.target, reason, "no-method")
         if url is None or not url.origin or url.origin.endswith("://"):
@@ -110,20 +108,20 @@ class _Merging:
         headers: list[tuple[str, str]] = []
         for level in levels:
             headers = _override(headers, self._headers(level), lambda header: header[0].lower())
-        place = self._own.source.position(self._own.span.start)
+        position = self._own.source.position(self._own.span.start)
         body = self._body(levels, headers)
         parts = [("url", url.text), ("body", (body or b"").decode("utf-8", "surrogateescape"))]
         parts += ((name.lower(), value) for name, value in headers)
         return Request(
-            method=own_method,
+            method=inherited_method,
             url=url.text,
             headers=tuple(headers),
             body=body,
             held=frozenset((part, x) for part, text in parts for x in context.secrets.within(text)),
             secrets=context.secrets.texts,
             file=self._own.source.file,
-            line=place.line,
-            column=place.column,
+            line=position.line,
+            column=position.column,
         )
 
     def _url(self) -> tuple[_Url | None, int]:
@@ -134,13 +132,13 @@ class _Merging:
         url: _Url | None = None
         first = 0
         for number, level in enumerate(self._levels):
-            here = self._read(level)
-            if here is None:
+            level_url = self._read(level)
+            if level_url is None:
                 continue
-            if here.key is not None and (url is None or here.key != url.key):
-                url, first = here, number
+            if level_url.key is not None and (url is None or level_url.key != url.key):
+                url, first = level_url, number
             else:
-                url = here if url is None else url.with_below(here)
+                url = level_url if url is None else url.with_below(level_url)
         return url, first
 
     def _read(self, level: ParsedRequest) -> _Url | None:
@@ -187,8 +185,8 @@ class _Merging:
             text = self._text(level, level.body.template)
             if not text.strip():
                 continue
-            kind = next((v for n, v in headers if n.lower() == "content-type"), "")
-            charset = named[1] if (named := _CHARSET.search(kind)) else "utf-8"
+            content_type = next((v for n, v in headers if n.lower() == "content-type"), "")
+            charset = match[1] if (match := _CHARSET.search(content_type)) else "utf-8"
             try:
                 return text.encode(charset, "surrogateescape")
             except (LookupError, UnicodeError) as error:
@@ -206,8 +204,8 @@ class _Merging:
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
     """Merge two lists: an item of the second replaces items of the first with the same key."""
-    named = set(map(key, below))
-    return [item for item in above if key(item) not in named] + below
+    overridden = set(map(key, below))
+    return [item for item in above if key(item) not in overridden] + below
 
 
 def _pairs(query: str | None) -> list[str]:

@@ -2,15 +2,15 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
 
     {{"text"}}  {{25}}  {{}}                       constants
     {{(verb-var token)}}                           a variable
-    {{(verb-var page "1")}}                        with a default, which it keeps from then on
+    {{(verb-var page "1")}}                        with a default, which becomes its value
     {{(verb-json-get (oref (verb-stored-response "book") body) "items" 0 "id")}}
     {{(verb-headers-get (verb-stored-response "book") "Location")}}
     {{(getenv "TOKEN")}}                           an environment variable, which is a secret
     {{(concat "a" (verb-var b))}}                  concatenation
 
-The value of a variable is the first of these: `--var`; `:var` of the block; an earlier answer or
-default, or a prelude (the context keeps all of them); the selected environments; the default; the
-user's answer. Any other expression is an error that suggests a replacement. As in verb, a tag must
+The value of a variable is the first of these: `--var`; `:var` of the block; an earlier answer,
+default or prelude, which the context keeps; the selected environments; the default; the user's
+answer. Any other expression is an error that suggests a replacement. As in verb, a tag must
 be on a single line, and the values of tags are not searched for tags.
 """
 
@@ -53,7 +53,7 @@ _INSTEAD = {
 
 
 class _Placeholder(str):
-    """The placeholder, in angle brackets, for a part of a response that a dry run does not have."""
+    """Text in angle brackets that stands for a part of a response in a dry run."""
 
     __slots__ = ()
 
@@ -112,7 +112,7 @@ class Tags:
             raise ArgumentError(f"Emacs Lisp is not run: ({name or '...'} ...); write {instead}")
         return _FUNCTIONS[name](self, form[1:])
 
-    # the functions that tags can call; their arguments are not evaluated yet
+    # the functions that tags can call, which evaluate their own arguments
 
     def _variable(self, arguments: Sequence[Form]) -> str:
         if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], Symbol):
@@ -120,26 +120,26 @@ class Tags:
                 'expected (verb-var NAME) or (verb-var NAME "DEFAULT"), where NAME is a symbol'
             )
         name, context = arguments[0].text, self._context
-        given = context.inputs.overrides.get(name)
-        if given is None:
-            given = context.values.get(name, context.literal.get(name))
-        if given is None and (captured := context.captures.get(name)) is not None:
-            given = captured.value
-        if given is None:
-            given = context.environment.value(name)
-        if given is None:
+        content = context.inputs.overrides.get(name)
+        if content is None:
+            content = context.values.get(name, context.literal.get(name))
+        if content is None and (captured := context.captures.get(name)) is not None:
+            content = captured.value
+        if content is None:
+            content = context.environment.value(name)
+        if content is None:
             if len(arguments) > 1:
-                given = self._value(arguments[1])
+                content = self._value(arguments[1])
             else:
-                given = context.ask(name, name, hidden=False)
-            context.captures[name] = Captured(given)
-        return given
+                content = context.ask(name, name, hidden=False)
+            context.captures[name] = Captured(content)
+        return content
 
     def _concat(self, arguments: Sequence[Form]) -> str:
         return "".join(map(self._value, arguments))
 
     def _environment(self, arguments: Sequence[Form]) -> str:
-        name = self._one_text("getenv", arguments)
+        name = self._only_argument("getenv", arguments)
         content = self._context.env(name)
         if content is None:
             raise ArgumentError(f"{name} is not set in the environment or in an env file")
@@ -160,12 +160,12 @@ class Tags:
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('expected a response, as in (verb-stored-response "KEY")')
-        name = self._one_text(call.text, form[1:])
+        name = self._only_argument(call.text, form[1:])
         key = key_of(name, self._parsed, self._context)
         if key is None:
             raise ArgumentError(f"no heading in this document has the property Verb-Store: {name}")
-        wanted = ResponseReference(name, "response", part, path)
-        content = part_of(wanted, key, self._context)
+        reference = ResponseReference(name, "response", part, path)
+        content = part_of(reference, key, self._context)
         if content is not None:
             return content
         return _Placeholder(f"<{name}.{path}>" if path else f"<{name}>")
@@ -191,12 +191,12 @@ class Tags:
         return content
 
     def _key(self, form: Form) -> str | int:
-        """Return one step of a path: the name of a member (which may be a symbol), or an index."""
+        """Return one step of a path: an index, or a member's name, which can be a symbol."""
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)
 
-    def _one_text(self, name: str, arguments: Sequence[Form]) -> str:
+    def _only_argument(self, name: str, arguments: Sequence[Form]) -> str:
         if len(arguments) != 1:
             raise ArgumentError(f'expected ({name} "...")')
         return self._value(arguments[0])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest.http.assertions import OPERATORS, SUBJECTS, Found, Tools, find, judge
+from orgrest.http.assertions import OPERATORS, SUBJECTS, ParsedAssertion, Tools, find, judge
 from orgrest.http.parsing.request_file import parse
 from orgrest.http.syntax import Assertion, Template
 from orgrest.model import Response, Span
@@ -148,7 +148,7 @@ def test_an_assertion_that_holds_in_httpyac_holds_here(text: str) -> None:
         ("body deep == {", 'body deep is {"a": [{"b": 0}]}'),
         ("body name isNumber", "body name is Ann"),
         ("body name md5 x", "body name is Ann"),
-        ("body matches A", "cannot be evaluated here"),
+        ("body matches A", "is not available here"),
         ("body a[ == 1", "is not a valid JSONPath:"),
         ("body //id == 1", "the body is not valid XML"),
     ],
@@ -228,7 +228,7 @@ LINES = st.one_of(st.text(), st.lists(st.one_of(WORDS, st.text(max_size=5))).map
 @given(LINES)
 def test_whatever_follows_the_marks_is_an_assertion_or_told_to_be_none(text: str) -> None:
     found = find(text)
-    if isinstance(found, Found):
+    if isinstance(found, ParsedAssertion):
         assert found.subject in SUBJECTS
         assert found.operator.removeprefix("not ") in OPERATORS
         assert text[found.start :] == found.expected
@@ -254,13 +254,13 @@ def test_an_assertion_and_its_opposite_never_agree_and_never_break(
     verdicts = [
         judge(as_assertion(one), one.expected, response, Tools(), None)
         for one in found
-        if isinstance(one, Found)
+        if isinstance(one, ParsedAssertion)
     ]
     if len(verdicts) == 2 and "here" not in verdicts[0].reason and "count" not in operator:
         assert verdicts[0].held != verdicts[1].held
 
 
-def as_assertion(found: Found) -> Assertion:
+def as_assertion(found: ParsedAssertion) -> Assertion:
     text = Template("", ((0, 0),))
     return Assertion(
         text, found.subject, found.path, found.operator, text, Span(0, 0), found.within

@@ -1,6 +1,6 @@
 r"""Parses request files of VS Code REST Client, JetBrains' HTTP Client and httpyac.
 
-The three tools share most of their language, and a file in the shared part means the same in all
+The three tools share most of their language. A file in the shared part means the same in all
 three:
 
     @host = https://example.org        a variable, used as {{host}}
@@ -26,12 +26,12 @@ file` is httpyac's.
 
 Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that
 one of the tools supports but orgrest does not is a problem of its request, which is then not sent.
-A line without a meaning at its position is also a problem, and never becomes part of the body.
+A line that has no meaning at its position is also a problem, and never becomes part of the body.
 
 Sources: the tools' documentation, and httpyac's parser where the documentation is unclear.
 
-Modules: `grammar` has the patterns, `region` the state of the current request, `reader` the loop
-over the lines, and `lines`, `request` and `scripts` the steps that are tried on each line.
+Modules: `grammar` contains the patterns, `region` the state of the current request, `reader` the
+loop over the lines, and `lines`, `request` and `scripts` the steps that are tried on each line.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ STEPS = (
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state at the end of a text, of which only the last part is parsed."""
+    """Return the parser's state at the end of a text. Only the last part is parsed."""
     reader = Reader(Source(text[parts(text)[-1] :]))
     reader.read(STEPS)
     return reader.state
@@ -99,8 +99,8 @@ def parse(
 ) -> Document:
     """Parse a request file in the tools' common language, or only an independent `part` of it.
 
-    `known` holds the definitions of the whole file. Never raises: errors are in the `problems` of
-    the document and its requests.
+    `known` contains the definitions in the whole file. Never raises: errors are in the `problems`
+    of the document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
     return Reader(source, part, known).document(STEPS)

@@ -12,8 +12,8 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
-# IANA's other methods. Accepted only where a request may begin anyway, and in capitals or lower
-# case: `Link https://...` is prose.
+# IANA's other methods. They are accepted only where a request can begin, and only in capitals or in
+# lower case, because `Link https://...` is prose.
 RARE_METHODS = (
     "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
     "UPDATEREDIRECTREF"
@@ -44,7 +44,7 @@ NEXT_REQUEST = compiled(
 )
 BARE = compiled(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = compiled(r"#{3,}(?P<name>.*)")
-# For a text with a line end prepended: searching for a pattern that begins with a line end is fast.
+# Texts get a line end prepended, because a search for a pattern that begins with it is fast.
 SEPARATORS = compiled(rf"\n[ \t]*{SEPARATOR.pattern}")
 # A multi-line comment, which may contain separators.
 LONG_COMMENT = compiled(r"\n[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
@@ -86,11 +86,11 @@ RUN = compiled(
     r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#[ \t]*(?P<request>[^(\s][^(]*?))?[ \t]*"
     r"(?P<values>\([ \t]*@.*)?"
 )
-GIVEN = compiled(r"@(?P<name>[^\s=:{}\"']+)[ \t]*=[ \t]*(?P<value>.*?)[ \t]*")
+RUN_VALUE = compiled(r"@(?P<name>[^\s=:{}\"']+)[ \t]*=[ \t]*(?P<value>.*?)[ \t]*")
 MULTIPART = compiled(r"(?i:multipart/(?!form-data)|message/|application/http\b)")
 MARKDOWN = compiled(r"(?i:text/(?:x-)?markdown)")
 
-# Syntax that only restclient's files have, and syntax that only the others have.
+# RESTCLIENT matches syntax that only restclient has, COMMON syntax that only the other tools have.
 RESTCLIENT = compiled(
     r"\n[ \t]*(?::[^\s:=/{}]+[ \t]*:?=|:[A-Za-z_][\w-]*[ \t]*$|->[ \t]|<<[A-Za-z_]\w*[ \t]*$|"
     r"[A-Z]{3,}[ \t]+:[^\s:=/\d])",
@@ -102,7 +102,7 @@ COMMON = compiled(
     re.MULTILINE,
 )
 DYNAMIC = compiled(r"\{\{[ \t]*\$")
-# Syntax that only JetBrains' HTTP Client has, and syntax that only httpyac has.
+# Patterns for syntax that only JetBrains' HTTP Client has, and for syntax that only httpyac has.
 _JETBRAINS = compiled(
     r"^[ \t]*(?:[<>][ \t]*\{%|(?:import|run)[ \t]+\S|"
     r"(?:#|//)+[ \t]*@(?:connection-timeout|no-auto-encoding)\b)",
@@ -128,8 +128,8 @@ def is_httpyac(text: str) -> bool:
 def is_restclient(text: str) -> bool | None:
     """Return whether a text is in restclient's language, or None if its syntax is ambiguous.
 
-    The marks of restclient's language are `-> jq-set-var`, `:name = value`, `:name` alone on a
-    line, a body in `<<END`, and a URL that begins with `:name`. A mark of the other tools, such as
+    restclient's language is recognized by `-> jq-set-var`, `:name = value`, `:name` alone on a
+    line, a body in `<<END`, or a URL that begins with `:name`. Syntax of the other tools, such as
     `@name = value`, takes precedence.
     """
     lined = f"\n{text}"

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http.parsing.directives import meant_by, rule_of
+from orgrest.http.parsing.directives import rule_of, suggestion_for
 from orgrest.http.parsing.lines import mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
     ASSERTION_COMMENT,
     COLON_DEFINITION,
     DEFINITION,
     DIRECTIVE,
-    GIVEN,
     IMPORT,
     MARKDOWN,
     RUN,
+    RUN_VALUE,
     SEPARATOR,
 )
 from orgrest.http.syntax import Comment, Definition, Directive, Import
@@ -77,8 +77,8 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
     rule = rule_of(name)
     if rule is None:
         reason = f"unknown directive @{name}"
-        if meant := meant_by(name):
-            reader.problem(line.start, f"{reason}; did you mean {meant}?", "directive")
+        if suggestion := suggestion_for(name):
+            reader.problem(line.start, f"{reason}; did you mean {suggestion}?", "directive")
         else:
             reader.notice(line.start, reason, "directive")
         return
@@ -94,31 +94,31 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
 def import_line(reader: Reader, line: Line, text: str) -> bool:
     """Read a line `import file`, `run file` or `run #name`."""
     match = None if reader.region.begun else IMPORT.fullmatch(text)
-    what = RUN.fullmatch(match["what"]) if match else None
-    if match is None or what is None:
+    operands = RUN.fullmatch(match["what"]) if match else None
+    if match is None or operands is None:
         return False
-    values = _values(what["values"] or "")
+    values = _values(operands["values"] or "")
     if values is None or (values and match["word"] == "import"):
         reason = "values for run must be written as run other.http (@name=value, @other=value)"
         reader.problem(line.start, reason, "run")
     offset = line.start + match.start("what")
-    path = one_line(what["path"], offset + what.start("path")) if what["path"] else None
+    path = one_line(operands["path"], offset + operands.start("path")) if operands["path"] else None
     request = None
-    if what["request"] is not None:
-        request = one_line(what["request"], offset + what.start("request"))
+    if operands["request"] is not None:
+        request = one_line(operands["request"], offset + operands.start("request"))
     run = match["word"] == "run"
     reader.items.append(Import(path, request, run, line.span, values or ()))
     return True
 
 
 def _values(text: str) -> tuple[tuple[str, str], ...] | None:
-    """Return the names and values in `(@name=value, @other=value)`, or None for other text."""
-    inside = text[1:-1].strip()
+    """Return the names and values in `(@name=value, @other=value)`, or None if malformed."""
+    content = text[1:-1].strip()
     if not text:
         return ()
     if not text.endswith(")") or "{{" in text:
         return None
-    matches = [GIVEN.fullmatch(assignment) for assignment in re.split(r",[ \t]*(?=@)", inside)]
+    matches = [RUN_VALUE.fullmatch(assignment) for assignment in re.split(r",[ \t]*(?=@)", content)]
     return (
         tuple((assignment["name"], assignment["value"]) for assignment in matches if assignment)
         if all(matches)

@@ -46,7 +46,7 @@ class Reader:
     ) -> None:
         """Prepare to read `source`, or only a `part` of it.
 
-        `known` holds the definitions of the whole source.
+        `known` contains the definitions of the whole source.
         """
         self.source = source
         self._part = part
@@ -81,8 +81,8 @@ class Reader:
         """Read all lines with the given steps, and return the document."""
         self.read(steps)
         self.close(self._end)
-        nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
-        if nothing and not self.problems and self._part is None:
+        no_requests = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
+        if no_requests and not self.problems and self._part is None:
             reason = "no request found: requests start with a line such as GET https://example.org/"
             self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
         return Document(
@@ -117,9 +117,9 @@ class Reader:
         if isinstance(assertion, str):
             self.problem(line.start, assertion, "bad-assertion")
         else:
-            whole = self.source.text
-            above = whole.rfind("\n", 0, max(line.start - 1, 0)) + 1
-            comment = _TITLE.fullmatch(whole, above, max(line.start - 1, above))
+            source_text = self.source.text
+            above = source_text.rfind("\n", 0, max(line.start - 1, 0)) + 1
+            comment = _TITLE.fullmatch(source_text, above, max(line.start - 1, above))
             title = comment[1] if comment else ""
             self.region.assertions.append(classes.evolve(assertion, title=title))
         if self.region.begun:
@@ -130,7 +130,7 @@ class Reader:
         self.region.notices.append(Notice.at(self.source, offset, reason, code))
 
     def close(self, end: int, title: str | None = None) -> None:
-        """End the region at the offset `end`, and begin the next one with the given title."""
+        """End the region at the offset `end`, and begin the next region with the given title."""
         region = self.region
         self.known.scripts += region.scripts
         if region.begun:
@@ -141,21 +141,21 @@ class Reader:
                 self.problem(assertion.span.start, reason, "unknown-line")
             self.problems += region.problems
             self.notices += region.notices
-            self.scripts += map(_of_document, region.scripts)
+            self.scripts += map(_for_document, region.scripts)
         self.region = RequestRegion(end, title)
 
     def _finished(self, region: RequestRegion, end: int) -> ParsedRequest:
         target, version = target_of(region.url, VERSION)
-        named = next(
+        name_directive = next(
             (directive for directive in reversed(region.directives) if directive.name == "name"),
             None,
         )
-        name = named.value.text if named is not None else region.title
+        name = name_directive.value.text if name_directive is not None else region.title
         assert region.method_span is not None  # noqa: S101  # set when a region begins
         body = body_of(region)
-        unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
-        graphql = unmarked and is_httpyac(self.source.text)
-        if body is not None and unmarked and not graphql:
+        is_unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
+        graphql = is_unmarked and is_httpyac(self.source.text)
+        if body is not None and is_unmarked and not graphql:
             reason = (
                 "this looks like GraphQL, but is sent as text: start the request with "
                 "GRAPHQL to send it as JSON (or add # @no-gql-parsing if text is intended)"
@@ -197,11 +197,11 @@ class Reader:
                 yield Capture(name, "." + "".join(parts), self.source, directive.span)
 
 
-def _of_document(script: Script) -> Script:
+def _for_document(script: Script) -> Script:
     """Return a script outside of all requests as a script of the document.
 
     As in httpyac, a script without an event runs once. A script for the end of its region runs
-    once, too, because that region has no request.
+    once, too, because its region contains no request.
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
         return classes.evolve(script, when="before", runs="once")

@@ -91,18 +91,18 @@ class RequestRegion:
         """Return whether the body looks like GraphQL but is not marked as GraphQL or text."""
         if self.method == "GRAPHQL" or self.is_of_type(GRAPHQL_TYPE) or not GRAPHQL.match(body):
             return False
-        marked = any(
+        is_marked = any(
             isinstance(header, HeaderLine) and header.name.text.lower() == "x-request-type"
             for header in self.headers
         )
         return not (
-            marked or any(directive.name == "no-gql-parsing" for directive in self.directives)
+            is_marked or any(directive.name == "no-gql-parsing" for directive in self.directives)
         )
 
     def is_delimited(self) -> bool:
         """Return whether only a separator ends the region, so a body may contain request lines."""
-        forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
-        return forced or self.is_of_type(MULTIPART)
+        is_forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
+        return is_forced or self.is_of_type(MULTIPART)
 
 
 def lines_of(text: str, start: int, end: int) -> list[Line]:
@@ -124,9 +124,9 @@ def body_of(region: RequestRegion) -> Body | None:
     if not lines:
         return None
     template = joined(lines)
-    ends = [start for start, _ in template.anchors]
+    starts = [start for start, _ in template.anchors]
     inclusions = tuple(
-        Inclusion(ends[index], ends[index] + len(lines[index][0]), path, encoding, operation)
+        Inclusion(starts[index], starts[index] + len(lines[index][0]), path, encoding, operation)
         for index, path, encoding, operation in region.files
     )
     last, offset = lines[-1]

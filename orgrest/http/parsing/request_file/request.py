@@ -39,7 +39,7 @@ _STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Read an empty line, or a line below a pasted response, which is skipped."""
+    """Read an empty line, or skip a line below a pasted response."""
     region = reader.region
     if region.closed:
         return begins_request(text) is False
@@ -53,7 +53,7 @@ def skipped(reader: Reader, line: Line, text: str) -> bool:
 
 
 def request_line(reader: Reader, line: Line, text: str) -> bool:
-    """Read a request line, which has a method and a URL, or only a URL."""
+    """Read a request line: a method and a URL, or only a URL."""
     region = reader.region
     if region.begun:
         match = NEXT_REQUEST.fullmatch(text)
@@ -137,9 +137,9 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Refuse GraphQL fragments and files outside of requests, although httpyac supports them."""
-    outside = not reader.region.begun
-    if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
+    """Reject GraphQL fragments and files outside of requests, although httpyac supports them."""
+    is_outside = not reader.region.begun
+    if not is_outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
         return False
     reason = "GraphQL fragments must be in the body of the request that uses them"
     reader.problem(line.start, reason, "graphql")
@@ -156,5 +156,5 @@ def pasted_response(reader: Reader, line: Line, text: str) -> bool:
     if region.is_delimited():
         return False
     region.closed = True
-    reader.notice(line.start, "a stored response here is skipped, up to ###", "response")
+    reader.notice(line.start, "this stored response is skipped, up to ###", "response")
     return True

@@ -1,4 +1,4 @@
-"""Steps for lines about actions before and after sending: scripts, assertions, saved responses.
+"""Steps for scripts, assertions, and lines that save responses.
 
 Each step gets the reader, a line and its stripped text, and returns whether it consumed the line.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     _Moment: TypeAlias = Literal["before", "request", "response", "after", "end"]
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
-"""The events that an httpyac script may name, each with the moment when such a script runs."""
+"""Maps the events that httpyac's scripts can name to the moments when the scripts run."""
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
@@ -67,17 +67,17 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
     if match["end"]:
         return line.template(match, "text"), line.span.end
     pieces = [(match["text"], line.start + match.start("text"))]
-    opened = line
+    first_line = line
     while reader.at < len(reader.lines):
         if SEPARATOR.fullmatch(reader.lines[reader.at].text):
             break
         line = reader.lines[reader.at]
         reader.at += 1
-        before, end, behind = line.raw.partition("%}")
+        before, end, rest = line.raw.partition("%}")
         pieces.append((before, line.offset))
-        if end and not behind.strip():
+        if end and not rest.strip():
             return joined(pieces), line.span.end
-    reader.problem(opened.start, "this script is never closed: missing %}", "unclosed-script")
+    reader.problem(first_line.start, "this script is never closed: missing %}", "unclosed-script")
     reader.quoted = reader.at == len(reader.lines)
     return joined(pieces), line.span.end
 
@@ -92,7 +92,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     match = HTTPYAC.fullmatch(text)
     if match is None:
         return False
-    opened, pieces = line, []
+    first_line, pieces = line, []
     closed = False
     while reader.at < len(reader.lines) and not closed:
         if SEPARATOR.fullmatch(reader.lines[reader.at].text):
@@ -103,7 +103,9 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
         if not closed:
             pieces.append((line.raw, line.offset))
     if not closed:
-        reader.problem(opened.start, "this script is never closed: missing }}", "unclosed-script")
+        reader.problem(
+            first_line.start, "this script is never closed: missing }}", "unclosed-script"
+        )
         reader.quoted = reader.at == len(reader.lines)
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
@@ -111,11 +113,11 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
             f"scripts for {match['event']} are not supported: write messages in the body, "
             "with lines === between them; scripts for the response start with {{@response"
         )
-        reader.problem(opened.start, reason, "unknown-script")
+        reader.problem(first_line.start, reason, "unknown-script")
     region = reader.region
     for_all = match["every"] == "+"
     when = _MOMENTS.get(event, "after" if region.begun and not for_all else "before")
-    span = Span(opened.offset, line.span.end)
+    span = Span(first_line.offset, line.span.end)
     code = joined(pieces) if pieces else one_line("", span.end)
     script = Script(when, "httpyac", code, None, "every" if for_all else "own", span)
     (reader.scripts if for_all else region.scripts).append(script)
@@ -124,7 +126,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
 
 
 def after_response(reader: Reader, line: Line, text: str) -> bool:
-    """Read an assertion, or a line that names the file to save the response to."""
+    """Read an assertion, `>> file` (which saves the response), or `<> file` (which is skipped)."""
     region = reader.region
     if match := ASSERTION.fullmatch(text):
         reader.assertion(line, line.template(match, "text"))
