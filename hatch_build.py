@@ -1,7 +1,7 @@
-"""Gives the project of a clone, which installs both packages, what their own projects declare.
+"""Merges the metadata of both packages into the top-level project, which installs both.
 
-Dependencies, extras, programs and plugins stand once, in `orgrest/pyproject.toml` and
-`scriptschema/pyproject.toml`; hatchling reads this file when it builds the project at the top.
+Dependencies, extras, programs and plugins are declared only in `orgrest/pyproject.toml` and
+`scriptschema/pyproject.toml`. Hatchling runs this file when it builds the top-level project.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _PACKAGES = "scriptschema", "orgrest"
 
 
 class BothPackages(MetadataHookInterface):
-    """Fills in the dynamic fields of the project at the top."""
+    """Fills in the dynamic fields of the top-level project."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Add what both packages declare to `metadata`."""
+        """Add the dependencies, extras, programs and plugins of both packages to `metadata`."""
         dependencies: set[str] = set()
         extras: dict[str, set[str]] = {}
         scripts: dict[str, str] = {}
@@ -29,9 +29,10 @@ class BothPackages(MetadataHookInterface):
             project = tomllib.loads(text)["project"]
             dependencies.update(project["dependencies"])
             for extra, requirements in project["optional-dependencies"].items():
-                # `orgrest[ntlm]` in an extra of orgrest is an extra of this project here.
-                own = (one.replace(f"{package}[", f"{metadata['name']}[") for one in requirements)
-                extras.setdefault(extra, set()).update(own)
+                # If an extra of orgrest requires `orgrest[ntlm]`, it requires this project's here.
+                prefix = f"{metadata['name']}["
+                renamed = (item.replace(f"{package}[", prefix) for item in requirements)
+                extras.setdefault(extra, set()).update(renamed)
             scripts |= project["scripts"]
             for group, entries in project["entry-points"].items():
                 plugins.setdefault(group, {}).update(entries)

@@ -1,13 +1,13 @@
 """Luau programs as protobuf trees: schema, codec, random trees, exchange formats.
 
-`messages` has the 57 messages, and `wire` encodes and decodes them. `generation` and `strategies`
-make random trees. `interop` converts trees to and from protobuf's other formats. `walk` yields the
-messages of a tree with their paths.
+`messages` defines the 57 messages, and `wire` encodes and decodes them. `generation` and
+`strategies` make random trees. `interop` converts trees to and from protobuf's other formats.
+`walk` yields the messages of a tree with their paths.
 
-Each name is loaded when it is first used, so that `import scriptschema` costs nothing.
+Each name is loaded when it is first used, so `import scriptschema` takes almost no time.
 
 Some modules must be loaded whenever a message is used, although the messages do not import them.
-Such a module registers a callback here (`when_complete`). So `bytes(message)` works without an
+These modules register a callback here (`when_complete`). So `bytes(message)` works without an
 import of `wire`, and no module imports another from a higher layer.
 """
 
@@ -54,7 +54,7 @@ _waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
 
 
 def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:
-    """Call `callback` with all messages by name, now if they are complete, else when they are."""
+    """Call `callback` with all messages by name, now or as soon as they are complete."""
     if _complete is None:
         _waiting.append(callback)
     else:

@@ -1,4 +1,4 @@
-"""The common parts of all messages: fields, validation, oneofs, `==` and the walk over a tree.
+"""The parts that all messages share: fields, validation, oneofs, `==` and the walk over a tree.
 
 `messages.py` only declares the messages, and `declaration.py` turns each declaration into a class.
 
@@ -68,11 +68,11 @@ UNSET: Final = "unset"
 
 
 class ValidationError(ValueError):
-    """A value that the schema does not allow. The error has the message, field, rule and value."""
+    """Raised for a value that the schema does not allow. It names the field, rule and value."""
 
 
 class _Missing:
-    """The type of `MISSING`, the value of an argument that was not given."""
+    """The type of `MISSING`, the default value of arguments that can be omitted."""
 
     def __repr__(self) -> str:
         return "<missing>"
@@ -84,7 +84,7 @@ MISSING: Final = _Missing()
 class _Short(Repr):
     """Formats any value for an error message.
 
-    Python refuses to print integers of many digits, so these are described by their number of bits.
+    Python refuses to print very long integers, so only their number of bits is shown.
     """
 
     def repr_int(self, x: int, level: int) -> str:
@@ -148,7 +148,7 @@ class FieldInfo:
             raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
-        """Raise ValidationError unless `value` may be the field's value, or an item in its list."""
+        """Raise ValidationError unless `value` is valid for the field or as an item of its list."""
         if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
                 least, most = INTEGERS[self.type]
@@ -162,10 +162,10 @@ class FieldInfo:
             return
         raise self._wrong(where, self.type_name, value)
 
-    def _wrong(self, where: str, wanted: str, value: object) -> ValidationError:
+    def _wrong(self, where: str, expected: str, value: object) -> ValidationError:
         got = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
         return ValidationError(
-            f"{self.message}.{self.name}{where} must be {wanted} ({self.rule}, tag "
+            f"{self.message}.{self.name}{where} must be {expected} ({self.rule}, tag "
             f"{self.tag}), found {got}"
         )
 
@@ -239,24 +239,24 @@ class Which(Generic[WhichT_co]):
     """Declares the values of `which` to type checkers. `@message` removes this attribute."""
 
     def __get__(self, message: object, owner: type) -> WhichT_co | None:
-        """Return a type for type checkers. Programs never call this method."""
+        """Declare a type to type checkers. This method is never called."""
         raise NotImplementedError
 
 
 class _MessageType(ABCMeta):
     """The metaclass of the messages: it makes `isinstance` fast and some attributes lazy.
 
-    `isinstance` with an abstract class is slow. Here it is the `isinstance` of `type`, which is
-    five times as fast.
+    `isinstance` with an abstract class is slow. The one of `type`, used here, is five times as
+    fast.
     """
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    if not TYPE_CHECKING:  # type checkers know only the attributes that are declared
+    if not TYPE_CHECKING:  # type checkers see only the declared attributes
 
         def __getattr__(cls, name: str) -> object:
-            """Return an attribute that describes the class to tools. It is created on first use."""
+            """Return an attribute that describes the class to tools, and create it on first use."""
             make = vars(cls).get("_on_demand", {}).get(name)
             if make is None:
                 raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
@@ -278,8 +278,8 @@ class Message(BaseMessage, metaclass=_MessageType):
     __hash__ = None  # type: ignore[assignment]  # mutable, and equal by value
 
     FIELDS: ClassVar[Mapping[str, FieldInfo]]
-    """The original schema's fields by attribute name, in tag order. An extension message has all of
-    its fields here."""
+    """The fields in the original schema by attribute name, in tag order. For an extension message,
+    these are all its fields."""
     ALL_FIELDS: ClassVar[Mapping[str, FieldInfo]]
     """All fields by attribute name, in tag order, including those for newer versions of Luau."""
     ONEOF: ClassVar[str | None]
@@ -290,7 +290,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _newer_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
-    # The declared defaults, and functions for attributes that are made on first use.
+    # The declared defaults, and functions that create attributes on first use.
     _defaults: ClassVar[Mapping[str, Any]]
     _on_demand: ClassVar[Mapping[str, Callable[[], object]]]
 
@@ -298,8 +298,8 @@ class Message(BaseMessage, metaclass=_MessageType):
         which = Which[str]()
     else:
         which = None
-    """The name of the alternative that is set. It is None if no alternative is set or there is no
-    oneof."""
+    """The name of the alternative that is set, or None if no alternative is set or the message has
+    no oneof."""
     alternative: Any = None
     """The value of the alternative that is set, or None."""
 

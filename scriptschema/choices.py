@@ -16,18 +16,18 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""The limit of most random integers. They are often indexes of names, and equal names matter more
-than many different ones."""
+"""Most random integers are less than this. They are often indexes of names, and it is more useful
+to repeat names than to have many different names."""
 
 INTEGERS: Final = (
     *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),
     *(INT32_MAX, INT32_MIN, INT32_MAX - 1, INT32_MIN + 1),
 )
-"""Integers at which behaviour may change, because of varint lengths or the limits of compilers or
-int32."""
+"""Integers at which behaviour may change, because of the length of varints, the limits of compilers
+or the range of int32."""
 
 WORDS: Final = ("a", "x", "key", "value", "hello", "__index", "end", "0", "0x10", "1e5", " ")
-"""Strings that occur in programs."""
+"""Typical strings in programs."""
 
 PIECES: Final = (
     *("\0", "\n", "\r\n", "\t", '"', "'", "\\", "`", "{", "}", "]]", "--", "\x7f", "%s", "%"),
@@ -40,9 +40,8 @@ UTF-8."""
 class Choices(Protocol):
     """The decisions that a generator needs.
 
-    `fills` says whether a generator should try to reach the requested size. It is false for a
-    source that Hypothesis shrinks or that can run out. The size is then only a limit, and the same
-    choices yield the same tree in any context.
+    `fills` is false for a source that Hypothesis shrinks or that can run out. The requested size is
+    then only a limit, and the same choices yield the same tree in any context.
     """
 
     @property
@@ -53,7 +52,7 @@ class Choices(Protocol):
         """Return an integer from 0 to n - 1, for n from 1 to 256. The simplest is 0."""
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into weights, given as running sums. The first index is the simplest."""
+        """Return an index, chosen by weights that are given as running sums. The simplest is 0."""
 
     def part(self, whole: int, share: int, shares: int) -> int:
         """Return about `whole * share / shares`: a share of a budget, from 0 to `whole`."""
@@ -62,7 +61,7 @@ class Choices(Protocol):
         """Return a 32-bit integer. The simplest is 0."""
 
     def string(self) -> str:
-        """Return a string. The empty string is the simplest.
+        """Return a string. The simplest is the empty string.
 
         Lone surrogates in the string represent bytes that are not UTF-8.
         """
@@ -71,15 +70,15 @@ class Choices(Protocol):
 class RandomChoices:
     """Choices from Python's random numbers: the same seed gives the same choices on every machine.
 
-    `source` is a seed or a `random.Random`. Only its method `random()` is used, because that is the
-    only method whose sequence Python promises not to change.
+    `source` is a seed number or a `random.Random`. Only its method `random()` is used, because
+    Python promises for no other method that the sequence will not change.
     """
 
     fills = True
 
     def __init__(self, source: int | random.Random) -> None:
         if not isinstance(source, random.Random):
-            source = random.Random(source)  # noqa: S311  # no secret
+            source = random.Random(source)  # noqa: S311  # not for secrets
         self.random = source.random
 
     def below(self, n: int) -> int:
@@ -87,7 +86,7 @@ class RandomChoices:
         return int(self.random() * n)
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into a list of weights, given as running sums."""
+        """Return an index, chosen by weights that are given as running sums."""
         return bisect(cumulative, self.random() * cumulative[-1])
 
     def part(self, whole: int, share: int, shares: int) -> int:
@@ -122,8 +121,8 @@ class RandomChoices:
 class BytesChoices:
     """Choices from the bytes that a fuzzing engine provides. Any bytes are valid.
 
-    Each choice consumes a byte or two. So a small change of the bytes by the engine is a small
-    change of the tree. When the bytes run out, every choice is the simplest.
+    Most choices consume a single byte, so a small change to the bytes is a small change to the
+    tree. When the bytes run out, every choice is the simplest.
     """
 
     fills = False
@@ -144,7 +143,7 @@ class BytesChoices:
         return self._byte() % n
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into a list of weights, given as running sums, and consume one byte."""
+        """Return an index, chosen by weights given as running sums, and consume one byte."""
         return bisect(cumulative, self._byte() * cumulative[-1] / 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:

@@ -73,7 +73,7 @@ def reduced(message: BaseMessage) -> tuple[Any, ...]:
 
 
 def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
-    """Return the tree for a table that `reduced` made."""
+    """Restore a tree from the table that `reduced` returned."""
     nodes = [_empty(cls) for cls, _, _ in rows]
     for node, (_, parts, links) in zip(nodes, rows, strict=True):
         for position, number in links:
@@ -82,13 +82,13 @@ def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
     return nodes[0]
 
 
-def _nodes(root: BaseMessage, known: dict[int, Any]) -> list[Any]:
-    """Return a tree's messages and lists, root first, except those whose ids are in `known`."""
+def _nodes(root: BaseMessage, excluded: dict[int, Any]) -> list[Any]:
+    """Return a tree's messages and lists, root first, except those whose ids are in `excluded`."""
     nodes: list[Any] = [root]
     seen = {id(root)}
     for node in nodes:
         for part in _parts(node):
-            if _is_node(part) and id(part) not in seen and id(part) not in known:
+            if _is_node(part) and id(part) not in seen and id(part) not in excluded:
                 seen.add(id(part))
                 nodes.append(part)
     return nodes

@@ -58,7 +58,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
     slots = []
     for name, hint in namespace.get("__annotations__", {}).items():
         attributes[name] = namespace.pop(name, attrs.NOTHING)
-        if "one_of=" in hint:  # the annotations are text until `complete`
+        if "one_of=" in hint:  # annotations are strings until `complete`
             namespace[name] = _Alternative(name)
         else:
             slots.append(name)
@@ -67,7 +67,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
         namespace.pop("which")  # declared for type checkers only; the slot replaces it
     namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
     namespace["_defaults"] = attributes
-    # mypy does not follow a call of a metaclass.
+    # mypy does not understand a call of a metaclass.
     new_class: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
     return new_class
 
@@ -75,7 +75,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
 def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Message]]:
     """Finish the messages in `module`. Return them by name, in the order of their declaration.
 
-    All messages must exist by then, because they refer to each other. The original schema consists
+    All messages must already exist, because they refer to each other. The original schema consists
     of `root` and the messages that can be reached from it through fields of the original schema.
     All other messages are extensions.
     """
@@ -91,12 +91,12 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
         fields.sort(key=attrgetter("tag"))
         cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
-    seeds = {root}
+    original = {root}
     waiting = [root]
     while waiting:
         fields = [field for field in waiting.pop().ALL_FIELDS.values() if not field.since]
-        new = {field.type for field in fields if field.is_message} - seeds
-        seeds |= new
+        new = {field.type for field in fields if field.is_message} - original
+        original |= new
         waiting += new
     for cls, hints in all_hints.items():
         fields = [*cls.ALL_FIELDS.values()]
@@ -109,7 +109,7 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
             for name, hint in hints.items()
         }
         super(Message, cls).__init_subclass__()
-        own = [field for field in fields if not (cls in seeds and field.since)]
+        own = [field for field in fields if not (cls in original and field.since)]
         cls.FIELDS = types.MappingProxyType({field.name: field for field in own})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
@@ -252,7 +252,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
 
 
 def _unchecked(cls: type[Message]) -> type[Any]:
-    """Return a class for a message while it is filled, with the same slots but without checks."""
+    """Return a class with the same slots but without checks, for a message that is being filled."""
     return type(
         cls.__name__,
         (Message,),
@@ -262,13 +262,13 @@ def _unchecked(cls: type[Message]) -> type[Any]:
             # Both, since CPython has one slot for them. This makes assignment four times as fast.
             "__setattr__": object.__setattr__,
             "__delattr__": object.__delattr__,
-            "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
+            "__doc__": f"A {cls.__name__} that is being filled, before its class is set.",
         },
     )
 
 
 def _attributes(cls: type[Message]) -> tuple[attrs.Attribute[Any], ...]:
-    """Return the fields as `attrs.fields` returns them for a message."""
+    """Return the value of `attrs.fields` for a message class."""
     fields = {
         name: value if isinstance(value, _AttrsField) else attrs.field(default=value)
         for name, value in cls._defaults.items()
@@ -284,9 +284,9 @@ def _attributes(cls: type[Message]) -> tuple[attrs.Attribute[Any], ...]:
 _AttrsField: Final = type(attrs.field())
 
 
-def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
+def _clash(message: str, oneof: str, first: str, second: str) -> NoReturn:
     raise ValidationError(
-        f"{message}: {one!r} and {two!r} are both set, but only one field of {oneof} can be"
+        f"{message}: {first!r} and {second!r} are both set, but only one field of {oneof} can be"
     )
 
 
@@ -294,4 +294,4 @@ def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
     """Run `source`, generated from the schema, in `scope`. Tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # it holds no outside text
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # not from user input

@@ -28,7 +28,7 @@ from scriptschema.codec import varints
 from scriptschema.versions import Version
 
 if TYPE_CHECKING:
-    from scriptschema.interop.upstream import Told
+    from scriptschema.interop.upstream import Omission
 
 Format = Literal["binary", "text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
@@ -94,10 +94,10 @@ def read(
     unknown: interop.Unknown = "error",
     luau: str | Version | None = None,
 ) -> MessageT:
-    """Return the message in a file. `form` is the file's format, by default that of its suffix.
+    """Return the message in a file. `form` defaults to the format for the file's suffix.
 
-    `luau` is as in `wire.decode`. Raises FileError for a file that cannot be read or does not hold
-    a message of class `cls`.
+    `luau` is as in `wire.decode`. Raises FileError if the file cannot be read or does not contain a
+    message of class `cls`.
     """
     form = form or format_of(path)
     try:
@@ -109,8 +109,8 @@ def read(
 
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
-) -> tuple[MessageT, list[Told]]:
-    """Return the message in a file with upstream's schema, and what the conversion left out."""
+) -> tuple[MessageT, list[Omission]]:
+    """Return the message in a file in upstream's schema, and a list of what had to be left out."""
     from scriptschema.interop import upstream
 
     form = form or format_of(path)
@@ -121,8 +121,8 @@ def read_upstream(
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
 
 
-def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Told]:
-    """Write a tree in upstream's schema. Return what the conversion left out.
+def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Omission]:
+    """Write a tree in upstream's schema. Return a list of what had to be left out.
 
     `tree` is the tree that was read from `source`. Raises FileError.
     """
@@ -137,14 +137,14 @@ def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> 
 
 
 def delimited(data: bytes) -> bytes:
-    """Return an encoded tree in the form for a stream: after its length as a varint."""
+    """Return an encoded tree, preceded by its length as a varint, as streams contain it."""
     return varints.varint_bytes(len(data)) + data
 
 
 def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, bytes) for each tree in a stream. The offset is that of the tree's first byte.
+    """Yield (offset of the first byte, bytes) for each tree in a stream.
 
-    Only one tree is in memory at a time. Raises FileError if the stream is cut off or not a stream,
+    Only one tree is in memory at a time. Raises FileError if the file is truncated or not a stream,
     or if a tree has more than `limit` bytes.
     """
     position = 0
@@ -163,7 +163,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
         position += shift // 7
         pieces = []
         left = size
-        # In chunks, so that a wrong length does not allocate more than the stream holds.
+        # In chunks, so that a wrong length allocates no more memory than the stream has bytes.
         while left and (piece := file.read(min(left, 1 << 20))):
             pieces.append(piece)
             left -= len(piece)
@@ -238,7 +238,7 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
         with replacing(path, below=below) as file:
             file.write(data)
     except BrokenPipeError:
-        raise  # click ends the program silently, as users expect before `| head`
+        raise  # click ends the program silently, as users expect with `| head`
     except OSError as error:
         name = "standard output" if path == STANDARD else path
         raise FileError(f"{name}: {reason_of(error)}") from None
@@ -248,8 +248,8 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
 def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
     """Yield a binary file whose content replaces that of `path` if the block ends without an error.
 
-    `below` is as in `write`. Without `below`, anything but a regular file (a pipe, a terminal) is
-    written to directly. Raises OSError.
+    `below` is as in `write`. Without `below`, an existing file that is not a regular file, such as
+    a pipe or a terminal, is written to directly. Raises OSError.
     """
     if path.is_absolute() and path.parts[1] in ("dev", "proc"):  # /dev/stdout, >(command)
         with path.open("wb") as file:
@@ -282,8 +282,8 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
 def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
     """Open a file for reading and appending, and create it if missing. `below` is as in `write`.
 
-    Raises OSError, also if `path` is a link, a file with a second name elsewhere (a hard link), or
-    anything but a regular file.
+    Raises OSError, also if `path` is a symbolic link, has a second name (a hard link) or is not a
+    regular file.
     """
     with _parent_of(path, below) as (folder, name):
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _SAFE
@@ -355,10 +355,10 @@ def require_parent(path: Path) -> None:
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
     """Return the path of each result: `output`, or a file below it with the suffix `ending`.
 
-    There is one result for each input. `output` is a folder if a folder of that name exists, if it
-    ends in a slash, if there are several inputs, or if a folder was named as the input. None and
-    `-` are standard output. Raises FileError if the results cannot be written there, or if the
-    folder that contains `output` does not exist.
+    There is one result for each input. `output` is treated as a folder if a folder of that name
+    exists, if it ends in a slash, if there are several inputs, or if the input is a folder. None
+    and `-` mean standard output. Raises FileError if the results cannot be written to `output`, or
+    if the folder that contains it does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:

@@ -3,13 +3,13 @@
 Tags, field names, rules and types are defined only here. The codec, the `.proto` file, the
 generator and the paths in errors are all derived from them, so a change here changes the format.
 
-The first 57 messages and their fields without a `Since` are the original schema (the seed). Only
-these are read and written unless a version of Luau is requested. A field with a `Since` is an
-extension: `Since` is the first version of Luau that accepts the field's syntax. Within a message,
-extensions follow the other fields, and messages that only extensions refer to are declared last.
-Extensions have the tags of upstream's schema if it has the same field. Fields that upstream's
-schema lacks or represents differently have tags from 1000 on, which take two bytes each. Upstream's
-largest tag is 20.
+The first 57 messages and their fields without a `Since` are the original schema. Only these are
+read and written unless a version of Luau is requested. A field with a `Since` is an extension:
+`Since` is the first version of Luau that accepts the field's syntax. Within a message, extensions
+follow the other fields, and messages that only extensions refer to are declared last. If upstream's
+schema has the same field, the extension has the same tag. Fields that upstream's schema lacks or
+represents differently have tags from 1000 on, which take two bytes each. Upstream's largest tag
+is 20.
 
 Each message is a class, in the specification's order and with its names. A field whose name is a
 Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field is
@@ -1021,7 +1021,7 @@ class ExprLiteral(Message):
 
 @message
 class LiteralTableItem(Message):
-    """An item of an attribute's table: `key_name = value`, or without a key `value`.
+    """An item of an attribute's table: `key_name = value`, or just `value` without a key.
 
     Source: https://luau.org/grammar
     """
@@ -1097,13 +1097,13 @@ class ClassProp(Message):
 
 @message
 class ClassMethod(Message):
-    """A method of a class: `function name(args) body end`, with `public` before it if that is set.
+    """A method of a class: `function name(args) body end`, after `public` if `access` is set.
 
     Source: Luau's parser, `parseClassStat`
     """
 
     class Access(IntEnum):
-        """Who may call a method."""
+        """The access modifiers of a method."""
 
         PUBLIC = 0
 
@@ -1117,7 +1117,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """A type that is left out, for a name without a type that precedes a name with one.
+    """The missing type of a name that has no annotation but is followed by a name that has one.
 
     Source: https://luau.org/grammar
     """
@@ -1127,7 +1127,7 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    If a function has no results, an empty list at their end only says that `()` is written, as in
+    If a function has no results, an empty list as `rettail` only means that `()` is written, as in
     `(): ()`.
 
     Source: https://luau.org/grammar
@@ -1185,9 +1185,14 @@ class GenericDefaults(Message):
     packs: Annotated[list[TypePack], Field(2)] = attrs.field(factory=list)
 
 
-_EVERY: Final = complete(sys.modules[__name__], ModuleSet)
+_ALL_MESSAGES: Final = complete(sys.modules[__name__], ModuleSet)
 _VERSIONS: Final = sorted(
-    {field.since for cls in _EVERY.values() for field in cls.ALL_FIELDS.values() if field.since}
+    {
+        field.since
+        for cls in _ALL_MESSAGES.values()
+        for field in cls.ALL_FIELDS.values()
+        if field.since
+    }
 )
 """The versions of Luau that added something to the schema."""
 
@@ -1196,7 +1201,7 @@ _VERSIONS: Final = sorted(
 class Schema:
     """The messages, fields and enums that trees may contain.
 
-    This is the original schema, or that schema with the extensions up to the Luau version `since`.
+    It is the original schema, together with the extensions up to the Luau version `since` (if set).
     `messages` maps names to messages: first the original 57, then the messages that extension
     fields refer to. `fields` maps each message to its fields by attribute name, in tag order.
     `enums` maps the schema's enum names to enums.
@@ -1219,7 +1224,7 @@ class Schema:
 
 @cache
 def schema(luau: str | Version | None = None) -> Schema:
-    """Return the schema of a version of Luau. None is the original schema, which has no version.
+    """Return the schema for a version of Luau, or the original schema for None.
 
     Raises ValueError for a string that is not a version: see `Version.parse`.
     """
@@ -1244,7 +1249,7 @@ def _schema(since: Version | None) -> Schema:
             }
         )
         waiting += [field.type for field in reachable[cls].values() if field.is_message]
-    messages = {name: cls for name, cls in _EVERY.items() if cls in reachable}
+    messages = {name: cls for name, cls in _ALL_MESSAGES.items() if cls in reachable}
     fields = {cls: reachable[cls] for cls in messages.values()}
     enums = {
         field.type_name: field.type

@@ -45,7 +45,7 @@ DEFAULT_SIZE: Final = 200
 """The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
-"""The maximum number of nodes of a tree that fit into an example of Hypothesis."""
+"""The maximum size of a tree, in nodes, that fits into one of Hypothesis's examples."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
@@ -214,7 +214,7 @@ def sources(
     """Return a strategy for Luau sources that run: programs without a module, rendered as text.
 
     `names` and `style` are those of `luau.render.render`. The style `random` draws a style for each
-    source, and shrinks to no style. The other options are those of `programs`.
+    source, which shrinks to no style. The other options are those of `programs`.
     """
     return _sources(programs(with_module=False, **options), names, style)
 
@@ -274,14 +274,14 @@ def _damaged(draw: DrawFn, cls: type[Message], options: TreeOptions) -> Damaged:
 def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[Damaged]:
     """Return a strategy for encodings with one to four faults, for tests of decoders.
 
-    Options are as for `messages`. Faults are truncation, changed bits and bytes, removed, doubled
+    Options are as for `messages`. Faults are truncation, changed bits and bytes, removed, repeated
     or moved pieces, foreign fields of every wire type, groups, and varints that are longer than
-    necessary. Some of these bytes may still be valid.
+    necessary. Some of the damaged encodings may still be valid.
     """
     return _damaged(cls, options)
 
 
-# Like `hypothesis_plugin`, for a checkout that is not installed and has no entry point.
+# Like `hypothesis_plugin`, for a checkout that is not installed and thus has no entry point.
 for _cls in MESSAGES.values():
     st.register_type_strategy(_cls, messages)
 st.register_type_strategy(Int32, _INT32)

@@ -3,8 +3,8 @@
 The default everywhere is the original schema of 57 messages, which has no version. Everything else
 is marked with the version that introduced it: the first release whose command-line tools accept it.
 If it was removed later, it is also marked with the version that removed it. The command-line tools
-enable the flags of new features. A program that embeds Luau leaves such a feature disabled until
-its flag is removed. Anything older than `SEED` is marked with `SEED`.
+enable the flags of new features; a program that embeds Luau gets these features only when their
+flags are removed. Anything older than `SEED` is marked with `SEED`.
 
 Source: https://github.com/luau-lang/luau/releases
 """

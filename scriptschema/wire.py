@@ -3,8 +3,9 @@
 There are two readers and two writers, all derived from the messages' fields:
 
 - The fast pair (`codec.compiled`) supports only the canonical form that every protobuf runtime
-  writes. It fails for anything else: damage, unknown fields, a field given twice, too deep a tree.
-- The careful pair (`codec.careful`) then starts over. It accepts any input and any depth, and
+  writes. It fails for anything else, such as damage, unknown fields, a field that occurs twice, or
+  a tree that is too deep.
+- The careful pair (`codec.careful`) then starts over. It handles any input and any depth, and
   reports what is wrong and where.
 
 So time and memory are linear in the input: at most one fast pass and one careful one. Measured on 1
@@ -12,7 +13,7 @@ kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory per byte of in
 (empty statements of two bytes each with damage at the end) takes 12 microseconds and 190 bytes.
 
 pure-protobuf's interface of the messages (`bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)`,
-`M.read_from(io)`) uses this module too, by the two functions that are set in `Message` at the end.
+`M.read_from(io)`) uses this module too: the last lines assign the two functions to `Message`.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -52,17 +53,18 @@ MessageT = TypeVar("MessageT", bound=Message)
 def encode(
     message: Message, *, max_depth: int = MAX_DEPTH, luau: str | Version | None = None
 ) -> bytes:
-    """Return the canonical encoding: what protobuf's runtimes write with deterministic output.
+    """Return the canonical encoding, which protobuf's runtimes write with deterministic output.
 
     Fields come in tag order, varints are minimal, a negative int32 takes ten bytes, and a string's
     lone surrogates (from bytes that were not UTF-8) become those bytes again.
 
     If `luau` is a version such as `0.711` or `today`, the extension fields for that version are
-    written too. Without it, only the fields of the original schema are.
+    written too. Otherwise only the fields of the original schema are written.
 
-    Raises EncodeError if messages nest more than `max_depth` deep below `message`, a field is set
-    that is not in that schema, a list holds something that does not belong there, or a string holds
-    a surrogate that does not represent a byte. Raises ValueError for an unknown version.
+    Raises EncodeError if messages are nested more than `max_depth` deep below `message`, if a field
+    is set that is not in that schema, if a list contains an item that is not valid for its field,
+    or if a string contains a surrogate that does not represent a byte. Raises ValueError for an
+    unknown version.
 
     >>> from scriptschema import messages, wire
     >>> wire.encode(messages.Local(name=300)).hex()
@@ -89,12 +91,12 @@ def decode(
     """Return the message of class `cls` that `data` encodes.
 
     Unknown fields and unknown values of enums are dropped, or rejected with `unknown="error"`.
-    Strings that are not UTF-8 keep their bytes as lone surrogates. If `luau` is a version, as in
-    `encode`, the schema has the extension fields of that version.
+    Bytes of strings that are not UTF-8 become lone surrogates. If `luau` is a version, as in
+    `encode`, the schema includes the extension fields for that version.
 
     Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: damage of
-    any kind, a missing required field anywhere, and messages that nest more than `max_depth` deep
-    below the outermost message.
+    any kind, a missing required field anywhere, and messages that are nested more than `max_depth`
+    deep below the outermost message.
 
     >>> from scriptschema import messages, wire
     >>> wire.decode(messages.Local, bytes.fromhex("08ac02"))
@@ -116,7 +118,7 @@ def decode(
     try:
         message: MessageT = read(data, 0, len(data), max_depth)
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
-        # TypeError: near the recursion limit, Python cannot compare classes when one is assigned.
+        # TypeError: an assignment to `__class__` can fail so near the recursion limit.
         return decode_carefully(cls, data, max_depth, allowed, refuse_unknown=unknown == "error")
     return message
 
@@ -132,7 +134,7 @@ def scan(
     """Return the scan of the message of class `cls` in `data`, without creating the message.
 
     `scan` accepts the same input as `decode`, and raises the same errors. It takes a quarter of the
-    time that it takes to decode the message and walk over it.
+    time needed to decode the message and walk over it.
     """
     return canonical(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)[1]
 
@@ -156,7 +158,8 @@ def canonical(
     except (Unusual, RecursionError, IndexError, KeyError, struct.error):
         message = decode(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)
         data = encode(message, max_depth=max_depth, luau=luau)
-        return data, scan_canonical(cls, data, max_depth + 2, allowed)  # it stops a little early
+        # + 2: `scan_canonical` gives up a little before the limit.
+        return data, scan_canonical(cls, data, max_depth + 2, allowed)
 
 
 for _error in (WireError, EncodeError, DecodeError):

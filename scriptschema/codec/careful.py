@@ -1,7 +1,7 @@
 """The careful reader and writer: they handle any input at any depth and locate each error.
 
 Both are plain loops with an explicit stack. They behave exactly like protobuf's upb runtime: they
-accept and reject the same input, with the same result. Each error has the place and the reason.
+accept and reject the same input, with the same result. Each error gives the place and the reason.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -110,7 +110,7 @@ class _Reader:
             field = None
             if group == _NO_GROUP:
                 if tag < 8 and self.fields[message.__class__]:
-                    # upb checks the number only where it looks fields up.
+                    # upb rejects the number 0 only in messages that have fields.
                     raise DecodeError(start, str(path), "field number 0 is invalid")
                 field = self.fields_by_tag[message.__class__].get(tag)
             if field is None:
@@ -224,8 +224,8 @@ def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[byte
     if root.__class__ not in schema.fields:
         raise EncodeError("", schema.lacks(root.__class__))
     parts: list[bytes] = []
-    # A frame: the message's path, the fields that are still to be written (the last tag first), the
-    # tag and length to write before it (computed when its size is known), and its size so far.
+    # A frame: the message's path, its fields that are not yet written (last tag first), the field
+    # that contains the message (its tag and length are written last), and the size so far.
     frames: list[tuple[Path, Iterator[tuple[FieldInfo, Any, Path]], FieldInfo | None, list[int]]]
     frames = [(Path(), _set_fields(root, Path()), None, [0])]
     while frames:
@@ -258,13 +258,13 @@ def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[byte
 
 
 def _newer(field: FieldInfo, schema: Schema) -> str:
-    wanted = f"{field.message}.{field.schema_name} is an extension for Luau {field.since}"
+    what = f"{field.message}.{field.schema_name} is an extension for Luau {field.since}"
     if schema.since is None:
         return (
-            f"{wanted}, which is not in the original schema: encode with "
+            f"{what}, which is not in the original schema: encode with "
             f"luau='{field.since}' or newer"
         )
-    return f"{wanted}, which is newer than the requested version"
+    return f"{what}, which is newer than the requested version"
 
 
 def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, Path]]:
@@ -293,7 +293,7 @@ def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
         text: bytes = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise ValidationError(
-            f"{field.message}.{field.name} contains a surrogate that stands for no byte "
+            f"{field.message}.{field.name} contains a surrogate that represents no byte "
             f"(U+{ord(value[error.start]):04X} at index {error.start})"
         ) from None
     return tag_bytes(field) + varint_bytes(len(text)) + text

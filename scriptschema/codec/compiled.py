@@ -1,8 +1,8 @@
 """The fast reader and writer: functions compiled from the schema, one pair for each message.
 
 They support only the canonical form that every protobuf runtime writes (fields in tag order, each
-in its canonical encoding). For any other input they raise `Unusual`, or whatever error the shortest
-code happens to raise there (see `wire`). The careful functions then start over.
+in its canonical encoding). For any other input they raise `Unusual` or another error that `wire`
+expects. The careful functions then start over.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -96,7 +96,7 @@ def _variable(enum: type) -> str:
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
     """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
 
-    The generated function puts the parts of X in reverse order. It writes the prefix (tag and
+    The generated function calls `put` with the parts of X in reverse order, the prefix (tag and
     length) last, and returns the total size. So no part is copied until all parts are joined.
     """
     fields = schema.fields[cls]
@@ -105,8 +105,8 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
         if slot not in fields:
             is_set = "" if repeated else " is not None"
             body += [f"if m.{slot}{is_set}:", "    raise Unusual"]
-    holds = any(field.is_message for field in fields.values())
-    body += [f"if depth {'<=' if holds else '<'} 0:", "    raise Unusual"]
+    has_messages = any(field.is_message for field in fields.values())
+    body += [f"if depth {'<=' if has_messages else '<'} 0:", "    raise Unusual"]
     if is_choice(cls):
         body += [
             f"write, inner = choices_{cls.__name__}[m.which]",
@@ -114,7 +114,7 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
         ]
     else:
         body.append("size = 0")
-        word = "if"
+        keyword = "if"
         for field in reversed([*fields.values()]):
             lines = _write_value_lines(field, schema)
             if field.rule == "repeated":
@@ -125,9 +125,9 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
                 ]
                 body += indented(lines)
             elif field.oneof:
-                body += [f"{word} m.which == {field.name!r}:", "    v = m.alternative"]
+                body += [f"{keyword} m.which == {field.name!r}:", "    v = m.alternative"]
                 body += indented(lines)
-                word = "elif"
+                keyword = "elif"
             elif field.rule == "optional":
                 body += [f"v = m.{field.name}", "if v is not None:", *indented(lines)]
             else:
@@ -142,7 +142,7 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
 
 
 def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
-    """Return lines that put the value `v` with its tag and length, and add to `size`."""
+    """Return lines that write the value `v` with its tag and length, and increase `size`."""
     variable = f"{field.message}_{field.name}"
     length = len(tag_bytes(field)) + 1
     if field.is_message and not is_choice(field.type):
@@ -190,10 +190,7 @@ def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
 
 
 def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
-    """Return the field of a message that has only one field, a required int32, else None.
-
-    The tag of the field must be one byte long.
-    """
+    """Return the message's only field if it is a required int32 with a one-byte tag, else None."""
     fields = [*schema.fields[cls].values()]
     if len(fields) != 1 or cls._newer_slots:
         return None

@@ -1,8 +1,8 @@
-"""The common parts of functions that are compiled from the schema, one for each message.
+"""Compiles functions from the schema, one for each message.
 
-The functions that read support only the canonical form that every protobuf runtime writes (fields
-in tag order, each number in as few bytes as possible). For any other input they raise `Unusual`, or
-whatever error the shortest code happens to raise there (see `wire`).
+The reading functions support only the canonical form that every protobuf runtime writes (fields in
+tag order, each number in as few bytes as possible). For any other input they raise `Unusual` or
+another error that `wire` expects.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -19,7 +19,7 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """The input is not canonical, so the careful functions must read it."""
+    """Raised for input that is not canonical, which the careful functions must read."""
 
 
 def compile_each(
@@ -127,7 +127,7 @@ def read_number(field: FieldInfo) -> list[str]:
 
 
 def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Return the length whose first byte, at `p - 1`, is above 127, and the position after it."""
+    """Read a length whose first byte, at `p - 1`, is above 127. Return it and its end position."""
     byte = b[p]
     n = b[p - 1] & 127 | (byte & 127) << 7
     shift = 7
@@ -144,7 +144,7 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Return the int32 whose first byte, at `p - 1`, is above 127, and the position after it."""
+    """Read an int32 whose first byte, at `p - 1`, is above 127: see `_read_size`."""
     if b[p] > 127 and b[p + 4 : p + 9] == _SIGN:
         if b[p + 1] & b[p + 2] < 128 or b[p + 3] < 248:
             raise Unusual
@@ -154,7 +154,7 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int64(b: bytes, p: int) -> tuple[int, int]:
-    """Return the int64 whose first byte, at `p - 1`, is above 127, and the position after it."""
+    """Read an int64 whose first byte, at `p - 1`, is above 127: see `_read_size`."""
     n = b[p - 1] & 127
     shift = 7
     while b[p] > 127:

@@ -22,13 +22,13 @@ def copy(tree: MessageT) -> MessageT:
     """
     try:
         copied: MessageT = _copiers()[tree.__class__](tree)
-    except (RecursionError, AttributeError):  # a deep tree, or a list with other items
+    except (RecursionError, AttributeError):  # a deep tree, or a list with invalid items
         return copying.unshared(tree)
     return copied
 
 
 def shallow_copy(message: MessageT) -> MessageT:
-    """Return a shallow copy: it holds the same messages, but in new lists."""
+    """Return a shallow copy, which contains the same messages, but in new lists."""
     copied: MessageT = _shallow_copiers()[message.__class__](message)
     return copied
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 class WireError(ValueError):
     """A message that cannot be encoded, or bytes that cannot be decoded.
 
-    `path` is the path of fields to the error (empty for the outermost message). `reason` says what
-    is wrong there.
+    `path` is the path to the error (empty for the outermost message). `reason` says what is wrong.
     """
 
     path: str
@@ -46,4 +45,4 @@ def clipped(text: str) -> str:
 
 
 class FormatError(ValueError):
-    """Text or JSON that does not describe a message, or a message that it cannot represent."""
+    """Text or JSON that does not describe a message, or a message that JSON cannot represent."""

@@ -3,8 +3,8 @@
 Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
 and raise the same errors for any other input. They record each element of the tree as the number of
 a `Part` in `parts()`. An element is a message in a field, an alternative, an optional field, the
-end of a list, or an enum value. A message that consists only of a oneof of messages is one element
-together with its alternative.
+end of a list, or an enum value. A message that consists only of a oneof of messages forms one
+element with its alternative.
 
 The sequence of these numbers is the shape of the tree: everything but names and constants.
 
@@ -43,8 +43,7 @@ _CONSTANT: Final = "val"
 class Part:
     """An element that a tree may contain, with the schema names that statistics count for it.
 
-    `feature` is the name that people see. It is None if the element only describes the shape of a
-    tree.
+    `feature` is the name shown to users, or None if the element only describes the shape of a tree.
     """
 
     feature: str | None = None
@@ -74,7 +73,7 @@ class Scan:
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical or messages nest about
+    Raises Unusual, IndexError or KeyError if the data is not canonical or messages are nested about
     `max_depth` deep.
     """
     scan, root = _compiled(schema)[0][cls]
@@ -89,14 +88,14 @@ class _Parts:
     """Numbers the parts in the order of their first use, while the scanners are compiled."""
 
     def __init__(self) -> None:
-        self.known: dict[Any, int] = {}
+        self.numbers: dict[Any, int] = {}
         self.parts: list[Part] = []
 
     def number(self, key: Any, part: Part) -> int:
-        if key not in self.known:
-            self.known[key] = len(self.parts)
+        if key not in self.numbers:
+            self.numbers[key] = len(self.parts)
             self.parts.append(part)
-        return self.known[key]
+        return self.numbers[key]
 
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
@@ -107,23 +106,23 @@ class _Parts:
         """
         messages = [cls.__name__]
         alternatives = []
-        held = cls.__name__
+        content = cls.__name__
         if choice is not None:
             if not is_choice(choice.type):  # a nested choice is recorded where it is scanned
                 messages.append(choice.type.__name__)
             alternatives.append(_label(choice))
-            held = choice.type.__name__
+            content = choice.type.__name__
         elif is_choice(cls):
             alternatives.append(f"{cls.__name__}.{UNSET}")
-            held = alternatives[0]
+            content = alternatives[0]
         fields = []
         if owner is not None:
             if owner.oneof:
                 alternatives.append(_label(owner))
             elif owner.rule == "optional":
                 fields.append(_label(owner))
-            held = f"{_label(owner)}: {held}"
-        part = Part(held, tuple(messages), tuple(alternatives), tuple(fields))
+            content = f"{_label(owner)}: {content}"
+        part = Part(content, tuple(messages), tuple(alternatives), tuple(fields))
         return self.number((owner, cls, choice), part)
 
     def other(self, field: FieldInfo | str, what: Any, part: Part | None = None) -> int:
@@ -249,7 +248,7 @@ def _compiled(
     functions = compile_each("scan", parameters, scanner.body, scope, schema)
     scope.update(scanner.values)
     for name, table in scanner.choices.items():
-        scope[name] = {tag: (part, functions[held]) for tag, (part, held) in table.items()}
+        scope[name] = {tag: (part, functions[content]) for tag, (part, content) in table.items()}
     scanners = {
         cls: (scan, None if is_choice(cls) else scanner.parts.message(None, cls))
         for cls, scan in functions.items()

@@ -47,7 +47,7 @@ def varint_bytes(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
-    """Return the value of a varint, cut to 64 bits, and the position after the varint.
+    """Return the value of a varint, truncated to 64 bits, and the position after the varint.
 
     A varint has at most ten bytes.
     """
@@ -80,7 +80,7 @@ def read_tag(data: bytes, position: int, end: int, path: Path) -> tuple[int, int
 def read_length(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
     """Return a field's length and the position after it.
 
-    Raises DecodeError if fewer bytes than that follow before `end`.
+    Raises DecodeError if the field extends beyond `end`.
     """
     size, after = read_varint(data, position, end, path)
     if after - position > 5 or size > INT32_MAX:

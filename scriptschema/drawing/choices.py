@@ -3,7 +3,7 @@
 A draw costs about the same for any number of bytes. So each expression, statement and type makes
 only one draw: a chunk of bytes for all choices in it. That is many times faster than a strategy for
 each message. It shrinks equally well, since each byte shrinks towards 0, and 0 is always the
-simplest choice. A chunk is drawn before the parts of the tree that it decides. So Hypothesis can
+simplest choice. A chunk is drawn before the parts of the tree that depend on it. So Hypothesis can
 delete items, or replace an outer tree by an inner tree, by deleting chunks.
 """
 
@@ -24,8 +24,8 @@ from scriptschema.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
 CHUNK_SIZE: Final = 12
 _CHUNK: Final = st.binary(min_size=CHUNK_SIZE, max_size=CHUNK_SIZE)
 
-# The upper or lower limits of integers that are not small. Most draws exceed the limit: they result
-# in the limit, and shrink to values below it.
+# The upper or lower limits of integers that are not small. Most draws exceed the limit and yield
+# the limit itself. They can shrink to smaller values.
 _LIMITS: Final = (INT32_MAX, INT32_MIN) * 5 + INTEGERS * 2
 _MAGNITUDE: Final = st.integers(0, 2**100)
 # Strings are drawn as bytes: characters would cost Hypothesis a second in the first example of a
@@ -57,7 +57,7 @@ class DrawnChoices(BytesChoices):
 
     def pick(self, cumulative: Sequence[float]) -> int:
         """Return an index into a list of weights, like `Choices.pick`."""
-        # Hypothesis tries 0 and 1 for every byte: so both simplest choices are tried at any weight.
+        # Hypothesis tries 0 and 1 for every byte, so the two simplest choices are always tried.
         value = self._byte()
         if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:
             return 1
@@ -97,8 +97,8 @@ class DrawnChoices(BytesChoices):
         value = self._byte()
         if value < 128:  # Avoids a draw, which costs as much as the rest of an expression.
             return WORDS[value % len(WORDS)] if value else ""
-        # Bytes above 127 are valid in each of the three ways to read them, so that an example found
-        # with one way can shrink to the first.
+        # Each of the three decodings accepts all bytes, so that an example that uses one decoding
+        # can shrink to the first.
         data = self.draw(_STRING).translate(_SIMPLEST_FIRST)
         if value < 170:
             return data.decode("latin-1")
@@ -113,8 +113,8 @@ _waiting = threading.local()
 def span(name: str) -> SearchStrategy[Any]:
     """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
 
-    `apart` passes the function to call in a thread-local variable. A new strategy for each draw
-    could hold the function, but would cost more than the draw.
+    `apart` passes the function to call in a thread-local variable. Creating a strategy for each
+    function would take longer than the draw.
     """
 
     def build(draw: DrawFn) -> Any:  # Hypothesis parses this function, so it is short

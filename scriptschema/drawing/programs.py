@@ -15,7 +15,7 @@ from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.messages import Expr, ModuleSet, Stat
 
-_MADE: Final = span("Made")
+_UNIT: Final = span("Made")
 
 
 class _DrawnMaker(Maker):
@@ -25,14 +25,14 @@ class _DrawnMaker(Maker):
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         make = super().next_statement
-        statements: list[Stat] | None = self.choices.apart(_MADE, lambda: make(size, room))
+        statements: list[Stat] | None = self.choices.apart(_UNIT, lambda: make(size, room))
         return statements
 
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         make = super().expression
         if size < CHUNK_SIZE:
             return make(kind, size, room, risky=risky)
-        expression: Expr = self.choices.apart(_MADE, lambda: make(kind, size, room, risky=risky))
+        expression: Expr = self.choices.apart(_UNIT, lambda: make(kind, size, room, risky=risky))
         return expression
 
 

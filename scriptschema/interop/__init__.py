@@ -1,7 +1,7 @@
 """Exchange with protobuf's own tools: the `.proto` file, descriptors, text format and JSON.
 
 Everything is derived from `messages.py`. Text format uses protobuf's Python runtime. The other
-formats need nothing but this package.
+formats need only this package.
 """
 
 from scriptschema.codec.errors import FormatError

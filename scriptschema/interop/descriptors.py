@@ -50,9 +50,13 @@ def proto_source(luau: str | Version | None = None) -> str:
     return "\n".join([*lines, ""])
 
 
-def _enums(known: Schema, cls: type[Message]) -> list[type[IntEnum]]:
+def _enums(version_schema: Schema, cls: type[Message]) -> list[type[IntEnum]]:
     """Return the enums that are declared in a message."""
-    return [enum for name, enum in known.enums.items() if name == f"{cls.__name__}.{enum.__name__}"]
+    return [
+        enum
+        for name, enum in version_schema.enums.items()
+        if name == f"{cls.__name__}.{enum.__name__}"
+    ]
 
 
 # Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
@@ -120,15 +124,15 @@ def file_descriptor_set(luau: str | Version | None = None) -> bytes:
     return bytes(_FileSet([file_descriptor(schema(luau), TYPE_NUMBERS)]))
 
 
-def file_descriptor(known: Schema, type_numbers: dict[type, int]) -> _File:
+def file_descriptor(version_schema: Schema, type_numbers: dict[type, int]) -> _File:
     """Return the descriptor of the `.proto` file.
 
     `type_numbers` maps each scalar type to its number in descriptors.
     """
     descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
-    for name, cls in known.messages.items():
-        fields = known.fields[cls].values()
-        enums = _enums(known, cls)
+    for name, cls in version_schema.messages.items():
+        fields = version_schema.fields[cls].values()
+        enums = _enums(version_schema, cls)
         descriptor.message_type.append(
             _Message(
                 name,

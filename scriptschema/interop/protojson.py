@@ -1,4 +1,4 @@
-"""Reads and writes JSON in protobuf's mapping, strictly, by the messages' fields.
+"""Reads and writes JSON in protobuf's mapping. The reader is strict.
 
 A message becomes an object, a repeated field an array, an enum value its name, and an int64 a
 string. Unset fields are left out. The reader also accepts the other forms that the mapping allows:
@@ -81,9 +81,8 @@ def from_json(
     Fields and enum values that are not in the schema are an error, or are dropped with
     `unknown="drop"`. `luau` is as in `wire.decode`.
 
-    Raises FormatError for anything but a complete message that nests at most 100 deep. If the text
-    is not JSON, the error has the line. If the JSON does not describe such a message, the error has
-    the path of fields.
+    Raises FormatError unless `text` describes a complete message that is nested at most 100 deep.
+    The error gives the line if the text is not JSON, and otherwise the path.
     """
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} deep")
     try:
@@ -124,10 +123,10 @@ def _integer(text: str) -> int | float:
 
 
 @cache
-def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
+def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
     """Return the fields by all names that JSON may use for them."""
     names = {}
-    for field in known.fields[cls].values():
+    for field in schema.fields[cls].values():
         name = field.schema_name
         camel = re.sub("_(.)", lambda match: match[1].upper(), name)
         names[camel] = names[name] = field
@@ -135,13 +134,13 @@ def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Converts values that `json` has read to messages.
+    """Converts the values that the module `json` returns to messages.
 
-    `drop` says that unknown fields are skipped.
+    If `drop` is true, unknown fields are skipped.
     """
 
-    def __init__(self, known: Schema, *, drop: bool) -> None:
-        self.known = known
+    def __init__(self, schema: Schema, *, drop: bool) -> None:
+        self.schema = schema
         self.drop = drop
 
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
@@ -150,14 +149,14 @@ class _Reader:
             _refuse(path, f"messages are nested more than {wire.MAX_DEPTH} deep")
         if not isinstance(data, _Object):
             _refuse(path, f"{cls.__name__} must be an object, found {_shown(data)}")
-        names = _names(self.known, cls)
+        names = _names(self.schema, cls)
         arguments: dict[str, Any] = {}
         seen = set()
         for key, value in data:
             field = names.get(key)
             if field is None:
                 if not self.drop:
-                    fields = self.known.fields[cls].values()
+                    fields = self.schema.fields[cls].values()
                     listed = ", ".join(field.schema_name for field in fields)
                     _refuse(
                         path, f"{cls.__name__} has no field {short.repr(key)}; available: {listed}"
@@ -203,13 +202,13 @@ class _Reader:
         """Return the enum value with this name or number, or None if it is unknown and dropped."""
         enum: type[IntEnum] = field.type
         if isinstance(data, str):
-            member_found = enum.__members__.get(data)
+            member = enum.__members__.get(data)
         else:
             number = _whole(field, data, path)
-            member_found = next((member for member in enum if member == number), None)
-        if member_found is None and not self.drop:
+            member = next((member for member in enum if member == number), None)
+        if member is None and not self.drop:
             _refuse(path, f"{field.type_name} has no value {_shown(data)}")
-        return member_found
+        return member
 
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -253,7 +252,7 @@ def _string(_field: FieldInfo, data: Any, path: Path) -> str:
     if not isinstance(data, str):
         _refuse(path, f"must be a string, found {_shown(data)}")
     if _SURROGATE.search(data):
-        _refuse(path, "unpaired surrogate, which stands for no character")
+        _refuse(path, "unpaired surrogate, which represents no character")
     return data
 
 

@@ -2,8 +2,8 @@
 
 Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
 text parser rejects such strings. Text format and binary encode string and bytes fields alike, so
-the descriptors for the parser declare strings as bytes. String literals are parsed here in the same
-way as the C++ parser, since the Python parser treats raw bytes and some escapes differently.
+the descriptors for the parser declare strings as bytes. String literals are parsed here, in the
+same way as in the C++ parser: the Python parser treats raw bytes and some escapes differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
@@ -26,15 +26,17 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 @cache
-def _runtime_classes(known: Schema) -> dict[type[Message], Any]:
+def _runtime_classes(version_schema: Schema) -> dict[type[Message], Any]:
     """Return the messages as classes of protobuf's runtime, with strings declared as bytes."""
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(bytes(file_descriptor(known, {**TYPE_NUMBERS, str: TYPE_BYTES})))
+    pool.AddSerializedFile(
+        bytes(file_descriptor(version_schema, {**TYPE_NUMBERS, str: TYPE_BYTES}))
+    )
     return {
         cls: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
-        for name, cls in known.messages.items()
+        for name, cls in version_schema.messages.items()
     }
 
 
@@ -63,8 +65,8 @@ def from_text(
     String literals may contain bytes that are not UTF-8. Fields that are not in the schema are an
     error, or are dropped with `unknown="drop"`. `luau` is as in `wire.decode`.
 
-    Raises FormatError. If the C++ parser rejects the text, the error has the line. If the message
-    is incomplete or nests more than 100 deep, the error has the path of fields.
+    Raises FormatError. The error gives the line if the C++ parser would reject the text, and the
+    path if the message is incomplete or nested more than 100 deep.
     """
     version_schema = schema(luau)
     runtime = _runtime_classes(version_schema)[cls]
@@ -146,12 +148,12 @@ def _line(match: re.Match[bytes]) -> int:
     return match.string.count(b"\n", 0, match.start()) + 1
 
 
-def _complete(cls: type[MessageT], message: Any, known: Schema) -> MessageT:
-    """Return the message of our schema for one of protobuf's runtime.
+def _complete(cls: type[MessageT], message: Any, version_schema: Schema) -> MessageT:
+    """Convert a message of protobuf's runtime to one of class `cls`.
 
     Raises FormatError if the message is incomplete.
     """
     try:
-        return wire.decode(cls, message.SerializePartialToString(), luau=known.since)
+        return wire.decode(cls, message.SerializePartialToString(), luau=version_schema.since)
     except wire.DecodeError as error:
         raise FormatError(str(wire.EncodeError(error.path, error.reason))) from None

@@ -2,10 +2,10 @@
 
 Upstream's schema evolved from the original schema and is no longer compatible. For example, a call
 became one of two messages, a type name became one of three, and the properties of table types got
-other tags. So trees are converted, message by message, by protobuf's Python runtime. Both schemas
-use mostly the same names, and fields of the same name are copied. The tables here list what the
-schemas represent differently. Anything that the other schema cannot represent is left out and
-reported.
+other tags. So trees are converted, message by message, with protobuf's Python runtime. Both schemas
+use mostly the same names, and fields with the same name are copied. The tables here list the
+messages that the schemas represent differently. Anything that the other schema cannot represent is
+left out and reported.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -27,7 +27,7 @@ from scriptschema.versions import TODAY
 
 
 @attrs.frozen
-class Told:
+class Omission:
     """A part of a tree that the other schema cannot represent: its path, and what was left out."""
 
     path: str
@@ -40,14 +40,14 @@ class Told:
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]:
-    """Return a tree encoded in upstream's schema, and what the conversion left out.
+def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omission]]:
+    """Return a tree encoded in upstream's schema, and a list of what had to be left out.
 
     `form` is `binary`, `text` or `json`. Raises wire.EncodeError for a tree that cannot be encoded.
-    Raises FormatError if upstream's schema does not have the tree's message, or if the tree nests
-    too deep there or has a string that JSON cannot represent.
+    Raises FormatError if upstream's schema lacks the tree's message, if the converted tree is
+    nested too deep, or if JSON cannot represent one of its strings.
     """
-    wire.encode(tree, luau=TODAY)  # says what is wrong with the tree
+    wire.encode(tree, luau=TODAY)  # raises an error if the tree is invalid
     cls = _class_of(type(tree), form)
     converter = _ToUpstream(strings=form == "json")
     theirs = cls()
@@ -66,16 +66,16 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]
 
         printed = json_format.MessageToJson(theirs, preserving_proto_field_name=True)
         data = printed.encode() + b"\n"
-    return data, converter.told
+    return data, converter.omissions
 
 
 def from_upstream(
     cls: type[MessageT], data: bytes, form: str = "binary"
-) -> tuple[MessageT, list[Told]]:
-    """Return the tree in `data`, which has upstream's schema, and what the conversion left out.
+) -> tuple[MessageT, list[Omission]]:
+    """Return the tree that `data` encodes in upstream's schema, and a list of what was left out.
 
-    The tree has the class `cls`. Raises FormatError if `data` does not hold such a message, or
-    nests more than 100 deep.
+    The tree has the class `cls`. Raises FormatError if `data` does not contain such a message, or
+    if the message is nested more than 100 deep.
     """
     theirs = _class_of(cls, form)
     if form == "text":
@@ -99,7 +99,7 @@ def from_upstream(
         raise FormatError(f"the tree has fields that upstream's schema of {RELEASE} lacks")
     converter = _FromUpstream()
     tree: MessageT = converter.read(cls, message, Path())
-    return tree, converter.told
+    return tree, converter.omissions
 
 
 def _class_of(cls: type[Message], form: str) -> Any:
@@ -125,30 +125,30 @@ class _ToUpstream:
 
     def __init__(self, *, strings: bool) -> None:
         self.strings = strings
-        self.told: list[Told] = []
+        self.omissions: list[Omission] = []
 
-    def tell(self, path: Path, what: str) -> None:
-        self.told.append(Told(str(path), what))
+    def report(self, path: Path, what: str) -> None:
+        self.omissions.append(Omission(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write `node` into `into` with its function in `_TO`, or field by field if it has none."""
+        """Write `node` into `into`: with the function in `_TO` for its class, or else by fields."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)
         else:
             self.fields(node, into, path)
 
-    def fields(self, node: Any, into: Any, path: Path, *, but: tuple[str, ...] = ()) -> None:
-        """Write the fields that are set, except those in `but`."""
+    def fields(self, node: Any, into: Any, path: Path, *, skip: tuple[str, ...] = ()) -> None:
+        """Write the fields that are set, except those in `skip`."""
         their_fields = into.DESCRIPTOR.fields_by_name
         for name, field in node.ALL_FIELDS.items():
             value = getattr(node, name)
-            if value is None or value == [] or name in but:
+            if value is None or value == [] or name in skip:
                 continue
             theirs = field.schema_name
             theirs = theirs if theirs in their_fields else _RENAMED.get(theirs, theirs)
             if theirs not in their_fields:
-                self.tell(path, f"{field.message}.{field.schema_name}: dropped")
+                self.report(path, f"{field.message}.{field.schema_name}: dropped")
             elif field.rule == "repeated":
                 for index, item in enumerate(value):
                     self.write(item, getattr(into, theirs).add(), Path(path, name, index))
@@ -165,48 +165,48 @@ class _ToUpstream:
 _RENAMED: Final = {"class": "extern"}
 
 
-def _write_expression(to: _ToUpstream, node: Any, into: Any, path: Path) -> None:
+def _write_expression(writer: _ToUpstream, node: Any, into: Any, path: Path) -> None:
     if node.which == "cast":
-        to.tell(path, "Expr.cast: dropped; its operand was kept")
-        to.write(node.alternative.expr, into, Path(Path(path, "cast"), "expr"))
+        writer.report(path, "Expr.cast: dropped; its operand was kept")
+        writer.write(node.alternative.expr, into, Path(Path(path, "cast"), "expr"))
     elif node.which == "instantiate":
-        to.tell(path, f"{type(node).__name__}.instantiate: dropped; the function was kept")
-        to.write(node.alternative.expr, into, Path(Path(path, "instantiate"), "expr"))
+        writer.report(path, f"{type(node).__name__}.instantiate: dropped; the function was kept")
+        writer.write(node.alternative.expr, into, Path(Path(path, "instantiate"), "expr"))
     else:
-        to.fields(node, into, path)
+        writer.fields(node, into, path)
 
 
-def _write_call(to: _ToUpstream, node: m.ExprCall, into: Any, path: Path) -> None:
+def _write_call(writer: _ToUpstream, node: m.ExprCall, into: Any, path: Path) -> None:
     alone = node.args[0] if len(node.args) == 1 else None
     if node.parenless and not node.self_ and alone and alone.which in ("string", "table"):
         call = into.parenless
         call.func.SetInParent()
-        to.write(node.func, call.func, Path(path, "func"))
+        writer.write(node.func, call.func, Path(path, "func"))
         argument = getattr(call, alone.which or "")
         argument.SetInParent()
-        to.write(alone.alternative, argument, Path(path, "args", 0))
+        writer.write(alone.alternative, argument, Path(path, "args", 0))
         return
     if node.parenless:
-        to.tell(path, "ExprCall.parenless: dropped")
+        writer.report(path, "ExprCall.parenless: dropped")
     into.paren.SetInParent()
-    to.fields(node, into.paren, path, but=("parenless",))
+    writer.fields(node, into.paren, path, skip=("parenless",))
 
 
-def _write_typename(to: _ToUpstream, node: m.Typename, into: Any, path: Path) -> None:
+def _write_typename(writer: _ToUpstream, node: m.Typename, into: Any, path: Path) -> None:
     kind = node.kind if node.kind is not None else m.Typename.Kind.Regular
     if into.DESCRIPTOR.name == "TypeName":
         getattr(into, kind.name.lower()).index = node.index
         return
     into.index = node.index
     if node.kind is not None and not into.DESCRIPTOR.name.startswith(kind.name):
-        to.tell(path, "Typename.kind: dropped")
+        writer.report(path, "Typename.kind: dropped")
 
 
-def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
-    """Write a class. Upstream separates properties from methods, and needs an instance: `nil`."""
-    to.fields(node, into, path, but=("members", "is_open", "extends"))
+def _write_class(writer: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
+    """Write a class. Upstream separates properties from methods, and requires an instance."""
+    writer.fields(node, into, path, skip=("members", "is_open", "extends"))
     if node.extends is not None:
-        to.tell(path, "StatClass.extends: dropped")
+        writer.report(path, "StatClass.extends: dropped")
     into.is_open = bool(node.is_open)
     into.local.name = 0
     into.inst.index = 0
@@ -214,13 +214,13 @@ def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> N
     for index, member in enumerate(node.members):
         here = Path(path, "members", index)
         if member.which is None:
-            to.tell(here, "an empty class member: dropped")
+            writer.report(here, "an empty class member: dropped")
         elif member.which == "method":
-            to.write(member.alternative, into.methods.add(), here)
+            writer.write(member.alternative, into.methods.add(), here)
         else:
             if into.methods:
-                to.tell(here, "a property after a method: moved before it")
-            to.write(member.alternative, into.props.add(), here)
+                writer.report(here, "a property after a method: moved before it")
+            writer.write(member.alternative, into.props.add(), here)
 
 
 _TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] = {
@@ -237,10 +237,10 @@ class _FromUpstream:
     """Reads a tree from a message of upstream's schema."""
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.omissions: list[Omission] = []
 
-    def tell(self, path: Path, what: str) -> None:
-        self.told.append(Told(str(path), what))
+    def report(self, path: Path, what: str) -> None:
+        self.omissions.append(Omission(str(path), what))
 
     def read(self, cls: type[Message], message: Any, path: Path) -> Any:
         """Return `message` converted to a message of class `cls`."""
@@ -249,18 +249,18 @@ class _FromUpstream:
         return cls(**values)
 
     def fields(
-        self, cls: type[Message], message: Any, path: Path, *, but: tuple[str, ...] = ()
+        self, cls: type[Message], message: Any, path: Path, *, skip: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the fields that are set, except those in `but`, as keyword arguments for `cls`."""
+        """Return the fields that are set, except those in `skip`, as arguments for `cls`."""
         ours = {field.schema_name: field for field in cls.ALL_FIELDS.values()}
         renamed = {theirs: our for our, theirs in _RENAMED.items()}
         values: dict[str, Any] = {}
         for descriptor, value in message.ListFields():
             field = ours.get(descriptor.name) or ours.get(renamed.get(descriptor.name, ""))
-            if descriptor.name in but:
+            if descriptor.name in skip:
                 continue
             if field is None:
-                self.tell(path, f"{message.DESCRIPTOR.name}.{descriptor.name}: dropped")
+                self.report(path, f"{message.DESCRIPTOR.name}.{descriptor.name}: dropped")
             elif field.rule == "repeated":
                 values[field.name] = [
                     self.read(field.type, item, Path(path, field.name, index))
@@ -278,59 +278,59 @@ class _FromUpstream:
 _ENUM_TYPES: Final = frozenset(m.schema(TODAY).enums.values())
 
 
-def _read_call(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+def _read_call(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     which = message.WhichOneof("call_oneof")
     if which is None:
-        of.tell(path, "an empty call: replaced by a call of an empty expression")
+        reader.report(path, "an empty call: replaced by a call of an empty expression")
         return {"func": m.ExprPrefix(), "self_": False}
     if which == "paren":
-        return of.fields(m.ExprCall, message.paren, path)
+        return reader.fields(m.ExprCall, message.paren, path)
     call = message.parenless
     values: dict[str, Any] = {
-        "func": of.read(m.ExprPrefix, call.func, Path(path, "func")),
+        "func": reader.read(m.ExprPrefix, call.func, Path(path, "func")),
         "self_": False,
         "parenless": True,
     }
     argument = call.WhichOneof("arg_oneof")
     if argument is None:
-        of.tell(path, "a call without parentheses or argument: read without an argument")
+        reader.report(path, "a call without parentheses or argument: read without an argument")
     else:
         field = m.Expr.ALL_FIELDS[argument]
-        inner = of.read(field.type, getattr(call, argument), Path(path, "args", 0))
+        inner = reader.read(field.type, getattr(call, argument), Path(path, "args", 0))
         values["args"] = [m.Expr(**{argument: inner})]
     return values
 
 
-def _read_typename(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+def _read_typename(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     if message.DESCRIPTOR.name != "TypeName":
         return {"index": message.index}
     which = message.WhichOneof("expr_oneof")
     if which is None:
-        of.tell(path, "an empty type name: replaced by the first one")
+        reader.report(path, "an empty type name: replaced by the first one")
         return {"index": 0}
     kind = None if which == "regular" else m.Typename.Kind[which.capitalize()]
     return {"index": getattr(message, which).index, "kind": kind}
 
 
-def _read_class(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
-    apart = ("props", "methods", "is_open", "extends")
-    values = of.fields(m.StatClass, message, path, but=apart)
+def _read_class(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    skipped = ("props", "methods", "is_open", "extends")
+    values = reader.fields(m.StatClass, message, path, skip=skipped)
     values["is_open"] = message.is_open or None
     if message.HasField("extends"):
-        of.tell(path, "StatClass.extends: dropped")
+        reader.report(path, "StatClass.extends: dropped")
     here = Path(path, "members")
     values["members"] = [
-        *(m.ClassMember(prop=of.read(m.ClassProp, prop, here)) for prop in message.props),
-        *(m.ClassMember(method=of.read(m.ClassMethod, each, here)) for each in message.methods),
+        *(m.ClassMember(prop=reader.read(m.ClassProp, prop, here)) for prop in message.props),
+        *(m.ClassMember(method=reader.read(m.ClassMethod, each, here)) for each in message.methods),
     ]
     return values
 
 
-def _read_method(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
-    values = of.fields(m.ClassMethod, message, path)
+def _read_method(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    values = reader.fields(m.ClassMethod, message, path)
     values.setdefault("name", m.Name())
     if message.WhichOneof("name_oneof") is None:
-        of.tell(path, "a method without a name: given the first name")
+        reader.report(path, "a method without a name: given the first name")
     return values
 
 

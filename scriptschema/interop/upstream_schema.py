@@ -76,8 +76,8 @@ _FIELDS: Final = """
     ExprLiteral integer 6 expr_oneof ExprConstantInteger
     ExprAttr type 1 required AttrType
 """
-"""Fields that our schema lacks or declares differently. Each line has the message, name, tag, rule
-or oneof, and type."""
+"""Fields that our schema lacks or declares differently. Each line lists the message, name, tag,
+rule or oneof, and type."""
 _ENUMS: Final = {
     "Modifier": m.ClassMethod.Access,
     "TableFieldAccess": m.TypeTableItem.Access,
@@ -107,7 +107,7 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
     descriptor: Any = descriptor_pb2.FileDescriptorProto.FromString(ours)
     descriptor.name = "luau.proto"
     changed = [line.split() for line in _FIELDS.split("\n") if line.strip()]
-    gone = {*_REMOVED, *(f"{message}.{name}" for message, name, *_ in changed)}
+    removed = {*_REMOVED, *(f"{message}.{name}" for message, name, *_ in changed)}
     enums = {enum.__qualname__ for enum in _ENUMS.values()}
     by_name: dict[str, Any] = {}
     for message in descriptor.message_type:
@@ -115,7 +115,7 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
         kept = [
             field
             for field in message.field
-            if field.number < _OUR_OWN and f"{message.name}.{field.name}" not in gone
+            if field.number < _OUR_OWN and f"{message.name}.{field.name}" not in removed
         ]
         for field in kept:
             if field.type_name == f".{PACKAGE}.Typename":
@@ -139,7 +139,7 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
         for member in values:
             enum.value.add(name=member.name, number=member.value)
     _replace(descriptor.message_type, _reached(by_name))
-    return descriptor  # type: ignore[no-any-return]  # protobuf makes its class at run time
+    return descriptor  # type: ignore[no-any-return]  # protobuf creates its class at run time
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
@@ -156,7 +156,7 @@ def _reached(by_name: Mapping[str, Any]) -> list[Any]:
 
 
 def _replace(items: Any, kept: list[Any]) -> None:
-    """Replace the items of a repeated field by `kept`."""
+    """Replace the items of a repeated field with `kept`."""
     copies = [type(item).FromString(item.SerializeToString()) for item in kept]
     del items[:]
     items.extend(copies)
