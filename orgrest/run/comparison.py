@@ -3,8 +3,8 @@
 Responses from the history are compared by structure if they are JSON, and line by line otherwise.
 If only a part of a body was kept, its digest decides whether it is equal, not its text.
 
-Results are compared as written in the document, except for volatile parts. Dates and durations may
-always differ. The header argument `:volatile` lists more parts: headers, jq paths such as `.id`,
+Results are compared as written in the document, except for volatile parts. Dates and durations are
+always volatile. The header argument `:volatile` lists more parts: headers, jq paths such as `.id`,
 and patterns between slashes. Outcomes of assertions are reported separately and not compared.
 """
 
@@ -88,10 +88,10 @@ def compare(
         prefix = f"request {number + 1}, " if len(before) > 1 or len(after) > 1 else ""
         if number >= len(before) or number >= len(after):
             request = (before if number < len(before) else after)[number]["request"]
-            what = json.dumps(f"{request['method']} {request['url']}")
+            title = json.dumps(f"{request['method']} {request['url']}")
             gone = number >= len(after)
             differences.append(
-                Difference(f"{prefix}request", *((what, None) if gone else (None, what)))
+                Difference(f"{prefix}request", *((title, None) if gone else (None, title)))
             )
             continue
         for change in _of_exchanges(before[number], after[number], ignored):
@@ -200,11 +200,11 @@ def _json(text: str) -> Any:
         raise ValueError("nested too deep") from error
 
 
-def _limited(found: Iterator[Difference]) -> list[Difference]:
+def _limited(differences: Iterator[Difference]) -> list[Difference]:
     """Return at most `_MOST` differences. Raises ValueError if values are nested too deeply."""
     kept: list[Difference] = []
     try:
-        for item in found:
+        for item in differences:
             if len(kept) == _MOST:
                 kept.append(Difference("body", lines=("... and more",)))
                 break
@@ -238,9 +238,9 @@ def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference
     end = next((n for n in range(most) if texts[0][-1 - n] != texts[1][-1 - n]), most)
     before, after = old[start : len(old) - end], new[start : len(new) - end]
     for number in range(max(len(before), len(after))):
-        one = before[number] if number < len(before) else _NONE
-        other = after[number] if number < len(after) else _NONE
-        yield from _of_values(f"{place}[{start + number}]", one, other)
+        old_item = before[number] if number < len(before) else _NONE
+        new_item = after[number] if number < len(after) else _NONE
+        yield from _of_values(f"{place}[{start + number}]", old_item, new_item)
 
 
 def _shown(value: Any) -> str | None:
@@ -317,15 +317,15 @@ def inside(text: str) -> str:
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
     """Return two results without the values at the jq paths, if both results begin with JSON."""
     try:
-        (one, rest), (other, others) = _begun(before), _begun(after)
+        (old_value, old_rest), (new_value, new_rest) = _begun(before), _begun(after)
     except (ValueError, RecursionError):
         return before, after
     from orgrest.rendering import jq
 
-    both = json.dumps([one, other])
+    both = json.dumps([old_value, new_value])
     reduced = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
     first, second = json_of(reduced)
-    return f"{_pretty(first)}\n{rest}", f"{_pretty(second)}\n{others}"
+    return f"{_pretty(first)}\n{old_rest}", f"{_pretty(second)}\n{new_rest}"
 
 
 def _begun(text: str) -> tuple[Any, str]:

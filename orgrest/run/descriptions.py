@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
 
-_MOST_TOLD = 20  # problems reported for one exchange
+_MOST_REPORTED = 20  # problems reported for one exchange
 _MOST_COUNTED = 1_000  # undescribed requests that are counted
 _MARK = "@openapi"
 
@@ -42,7 +42,7 @@ class Exercised:
 
 
 @classes.frozen
-class _Known:
+class _Entry:
     """A description with its schemas, and the counts for each of its operations.
 
     `foreign` counts the requests to the description's server that do not match an operation.
@@ -70,8 +70,8 @@ class Descriptions:
     ) -> None:
         """Read the default description, if any. Raises OrgrestError if it cannot be read."""
         self._lock = threading.Lock()
-        self._read: dict[Path, _Known | OrgrestError] = {}
-        self._told: set[Path] = set()
+        self._read: dict[Path, _Entry | OrgrestError] = {}
+        self._reported: set[Path] = set()
         self._default = "" if default is None else str(default)
         self._path = Path(default).resolve() if isinstance(default, Path) else None
         if self._path is not None:
@@ -124,7 +124,7 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict of a description beside the document that covers the request."""
+        """Return the verdict by a description that covers the request, from beside the document."""
         from orgrest.description.beside import beside
 
         request, notes, any_beside = exchange[0], [], False
@@ -133,8 +133,8 @@ class Descriptions:
             try:
                 entry = self._get(context.locate(str(path)), path.name, context.locate)
             except OrgrestError as error:
-                if path not in self._told:
-                    self._told.add(path)
+                if path not in self._reported:
+                    self._reported.add(path)
                     notes.append(f"openapi: {error}")
                 continue
             description = entry.description
@@ -143,13 +143,13 @@ class Descriptions:
             if named or (is_known and description.matches_server_or_localhost(request.url)):
                 judged, more = self._judged(entry, exchange, context, verdict)
                 return judged, [*notes, *more]
-        if context.directory not in self._told:
-            self._told.add(context.directory)
-            what = "describes this request" if any_beside else "was found"
-            notes.append(f"openapi: not checked: no description beside the document {what}")
+        if context.directory not in self._reported:
+            self._reported.add(context.directory)
+            missing = "describes this request" if any_beside else "was found"
+            notes.append(f"openapi: not checked: no description beside the document {missing}")
         return None, notes
 
-    def _get(self, path: Path, name: str, locate: Locate) -> _Known:
+    def _get(self, path: Path, name: str, locate: Locate) -> _Entry:
         with self._lock:
             entry = self._read.get(path)
             if entry is None:
@@ -159,7 +159,7 @@ class Descriptions:
                 try:
                     description = read(path, name, locate)
                     counts = {operation.name: Exercised() for operation in description.operations}
-                    entry = _Known(description, Schemas(description), counts)
+                    entry = _Entry(description, Schemas(description), counts)
                 except OrgrestError as error:
                     entry = error
                 self._read[path] = entry
@@ -169,7 +169,7 @@ class Descriptions:
 
     def _judged(
         self,
-        known: _Known,
+        entry: _Entry,
         exchange: tuple[Request, Response],
         context: Context,
         verdict: Verdict,
@@ -177,42 +177,42 @@ class Descriptions:
         from orgrest.description.checks import of_exchange
 
         request, response = exchange
-        description = known.description
+        description = entry.description
         match = description.operation(request.method, request.url)
         if match is None:
             if not description.is_of_server(request.url):
                 return None, []
-            return self._undescribed(known, request, verdict), []
+            return self._undescribed(entry, request, verdict), []
         operation, values = match
         findings = of_exchange(operation, values, request, response)
         problems = findings.problems
         if findings.parts:
-            work, wrong = known.schemas.job(findings.parts)
+            work, wrong = entry.schemas.job(findings.parts)
             problems += (*wrong, *(context.engine.validate_parts(work) if work["parts"] else ()))
         with self._lock:
-            count = known.counts[operation.name]
+            count = entry.counts[operation.name]
             count.requests += 1
             count.statuses.add(response.status)
             count.failed += bool(problems)
-        if len(problems) > _MOST_TOLD:
-            problems = [*problems[:_MOST_TOLD], f"and {len(problems) - _MOST_TOLD} more"]
+        if len(problems) > _MOST_REPORTED:
+            problems = [*problems[:_MOST_REPORTED], f"and {len(problems) - _MOST_REPORTED} more"]
         name = f"openapi {operation.name} {response.status}"
         notes = [f"openapi: {part}" for part in findings.unchecked]
         return classes.evolve(
             verdict, name=name, held=not problems, reason="; ".join(problems)
         ), notes
 
-    def _undescribed(self, known: _Known, request: Request, verdict: Verdict) -> Verdict:
+    def _undescribed(self, entry: _Entry, request: Request, verdict: Verdict) -> Verdict:
         """Count a request that does not match an operation, and return the verdict on it."""
         from urllib.parse import urlsplit
 
         from orgrest.rendering.masking import mask
 
-        description = known.description
+        description = entry.description
         path = mask(urlsplit(request.url).path or "/", request.secrets)
         with self._lock:
-            if len(known.foreign) < _MOST_COUNTED:
-                known.foreign[f"{request.method} {path}"] += 1
+            if len(entry.foreign) < _MOST_COUNTED:
+                entry.foreign[f"{request.method} {path}"] += 1
         reason = f"{description.name} does not describe this operation"
         if description.unreadable:
             reason += f", but parts of it could not be read: {description.unreadable[0]}"
@@ -222,7 +222,7 @@ class Descriptions:
     def coverage(self) -> list[dict[str, Any]]:
         """Return the operations of each description, with the number of requests to each."""
         with self._lock:
-            entries = [entry for entry in self._read.values() if isinstance(entry, _Known)]
+            entries = [entry for entry in self._read.values() if isinstance(entry, _Entry)]
             return [
                 {
                     "file": entry.description.name,

@@ -1,7 +1,7 @@
-"""The record of one request in a run: plain JSON data without secrets.
+"""The record of a request in a run, as JSON data without secrets.
 
-All reports are generated from records. Therefore, secrets are masked in a single place, and a
-report that is generated later from a `.jsonl` file is the same. The fields are described in
+All reports are generated from records. So secrets are masked in a single place, and a report that
+is generated later from a `.jsonl` file is the same. The fields are described in
 docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 
@@ -134,8 +134,8 @@ def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
     }
 
 
-def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
-    secrets = known | exchange.request.secrets
+def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
+    secrets = run_secrets | exchange.request.secrets
     sent, response = exchange.sent, exchange.response
     if response is None and sent is not None:  # the hop before the error, such as a redirect
         response = sent.response
@@ -150,7 +150,7 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
         "started": _time(exchange.started),
         "attempts": exchange.attempts,
         "reason": exchange.reason,
-        "earlier": [_of_exchange(other, known) for other in exchange.earlier],
+        "earlier": [_of_exchange(earlier, run_secrets) for earlier in exchange.earlier],
         "sent": None if sent is None or not led else _of_sent(sent, secrets),
         "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
         **_of_time(response),
@@ -204,7 +204,7 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
     text = None
     if not content.is_binary(response, kind):
         text = content.decode(response, kind, BODY)[0]
-    given = response.header("Content-Type") or ""
+    content_type = response.header("Content-Type") or ""
     return {
         "status": response.status,
         "reason": mask(response.reason, secrets),
@@ -212,7 +212,12 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
         "url": mask(response.url, secrets) if response.redirects else url,
         "headers": _headers(response.headers, secrets),
         "body": _of_body(
-            response.body, response.body[:BODY], text, given, secrets, truncated=response.truncated
+            response.body,
+            response.body[:BODY],
+            text,
+            content_type,
+            secrets,
+            truncated=response.truncated,
         ),
         "redirects": [
             {"status": redirect.status, "url": mask(redirect.url, secrets)}

@@ -45,6 +45,6 @@ class Services(Helpers):
     descriptions: Descriptions = classes.field(factory=Descriptions)
 
     @classmethod
-    def of_user(cls, **given: Any) -> Self:
-        """Return the `given` services with the secrets of the current user."""
-        return cls(user_secrets=UserSecrets.of_user(), **given)
+    def of_user(cls, **services: Any) -> Self:
+        """Return these services, together with the secrets of the current user."""
+        return cls(user_secrets=UserSecrets.of_user(), **services)

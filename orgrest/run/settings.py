@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """Statuses after which the same request may succeed later (RFC 9110, RFC 6585, RFC 8470)."""
 MOST_DELAY = 60.0
-"""The longest delay, in seconds, that a response may demand with `Retry-After`."""
+"""The longest delay, in seconds, that is accepted from a `Retry-After` header."""
 
 
 @classes.frozen
 class RetryPolicy:
-    """When a request is retried: at most `retries` times, `delay` seconds after each failure."""
+    """Decides whether to retry a request: at most `retries` times, `delay` seconds apart."""
 
     retries: int = 0
     delay: float = 1.0
@@ -51,10 +51,10 @@ class RetryPolicy:
             return None
         if not _is_idempotent(request):
             return None
-        wanted = retry_after(response)
-        if wanted is None:
+        delay = retry_after(response)
+        if delay is None:
             return self.delay
-        return wanted if wanted <= MOST_DELAY else None
+        return delay if delay <= MOST_DELAY else None
 
 
 def may_pass(error: TransportError) -> bool:
@@ -74,16 +74,16 @@ def _is_idempotent(request: Request) -> bool:
 
 def retry_after(response: Response) -> float | None:
     """Return the delay in seconds in `Retry-After`, or None if it is missing or invalid."""
-    given = (response.header("Retry-After") or "").strip()
-    if given.isascii() and given.isdigit():
-        return float(given[:10])
-    if not given:
+    value = (response.header("Retry-After") or "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:10])
+    if not value:
         return None
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
     try:
-        date = parsedate_to_datetime(given).astimezone(UTC)
+        date = parsedate_to_datetime(value).astimezone(UTC)
     except (ValueError, OverflowError):  # an invalid date
         return None
     return max(0.0, (date - datetime.now(UTC)).total_seconds())
@@ -135,7 +135,7 @@ class Settings:
     def is_above(self, line: int | None) -> bool:
         """Return whether a line is not below `until`.
 
-        Lines are numbered from 1, and None stands for the first line.
+        Lines are numbered from 1. None means the first line.
         """
         return self.until is None or (line or 1) <= self.until
 

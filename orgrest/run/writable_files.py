@@ -110,8 +110,8 @@ def write(path: Path, data: bytes) -> None:
             out.write(line)
             long = out.tell() > _MOST
         if long:
-            kept = memory.read_bytes()[-_MOST // 2 :].partition(b"\n")[2]
-            memory.write_bytes(kept)
+            newer_half = memory.read_bytes()[-_MOST // 2 :].partition(b"\n")[2]
+            memory.write_bytes(newer_half)
 
 
 def _is_own(target: Path) -> bool:
@@ -132,8 +132,8 @@ def _digest(data: bytes) -> str:
 
 
 def _memory() -> Path:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    state_home = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state"
     return state / "orgrest" / "written"
 
 

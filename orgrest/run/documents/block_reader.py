@@ -205,8 +205,8 @@ def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]
     """Return the hash of a block for `:cache`, computed from the text that Emacs would pass on."""
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
     parts += [
-        f":{name} = {lisp.write(given) if isinstance(given, lisp.Number) else given}"
-        for name, given in shown
+        f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"
+        for name, value in shown
     ]
     parts.append(text)
     if arguments.get("epilogue"):

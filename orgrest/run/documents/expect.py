@@ -35,19 +35,19 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
     if "expect" in arguments and not any(words):
         reason = ":expect takes statuses such as 200 or 2xx, or same, and has none here"
         raise EvaluationError(reason, file=file, line=line)
-    wanted = [word for word in words if word and word.lower() != SAME]
-    for word in wanted:
+    statuses = [word for word in words if word and word.lower() != SAME]
+    for word in statuses:
         if not _EXPECTED.fullmatch(word):
             raise EvaluationError(
                 f":expect requires statuses such as 200 or 2xx, or same; found {word}",
                 file=file,
                 line=line,
             )
-    if not wanted:
+    if not statuses:
         return None
     from orgrest.http.assertions.reading import read_assertion
 
-    text = f"status == {wanted[0]}" if len(wanted) == 1 else f"status in {', '.join(wanted)}"
+    text = f"status == {statuses[0]}" if len(statuses) == 1 else f"status in {', '.join(statuses)}"
     assertion = read_assertion(Template(text, ((0, 0),)), Span(0, len(text)))
     if isinstance(assertion, str):
         raise EvaluationError(assertion, file=file, line=line)

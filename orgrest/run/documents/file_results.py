@@ -64,17 +64,21 @@ class FileResults:
         may not be written.
         """
         folder = self._folder
-        given = arguments.get("file")
-        if given:
+        file_argument = arguments.get("file")
+        if file_argument:
             path = folder / _path("dir", arguments.get("dir"))
-            path = path / _path("output-dir", arguments.get("output-dir")) / _path("file", given)
+            path = (
+                path
+                / _path("output-dir", arguments.get("output-dir"))
+                / _path("file", file_argument)
+            )
             if number:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
             path = folder / _path("output-dir", arguments.get("output-dir"))
             path = self._own_path(block, number, path, _extension(arguments, exchange))
         writes = not {"link", "graphics"} & set(arguments.results)
-        name = f":file {given}" if given else path.name
+        name = f":file {file_argument}" if file_argument else path.name
         target = self._target(path, name)
         if writes:
             is_linked = self._is_linked(block, target)
@@ -114,12 +118,14 @@ class FileResults:
     def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
         """Return the path of a result file for which the document does not specify a path."""
         start = writable_files.own_name(self._file)
-        given = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
+        block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
-        path = folder / f"{given}{end}"  # safe only if no tool could read it as its configuration
-        if given and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
+        path = (
+            folder / f"{block_name}{end}"
+        )  # safe only if no tool could read it as its configuration
+        if block_name and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
             return path
-        return folder / f"{start}-{given or self._number(block)}{end}"
+        return folder / f"{start}-{block_name or self._number(block)}{end}"
 
     def _number(self, block: Block) -> int:
         """Return the position of an unnamed request block among all unnamed ones, from 1."""
@@ -171,11 +177,11 @@ def _path(name: str, given: str) -> Path:
 
 def _extension(arguments: Arguments, exchange: Exchange) -> str:
     extension = exchange.rendered.extension if exchange.rendered else ""
-    given = arguments.get("file-ext") or extension or ".txt"
-    match = _EXTENSION.fullmatch(given)
+    suffix = arguments.get("file-ext") or extension or ".txt"
+    match = _EXTENSION.fullmatch(suffix)
     if match is None:
         raise EvaluationError(
-            f":file-ext must be the suffix of a file name, such as json; found {given}"
+            f":file-ext must be the suffix of a file name, such as json; found {suffix}"
         )
     return f".{match[1]}"
 

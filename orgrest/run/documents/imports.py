@@ -54,12 +54,12 @@ class File:
 
     def and_imported(self) -> Iterator[File]:
         """Yield this file and all files that it imports, each once, in order of precedence."""
-        seen: set[Path] = set()
+        paths: set[Path] = set()
         waiting = [self]
         while waiting:
             file = waiting.pop()
-            if file.path not in seen:
-                seen.add(file.path)
+            if file.path not in paths:
+                paths.add(file.path)
                 yield file
                 waiting += reversed(file.imports)
 
@@ -215,18 +215,18 @@ class Imports(RequestNames):
         return by_name
 
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
-        """Return the request that a name in a source refers to, or None if there is none.
+        """Return the request that a name in a source refers to, or None if no request has the name.
 
-        If several requests of the source's file have the name, the last one that begins before the
-        offset `end` is returned, or else the first one. Without `end`, and in other files, the last
-        one is returned.
+        If several requests in the source's file have the name, the last of them that begins before
+        the offset `end` is returned, or else the first of them. If `end` is None, or if the
+        requests are in another file, the last of them is returned.
         """
         requests = self.named(source).get(name)
         if not requests:
             return None
         if end is None or requests[0].source is not source:
             return requests[-1]
-        above = bisect_left(requests, end, key=lambda one: one.span.start)
+        above = bisect_left(requests, end, key=lambda request: request.span.start)
         return requests[max(above - 1, 0)]
 
     def id_of(self, request: ParsedRequest) -> StepId:

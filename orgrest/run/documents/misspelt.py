@@ -187,11 +187,11 @@ def _language(word: str) -> str | None:
     return _alike(word, ALL_LANGUAGES - {"rest"}, _ALIKE) or _alike(word, ALL_LANGUAGES, 0.8)
 
 
-def _alike(word: str, known: Iterable[str], least: float) -> str | None:
-    """Return the known word that is most similar to `word`.
+def _alike(word: str, candidates: Iterable[str], least: float) -> str | None:
+    """Return the candidate that is most similar to `word`.
 
-    Returns None if no known word has a similarity (by `difflib`) of at least `least`.
+    Returns None if no candidate has a similarity (by `difflib`) of at least `least`.
     """
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word.lower(), sorted(known), 1, least)), None)
+    return next(iter(get_close_matches(word.lower(), sorted(candidates), 1, least)), None)

@@ -129,6 +129,6 @@ class Noweb:
             for block in self._document.blocks:
                 if block.kind == "block":
                     with contextlib.suppress(ArgumentError):
-                        given = header.of_block(block, self._inherited).get("noweb-ref")
-                        self._refs.setdefault(given, []).append(block)
+                        ref = header.of_block(block, self._inherited).get("noweb-ref")
+                        self._refs.setdefault(ref, []).append(block)
         return self._refs.get(name, [])

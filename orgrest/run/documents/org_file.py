@@ -172,14 +172,14 @@ class OrgFile:
 
     def _skipped(self, block: Block, arguments: Arguments, step: StepId) -> Outcome | None:
         """Return the outcome of a block that is excluded by ``:eval``, or None for other blocks."""
-        wanted = arguments.eval
+        evaluation = arguments.eval
         line = block.line + 1
         verbs = target_of(self.editor.document, block).language == VERB
         if verbs and is_export(arguments):
             return self._unsent(block, EXPORT)
-        if wanted in ("no", "never"):
-            return self._unsent(block, f":eval {wanted}")
-        if wanted != "query" or self._settings.dry_run or step in self._confirmed:
+        if evaluation in ("no", "never"):
+            return self._unsent(block, f":eval {evaluation}")
+        if evaluation != "query" or self._settings.dry_run or step in self._confirmed:
             return None
         where = f"{self._file}:{line}"
         name = f" {block.name}" if block.name else ""

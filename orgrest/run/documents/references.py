@@ -83,8 +83,8 @@ class References:
 
         Raises OrgrestError if the argument is invalid or its value does not exist.
         """
-        name, given = value(text)
-        return name, self.resolve(given, Arguments())
+        name, assigned = value(text)
+        return name, self.resolve(assigned, Arguments())
 
     def _data(
         self, block: Block | None, reference: ValueReference, arguments: Arguments
@@ -110,8 +110,8 @@ class References:
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:
-                given = dict(map(self.argument, call_arguments(text)))
-                return lisp.understand(self._editor.document.body(block).text, given)
+                variables = dict(map(self.argument, call_arguments(text)))
+                return lisp.understand(self._editor.document.body(block).text, variables)
             raise EvaluationError(
                 f"{name} is a block in {block.language}, which orgrest does not run"
             )

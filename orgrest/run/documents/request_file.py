@@ -135,7 +135,8 @@ class RequestFile:
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
         if parsed is not None and any(
-            other.name == "disabled" and not other.value.text for other in parsed.directives
+            condition.name == "disabled" and not condition.value.text
+            for condition in parsed.directives
         ):
             return EvaluationError(f"not sent: depends on {name}, which is disabled")
         if parsed is not None:
@@ -209,13 +210,13 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
         failure.error for failure in imports.broken if not (failure.item.run and failure.own.run)
     ]
     if settings.lines or settings.names:
-        wanted = _wanted(document, settings, file)
-        return Plan(tuple(_step(request, imports) for request in wanted), (), tuple(problems))
+        requests = _wanted(document, settings, file)
+        return Plan(tuple(_step(request, imports) for request in requests), (), tuple(problems))
     notices = [f"line {notice.line}: {notice.reason}" for notice in document.notices]
     notices += (
-        f"line {position(again)}: {same_name(again, first)}"
-        for again, first in namesakes(document)
-        if settings.is_above(position(again))
+        f"line {position(later)}: {same_name(later, first)}"
+        for later, first in namesakes(document)
+        if settings.is_above(position(later))
     )
     problems += (problem for problem in document.problems if settings.is_above(problem.line))
     steps = (_step(item, imports) for item in document.items if _is_sent(item))
@@ -225,7 +226,7 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
 
 def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedRequest]:
     check_names(settings.names, {request.name for request in document.requests}, file)
-    chosen = [one for one in document.requests if one.name in settings.names]
+    chosen = [parsed for parsed in document.requests if parsed.name in settings.names]
     source = document.source
     for line in settings.lines:
         found = None
@@ -234,17 +235,17 @@ def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedReq
         if found is None:
             raise EvaluationError("no request found", file=file, line=line)
         chosen.append(found)
-    return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+    return sorted(dict.fromkeys(chosen), key=lambda parsed: parsed.span.start)
 
 
-def _step(one: ParsedRequest | Import, imports: Imports) -> Step:
+def _step(item: ParsedRequest | Import, imports: Imports) -> Step:
     file = imports.main
-    line = file.document.source.position(one.span.start).line
-    if isinstance(one, Import):
-        name = one.request.text if one.request else None
-        return Step(StepId(str(file.path), one.span.start), line, name, frozenset(), one)
-    tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
-    return Step(imports.id_of(one), line, one.name, frozenset(tags), one)
+    line = file.document.source.position(item.span.start).line
+    if isinstance(item, Import):
+        name = item.request.text if item.request else None
+        return Step(StepId(str(file.path), item.span.start), line, name, frozenset(), item)
+    tags = (tag for d in item.directives if d.name == "tag" for tag in split_tags(d.value.text))
+    return Step(imports.id_of(item), line, item.name, frozenset(tags), item)
 
 
 def position(request: ParsedRequest) -> int:

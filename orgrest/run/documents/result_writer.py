@@ -164,22 +164,22 @@ class ResultWriter:
         block = self._editor.document.block_named(reference.name)
         if block is None:
             raise EvaluationError(f":post: no source block named {reference.name}")
-        given: dict[str, str] = {}
+        variables: dict[str, str] = {}
         for part in call_arguments(reference.arguments or ""):
             name, _, text = part.partition("=")
             if text.strip() == "*this*":
-                given[name.strip()] = "".join(values)
+                variables[name.strip()] = "".join(values)
             else:
-                given.update([references.argument(part)])
+                variables.update([references.argument(part)])
         if block.language in ALL_LANGUAGES:
-            outcome = references.outcome(block, given)
+            outcome = references.outcome(block, variables)
             shown = (
                 exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None
             )
             return [response.value for response in shown if response.uncut()]
         if block.language not in EMACS_LISP:
             raise EvaluationError(f":post: orgrest does not run {block.language}")
-        text = lisp.understand(self._editor.document.body(block).text, given)
+        text = lisp.understand(self._editor.document.body(block).text, variables)
         return [text if text.endswith("\n") or not text else text + "\n"]
 
 

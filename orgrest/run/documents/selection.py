@@ -220,16 +220,16 @@ def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tup
 
 
 def _wanted(
-    document: OrgDocument, found: Sequence[Block], settings: Settings, file: str
+    document: OrgDocument, blocks: Sequence[Block], settings: Settings, file: str
 ) -> list[Block]:
-    check_names(settings.names, {block.name for block in found}, file)
-    wanted = [block for block in found if block.name in settings.names]
+    check_names(settings.names, {block.name for block in blocks}, file)
+    selected = [block for block in blocks if block.name in settings.names]
     for line in settings.lines:
-        at = document.block_at(line)
-        if at is None or not any(at is block for block in found):
+        block_at_line = document.block_at(line)
+        if block_at_line is None or not any(block_at_line is block for block in blocks):
             raise EvaluationError("no request block at this line", file=file, line=line)
-        wanted.append(at)
-    return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
+        selected.append(block_at_line)
+    return sorted(dict.fromkeys(selected), key=lambda block: block.start)
 
 
 def _tags(text: str, block: Block) -> frozenset[str]:

@@ -159,22 +159,24 @@ def selected_part(arguments: Arguments) -> str:
     return "".join(words[1:])
 
 
-def _prelude(given: str, context: Context) -> dict[str, str]:
+def _prelude(prelude: str, context: Context) -> dict[str, str]:
     """Return the variables of a prelude, which is JSON or the name of a file with JSON.
 
     The values in a nested object are variables, too, but only one level deep.
     """
-    text = given
-    if not any(c in given for c in "(){}"):
-        if given.endswith(".el"):
-            raise EvaluationError(f"Emacs Lisp is not run: write the prelude {given} as JSON")
-        text = context.read(given).decode("utf-8", "replace")
+    text = prelude
+    if not any(c in prelude for c in "(){}"):
+        if prelude.endswith(".el"):
+            raise EvaluationError(f"Emacs Lisp is not run: write the prelude {prelude} as JSON")
+        text = context.read(prelude).decode("utf-8", "replace")
     try:
         values = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise EvaluationError(f"a prelude must be a JSON object, without code; found {given[:80]}")
+        raise EvaluationError(
+            f"a prelude must be a JSON object, without code; found {prelude[:80]}"
+        )
     variables: dict[str, str] = {}
     for name, value in values.items():
         for inner, inner_value in (value if isinstance(value, dict) else {name: value}).items():

@@ -55,11 +55,11 @@ def do(job: Job) -> Needing[Outcome]:
     The needs that must be met first are yielded.
     """
     task = job.task
-    asked = job.work.asked
-    if len(asked) == 1:  # earlier token requests are recorded with the first request
-        job.asked += asked[0]
-        asked[0].clear()
-    asked.append(job.asked)
+    token_requests = job.work.asked
+    if len(token_requests) == 1:  # earlier token requests are recorded with the first request
+        job.asked += token_requests[0]
+        token_requests[0].clear()
+    token_requests.append(job.asked)
     task.context.tokens.clear()  # each request checks whether the tokens are still valid
     try:
         _check(task.parsed[0])
@@ -75,7 +75,7 @@ def do(job: Job) -> Needing[Outcome]:
     except Exception as error:
         return job.failed(error)
     finally:
-        asked.pop()
+        token_requests.pop()
     return job.outcome()
 
 

@@ -69,19 +69,19 @@ def verdicts(
     prefixes: dict[str, str] = {}
     for directive in job.parsed.directives:
         if directive.name == "xpath_ns":
-            given = yield from resolved(job.context, partial(values.text, directive.value))
-            prefix, _, namespace = given.partition("=")
+            definition = yield from resolved(job.context, partial(values.text, directive.value))
+            prefix, _, namespace = definition.partition("=")
             prefixes[prefix.strip()] = namespace.strip().strip('"')
     if prefixes:
         tools = classes.evolve(tools, prefixes=prefixes)
     results: list[Verdict] = []
     for assertion in assertions:
         try:
-            wanted = yield from resolved(job.context, partial(values.text, assertion.expected))
+            expected = yield from resolved(job.context, partial(values.text, assertion.expected))
         except OrgrestError as error:
             results.append(classes.evolve(unjudged(assertion, source), reason=error.reason))
         else:
-            results.append(judged(assertion, wanted, response, tools, source))
+            results.append(judged(assertion, expected, response, tools, source))
     return results
 
 
@@ -95,9 +95,9 @@ def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
             name: captured.made or captured.value
             for name, captured in dict(context.captures).items()
         }
-        given = ScriptInput(variables, environment=context.environment.values())
+        script_input = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange
-        log = context.engine.run(code, host, given, without_secrets(request), response).log
+        log = context.engine.run(code, host, script_input, without_secrets(request), response).log
         return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
 
     def evaluate(expression: str) -> Any:
@@ -166,13 +166,13 @@ def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
 
 
 def _references(schema: Any) -> Iterator[str]:
-    left = [schema]
-    while left:
-        part = left.pop()
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
         if isinstance(part, dict):
             reference = part.get("$ref")
             if isinstance(reference, str):
                 yield reference
-            left += part.values()
+            waiting += part.values()
         elif isinstance(part, list):
-            left += part
+            waiting += part

@@ -22,9 +22,9 @@ def render(job: Job) -> None:
     from orgrest.rendering import results as rendering
 
     arguments, limit = job.task.arguments, job.work.settings.limit
-    if given := arguments.get("limit"):
+    if size := arguments.get("limit"):
         try:
-            limit = rendering.parse_size(given)
+            limit = rendering.parse_size(size)
         except ValueError as error:
             raise EvaluationError(f":limit: {error}") from None
     # Like restclient.el, write no headers for the output of jq.

@@ -38,23 +38,23 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request with the changes made by the script above it, whose source is `code`.
+    """Return a request, as changed by the script above it. `code` is the source of the script.
 
     Only placeholders that occur in the request or in the script itself are replaced. So if a script
-    inserts text from a response, that text cannot get values that were not intended for this
-    request. Raises OrgrestError for a change that cannot be sent, or if the script inserts a
-    `{{name}}` from elsewhere.
+    inserts text from a response, placeholders in that text cannot reveal other values. Raises
+    OrgrestError for a change that cannot be sent, or if the script inserts a `{{name}}` from
+    elsewhere.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
     texts += (value for header in before.headers for value in header)
-    known = {found for text in texts for _, found in _references(text)}
-    known.update(found for text in texts for found in _INNER.findall(text))
+    expandable = {found for text in texts for _, found in _references(text)}
+    expandable.update(found for text in texts for found in _INNER.findall(text))
 
     def template(text: str) -> Template:
         anchors = [(0, script.span.start)]
         for at, found in _references(text):
-            if found not in known:
+            if found not in expandable:
                 raise OrgrestError(
                     f"the script inserts {found[:60]} into the request: placeholders are only "
                     "expanded if they occur in the request or in the text of the script"
@@ -75,10 +75,12 @@ def rewritten(
     headers = parsed.headers
     if after.headers != before.headers:
         lines = {
-            (one.name.text, one.value.text): one for one in headers if isinstance(one, HeaderLine)
+            (line.name.text, line.value.text): line
+            for line in headers
+            if isinstance(line, HeaderLine)
         }
-        others = tuple(one for one in headers if not isinstance(one, HeaderLine))
-        headers = others + tuple(
+        without_name = tuple(line for line in headers if not isinstance(line, HeaderLine))
+        headers = without_name + tuple(
             lines.get(pair, HeaderLine(template(pair[0]), template(pair[1]), script.span))
             for pair in after.headers
         )
@@ -128,8 +130,8 @@ def _changed(request: Request, change: Mapping[str, Any]) -> Request:
         data: bytes | None = base64.b64decode(body["base64"])
     else:
         data = None if body is None else to_bytes(body)
-    given = request.body
-    if given is not None and body == given.decode("utf-8", "replace"):
-        data = given  # keeps bytes that are not text, too
+    old_body = request.body
+    if old_body is not None and body == old_body.decode("utf-8", "replace"):
+        data = old_body  # keeps bytes that are not text, too
     headers = tuple((name, value) for name, value in change["headers"])
     return classes.evolve(request, method=method, url=change["url"], headers=headers, body=data)

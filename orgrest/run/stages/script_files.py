@@ -1,9 +1,9 @@
 """The files that a script loads with `require`: scripts beside the document, and npm packages.
 
-They are read before the script runs, since a script cannot access files. Only files required by a
-constant name are read, from the script and, recursively, from these files. Names are resolved as in
-Node (https://nodejs.org/api/modules.html), but only to files that the document may read. Packages
-are in a folder `node_modules`.
+The files are read before the script runs, since a script cannot access files. They are found by the
+calls of `require` with a constant name, in the script and, recursively, in these files. Names are
+resolved as in Node (https://nodejs.org/api/modules.html), but only to files that the document may
+read. Packages are in a folder `node_modules`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
     folder = context.directory.resolve()
     names = _names(code, folder, context)
     files: dict[str, ScriptFile] = {}
-    left, size = list(names.values()), 0
-    while left:
-        path = left.pop()
+    waiting, size = list(names.values()), 0
+    while waiting:
+        path = waiting.pop()
         key = _key(path, folder)
         if key in files:
             continue
@@ -58,9 +58,11 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
             source = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise OrgrestError(f"{key} is not UTF-8 (byte {error.start})") from None
-        others = {} if path.suffix == ".json" else _names(source, path.parent, context)
-        left += others.values()
-        requires = {name: _key(other, folder) for name, other in others.items()}
+        required_by_file = {} if path.suffix == ".json" else _names(source, path.parent, context)
+        waiting += required_by_file.values()
+        requires = {
+            name: _key(required_path, folder) for name, required_path in required_by_file.items()
+        }
         files[key] = ScriptFile(source, requires)
     return {name: _key(path, folder) for name, path in names.items()}, files
 

@@ -83,13 +83,13 @@ def completed(job: Job) -> Needing[None]:
             request = job.request
             if job.scripts.cancelled or request is None:
                 break
-            _, result, made = yield from _run(job, script, request, None)
+            _, result, secrets = yield from _run(job, script, request, None)
             if result.request is not None:
                 from orgrest.run.stages.script_changes import resent
 
                 with _located(script, job.parsed):
                     changed = resent(request, result.request, job.context.secrets.texts)
-                _hold(job, request, changed, made)
+                _hold(job, request, changed, secrets)
                 job.request = classes.evolve(changed, held=request.held | job.held)
     job.cancel()
 
@@ -127,17 +127,17 @@ def _change(job: Job, script: Script) -> Needing[None]:
     from orgrest.run.stages.script_changes import as_written, rewritten
 
     before = as_written(job.parsed)
-    code, result, made = yield from _run(job, script, before, None)
+    code, result, secrets = yield from _run(job, script, before, None)
     if result.request is not None:
         with _located(script, job.parsed):
             job.parsed = rewritten(job.parsed, script, code, result.request)
-        _hold(job, before, as_written(job.parsed), made)
+        _hold(job, before, as_written(job.parsed), secrets)
 
 
 def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) -> None:
     """Record that the parts of the request that a script changed contain the secrets `made`."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
-    parts.update(one for one in _PARTS if getattr(after, one) != getattr(before, one))
+    parts.update(part for part in _PARTS if getattr(after, part) != getattr(before, part))
     job.held.update((part, secret) for part in parts for secret in in_made_part(made))
     for text in parts_of(after.url) - parts_of(before.url):
         job.context.secrets.computed(text, made)  # the server may return it in a header
@@ -173,25 +173,27 @@ def _run(
     with _located(script, parsed):
         requires, files = required(code, context)
     values, secrets = Values(parsed, context, defined=job.defined), context.secrets
-    found = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
-    variables, responses, read = found
+    answer = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
+    variables, responses, secrets_read = answer
     job.defined.update(values.defined)
     sent = frozenset(secret for _, secret in request.held)
     if response is None:
-        read |= sent
+        secrets_read |= sent
     elif request.bound:
         request = without_secrets(request)
     else:
-        read |= possible(sent)
+        secrets_read |= possible(sent)
     own = (file.source for path, file in files.items() if "node_modules/" not in path)
-    made = secrets.show_to_scripts(read | context.readable("\n".join((code, *own))))
+    secrets_shown = secrets.show_to_scripts(
+        secrets_read | context.readable("\n".join((code, *own)))
+    )
     everything = {
         name: captured.made or _value(captured.value or "")
         for name, captured in dict(context.captures).items()
     }
     everything.update(variables)
     environment = context.environment.values()
-    given = scripts.ScriptInput(
+    script_input = scripts.ScriptInput(
         variables=everything,
         globals_=context.globals.values,
         environment=environment,
@@ -205,37 +207,37 @@ def _run(
         requires=requires,
         files=files,
     )
-    send = partial(_sent, job, made, code) if sends else None
+    send = partial(_sent, job, secrets_shown, code) if sends else None
     try:
         result = context.engine.run(
-            code, script.host, given, request, response, job.work.sleep, send
+            code, script.host, script_input, request, response, job.work.sleep, send
         )
     except scripts.ScriptError as error:
         if error.result is not None:
-            _take(job, script, request, error.result, made)
+            _take(job, script, request, error.result, secrets_shown)
         raise _at_line(error, script, parsed, offset) from None
-    _take(job, script, request, result, made)
-    return code, result, made
+    _take(job, script, request, result, secrets_shown)
+    return code, result, secrets_shown
 
 
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, even if it failed later."""
-    context, known = job.context, job.context.secrets
+    """Record the variables, output and tests of a script, which may have failed after that."""
+    context, all_secrets = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
-    for name, made in result.variables.items():
-        text = None if made.text is None else known.computed(made.text, secrets)
-        context.captures[name] = Captured(text, None, 0, made)
+    for name, variable in result.variables.items():
+        text = None if variable.text is None else all_secrets.computed(variable.text, secrets)
+        context.captures[name] = Captured(text, None, 0, variable)
     for _, value in result.request["headers"] if result.request is not None else ():
-        if value not in (given for _, given in request.headers):
-            known.computed(value, secrets)
+        if value not in (old_value for _, old_value in request.headers):
+            all_secrets.computed(value, secrets)
     for name, value in result.globals_.items():
         if context.globals.values.get(name) != value:
-            known.computed(text_of(value), secrets)
-    keep = not any(secret.bound for secret in known.read_by_scripts)
-    context.globals.replace(result.globals_, known.texts, keep=keep)
+            all_secrets.computed(text_of(value), secrets)
+    keep = not any(secret.bound for secret in all_secrets.read_by_scripts)
+    context.globals.replace(result.globals_, all_secrets.texts, keep=keep)
     _keep(result, script, job.parsed, job.scripts)
 
 
@@ -243,7 +245,7 @@ def _sent(job: Job, made: frozenset[Secret], code: str, given: dict[str, Any]) -
     """Send a script's request and record it. Return the response, or the reason for an error.
 
     The request may contain the secrets in `made`. `code` is the source of the script, and `given`
-    has the method, URL, headers and body.
+    contains the method, URL, headers and body of the request.
     """
     from orgrest.http.transport.limits import BrokenOffError
 
@@ -352,8 +354,8 @@ def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
 
 def _turn(context: Context) -> int:
     """Return the index of the current iteration or list element, from 0."""
-    given = context.literal.get("$index", "0")
-    return int(given) if given.isdecimal() else 0
+    index = context.literal.get("$index", "0")
+    return int(index) if index.isdecimal() else 0
 
 
 def _value(text: str) -> Any:

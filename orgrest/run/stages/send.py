@@ -41,7 +41,7 @@ def send(job: Job) -> Needing[None]:
 
 
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
-    """Return the first response for which all `waited` assertions hold.
+    """Return the first response for which all assertions in `waited` hold.
 
     If the time of a failing assertion runs out, the last response is returned. A request without a
     response is repeated for the shortest time of all assertions.
@@ -56,19 +56,19 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
             response = _retried(job)
             held = [verdict.held for verdict in (yield from verdicts(job, waited, response))]
             end = min((end for end, ok in zip(limits, held, strict=True) if not ok), default=0.0)
-            left = end - (time.monotonic() - start)
-            if left <= 0:
+            remaining = end - (time.monotonic() - start)
+            if remaining <= 0:
                 return response
         except TransportError as error:
-            left = min(limits) - (time.monotonic() - start)
-            if left <= 0 or not may_pass(error):
+            remaining = min(limits) - (time.monotonic() - start)
+            if remaining <= 0 or not may_pass(error):
                 raise
-        job.work.sending.budget.wait(min(pause, left))
+        job.work.sending.budget.wait(min(pause, remaining))
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
 def _retried(job: Job) -> Response:
-    """Send the job's request, again if the retry policy says so, and return the response."""
+    """Return the response to the job's request, retrying as the retry policy allows."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
     request = job.request if tokens is None else tokens.current(job.request)
@@ -92,12 +92,12 @@ def _retried(job: Job) -> Response:
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request with a new token instead of the refused one, or None without a new token."""
+    """Return a request with a new token instead of the refused token, or None if that failed."""
     renewal, secrets = tokens.renewed(request), job.context.secrets
     if renewal is None:
         return None
     old, new = renewal
-    bound = next((one.bound for one in secrets.bound if one.text == old), None)
+    bound = next((secret.bound for secret in secrets.bound if secret.text == old), None)
     for secret in new.secrets:
         secrets.add(secret, bound)
     return tokens.current(request)
@@ -151,13 +151,13 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
         "follow": follow and parsed.directive("no-redirect") is None,
         "timeout": settings.timeout,
     }
-    if given := arguments.get("timeout"):
+    if duration := arguments.get("timeout"):
         try:
-            options["timeout"] = float(given)
+            options["timeout"] = float(duration)
         except ValueError:
             options["timeout"] = -1
         if not 0 < options["timeout"] < 1e6:
-            raise EvaluationError(f":timeout must be a number of seconds, found {given}")
+            raise EvaluationError(f":timeout must be a number of seconds, found {duration}")
     if (limit := parsed.directive("timeout")) is not None:
         from orgrest.http.parsing.request_file.grammar import is_jetbrains
 

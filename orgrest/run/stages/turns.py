@@ -1,7 +1,8 @@
-"""The iterations of a request, by httpyac's `@loop` and `@disabled` or by JetBrains' lists.
+"""The iterations of a request, for httpyac's `@loop` and `@disabled` and for JetBrains' lists.
 
-A request with `{{$.clients..id}}` is sent once for each element of a list. Such paths are JSONPaths
-in an object with all variables. If a request has several such paths, their lists advance together.
+A request that contains `{{$.clients..id}}` is sent once for each element of a list. The path is a
+JSONPath in an object with all variables. If a request contains several such paths, each iteration
+uses the next element of every list.
 Source: JetBrains' HTTP Client documentation, "Iterate over collections".
 """
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from orgrest.run.results import Needing
 
 MOST_TURNS: Final = 10_000
-"""The maximum number of times that a request is sent, for a list or by `@loop`."""
+"""The maximum number of iterations of a request, over a list or with `@loop`."""
 _ROOT: Final = compiled(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
@@ -62,15 +63,15 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
             return
         turn, text = 0, loop.value.text.strip()
         condition = _WHILE.fullmatch(text)
-        given = []
+        iterations = []
         if condition is None:
-            given = yield from resolved(context, lambda: list(_turns(text, parsed, context)))
+            iterations = yield from resolved(context, lambda: list(_turns(text, parsed, context)))
         dry = job.work.settings.dry_run
         while True:
             if condition is None:
-                if turn == len(given):
+                if turn == len(iterations):
                     break
-                values = given[turn]
+                values = iterations[turn]
             else:
                 values = {"$index": str(turn)}
                 inner = context.block(literal=values)
@@ -129,27 +130,29 @@ def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[
     match = _EACH.fullmatch(text.strip())
     if match is None:
         raise EvaluationError("@loop must be `for 3`, `for name of list` or `while expression`")
-    given = match["list"].strip()
-    items = _parsed(given)
+    list_text = match["list"].strip()
+    items = _parsed(list_text)
     if items is None:
         values = Values(parsed, context)
-        given = values.value(given, parsed.span.start)
+        list_text = values.value(list_text, parsed.span.start)
         if values.blanks:
-            unknown = Text(f"<{match['name']}>", possible(secrets_in(given)))
+            unknown = Text(f"<{match['name']}>", possible(secrets_in(list_text)))
             yield {"$index": "0", match["name"]: unknown}
             return
-        items = _parsed(given)
+        items = _parsed(list_text)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
-        reason = f"@loop requires a JSON list of at most {MOST_TURNS:,} items, found {given[:60]!r}"
+        reason = (
+            f"@loop requires a JSON list of at most {MOST_TURNS:,} items, found {list_text[:60]!r}"
+        )
         raise EvaluationError(reason)
     for index, item in enumerate(items):
-        yield {"$index": str(index), match["name"]: _item_of(given, item, context)}
+        yield {"$index": str(index), match["name"]: _item_of(list_text, item, context)}
 
 
-def _item_of(given: str, item: Any, context: Context) -> str:
-    """Return an item of a list as a string, which is a secret if the whole list is one."""
-    secrets, text = secrets_in(given), text_of(item)
-    if any(secret.text == given for secret in secrets):
+def _item_of(list_text: str, item: Any, context: Context) -> str:
+    """Return an item of a list as a string. If the whole list is a secret, so is the item."""
+    secrets, text = secrets_in(list_text), text_of(item)
+    if any(secret.text == list_text for secret in secrets):
         return context.secrets.computed(text, secrets)
     return Text(text, possible(secrets))
 

@@ -25,20 +25,20 @@ def find(given: Iterable[str]) -> list[str]:
     The files are in this order and without duplicates. Folders are searched recursively, except for
     hidden folders and folders of packages. Raises OrgrestError if nothing is found.
     """
-    found: dict[str, None] = {}
+    files_found: dict[str, None] = {}
     for name in given:
         files = list(_found(name))
         if not files:
             if not name:
                 raise OrgrestError("a file name is empty: is a shell variable not set?")
-            what = (
+            missing = (
                 "documents (.org, .http, .rest) found"
                 if Path(name).is_dir()
                 else "such file or directory"
             )
-            raise OrgrestError(f"no {what}", file=name)
-        found.update(dict.fromkeys(files))
-    return list(found)
+            raise OrgrestError(f"no {missing}", file=name)
+        files_found.update(dict.fromkeys(files))
+    return list(files_found)
 
 
 def _found(name: str) -> Iterator[str]:
@@ -80,10 +80,10 @@ def rows(path: Path) -> list[dict[str, str]]:
     """
     text, _ = decode(read_bytes(path))
     shown = str(path)
-    found = _of_json(text, shown) if path.suffix.lower() == ".json" else _of_csv(text, shown)
-    if not found:
+    data_rows = _of_json(text, shown) if path.suffix.lower() == ".json" else _of_csv(text, shown)
+    if not data_rows:
         raise OrgrestError("the data file has no rows", file=shown)
-    return found
+    return data_rows
 
 
 def _of_csv(text: str, file: str) -> list[dict[str, str]]:
