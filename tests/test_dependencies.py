@@ -56,8 +56,8 @@ ELSEWHERE = {"atheris", "pluau"}
 def modules_of(requirements: Iterable[str]) -> set[str]:
     """The modules that requirements bring."""
     found = set()
-    for one in requirements:
-        name = Requirement(one).name
+    for requirement in requirements:
+        name = Requirement(requirement).name
         found |= {MODULES.get(name, name)} | PARTS.get(name, set())
     return found
 
@@ -118,8 +118,8 @@ def test_the_documentation_says_what_every_dependency_is_for_and_who_needs_it() 
     for package, project in PROJECTS.items():
         extras = {"": project["dependencies"], **extra_requirements(package)}
         for extra, requirements in extras.items():
-            for one in requirements:
-                declared.setdefault((package, Requirement(one).name), extra)
+            for requirement in requirements:
+                declared.setdefault((package, Requirement(requirement).name), extra)
     assert documented() == declared
 
 

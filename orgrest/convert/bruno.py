@@ -300,7 +300,7 @@ class _Reader(Reader):
     def draft(self, given: Fields, _around: Inherited) -> Draft:
         """Return the request in a file. Raises ConversionError if it cannot be written."""
         given.ignore("params:query")
-        verb = next((one for one in _METHODS if one in given.given), None)
+        verb = next((method for method in _METHODS if method in given.given), None)
         if verb is None:
             raise ConversionError("not an HTTP request")
         head = {one.key: one.value for one in given.any(verb)}
@@ -390,7 +390,7 @@ class _Reader(Reader):
         if mode in ("none", "inherit", ""):
             return (None if mode == "inherit" else Authorization()), ()
         named = _AUTHENTICATION.get(mode, {})
-        parameters = {named.get(one.key, one.key): self._text(one.value) for one in pairs}
+        parameters = {named.get(pair.key, pair.key): self._text(pair.value) for pair in pairs}
         if parameters.get("in") == "queryparams":
             parameters["in"] = "query"
         return self.credentials(given, mode, parameters, inherited=inherited)

@@ -282,10 +282,10 @@ def _body(
         if found.files:
             return (Inclusion(found.files[0]),), headers
         return (None if found.query or found.data is None else (text(found.data),)), headers
-    fields = [(text(one[0]), text(one[1]), *one[2:]) for one in found.forms]
+    fields = [(text(form[0]), text(form[1]), *form[2:]) for form in found.forms]
     kind = next((value for key, value in headers if key.lower() == "content-type"), "")
     body, kind = multipart(fields, kind)
-    return body, [*(one for one in headers if one[0].lower() != "content-type"),
+    return body, [*(header for header in headers if header[0].lower() != "content-type"),
                   ("Content-Type", kind)]  # fmt: skip
 
 
@@ -326,19 +326,19 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     # Lower-case names have no meaning to a shell or to other programs.
     names = identifiers(export.variables, str.lower, ("_",))
     lines = [
-        f': "${{{names[one]}:?the value of {one.name}}}"'
-        if one.value is None
-        else f"{names[one]}={shlex.quote(one.value)}"
-        for one in export.variables
+        f': "${{{names[variable]}:?the value of {variable.name}}}"'
+        if variable.value is None
+        else f"{names[variable]}={shlex.quote(variable.value)}"
+        for variable in export.variables
     ]
-    notes = [call.told(one) for call in export.calls for one in call.tests]
+    notes = [call.told(test) for call in export.calls for test in call.tests]
 
     def commented(call: exports.ExportedRequest) -> list[str]:
         def quoted(word: str) -> str:
             pieces = call.text(word) or ("",)
             return "".join(
-                shlex.quote(one) if isinstance(one, str) else f'"${{{names[one]}}}"'
-                for one in pieces
+                shlex.quote(piece) if isinstance(piece, str) else f'"${{{names[piece]}}}"'
+                for piece in pieces
             )
 
         limit = () if call.timeout is None else ("--max-time", f"{call.timeout:g}")

@@ -105,12 +105,12 @@ def _request(given: Fields) -> Request:
     if cookies and not any(key.lower() == "cookie" for key, _ in headers):
         value = "; ".join(f"{key}={text}" for key, text in cookies)
         headers.append(("Cookie", texts.literal(value)))
-    for one in _pairs(given, "queryString"):
+    for pair in _pairs(given, "queryString"):
         if "?" not in url:
-            one.note(
-                f"the entry lists the query parameter {one.text('name')}, but the URL has no query"
+            pair.note(
+                f"the entry lists the query parameter {pair.text('name')}, but the URL has no query"
             )
-        one.ignore("name", "value")
+        pair.ignore("name", "value")
     body, kind = _body(given)
     has_type = any(key.lower() == "content-type" for key, _ in headers)
     if kind and body is not None and not has_type:
@@ -151,9 +151,11 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
     if not params:
         return None, ""
     if kind.lower().startswith("multipart/"):
-        fields = [_field(one) for one in params]
+        fields = [_field(param) for param in params]
         return multipart(fields, kind)
-    pairs = [(texts.literal(one.text("name")), texts.literal(one.text("value"))) for one in params]
+    pairs = [
+        (texts.literal(param.text("name")), texts.literal(param.text("value"))) for param in params
+    ]
     return (urlencoded(pairs),), kind
 
 
@@ -170,7 +172,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     Variables are replaced with their values, except for secrets. `beside` is not used.
     """
     del beside
-    notes = [call.told(one) for call in export.calls for one in call.tests]
+    notes = [call.told(test) for call in export.calls for test in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def entry(call: ExportedRequest) -> dict[str, Any]:

@@ -286,7 +286,7 @@ class _Reader:
         if isinstance(value, list):
             parts = [_plain(one) for one in value]
             if explode:
-                return [(texts.literal(name), texts.literal(one)) for one in parts]
+                return [(texts.literal(name), texts.literal(part)) for part in parts]
             mark = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
             return [(texts.literal(name), texts.literal(mark.join(parts)))]
         return [(texts.literal(name), texts.literal(_plain(value)))]

@@ -132,10 +132,12 @@ class _Writer:
 
     def _text(self, call: ExportedRequest, given: str) -> str:
         pieces: Text = call.text(given)
-        for one in pieces:
-            if isinstance(one, str):
-                self.check(one, call.place)
-        return "".join(one if isinstance(one, str) else f"{{{{{one.name}}}}}" for one in pieces)
+        for piece in pieces:
+            if isinstance(piece, str):
+                self.check(piece, call.place)
+        return "".join(
+            piece if isinstance(piece, str) else f"{{{{{piece.name}}}}}" for piece in pieces
+        )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
         """Return the credentials that are computed on sending, or None if the request has none."""

@@ -184,7 +184,7 @@ def _literal(text: str) -> str:
 
 def _written(function: str, arguments: list[str], end: str = "") -> list[str]:
     """Return the lines of a Python call to `function`."""
-    inner = [f"    {line}" for one in arguments for line in f"{one},".split("\n")]
+    inner = [f"    {line}" for argument in arguments for line in f"{argument},".split("\n")]
     one = f"{function}({', '.join(arguments)}){end}"
     if "\n" not in one and len(one) < 90:
         return [one]

@@ -81,7 +81,7 @@ def _operation(
     own = _parameters(given.get("parameters"), whole)
     operation["parameters"] = [_parameter(one) for one in own if _plain(one)]
     named = {one.get("name") for one in own}
-    bodies = [one for one in bodies if one.get("name") not in named]
+    bodies = [body for body in bodies if body.get("name") not in named]
     bodies += [one for one in own if not _plain(one)]
     kinds = [str(one) for one in _list(given.get("consumes", whole.get("consumes")))]
     if bodies:
@@ -141,7 +141,7 @@ def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any
             media |= {"example": one["x-example"]} if "x-example" in one else {}
             return {"content": dict.fromkeys(kinds or ["application/json"], media)}
     fields = {str(one.get("name")): _schema(one) for one in given}
-    files = any(one.get("format") == "binary" for one in fields.values())
+    files = any(field.get("format") == "binary" for field in fields.values())
     multi = files or (_FORM not in kinds and "multipart/form-data" in kinds)
     kind = "multipart/form-data" if multi else _FORM
     return {"content": {kind: {"schema": {"type": "object", "properties": fields}}}}

@@ -203,15 +203,19 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
         """Yield the variables of a template, and the text between them as tokens of type `kind`."""
         at = 0
         stop = len(template.text)
-        for one in references(
+        for reference in references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
-            if one.literal is not None:
+            if reference.literal is not None:
                 continue
             if kind:
-                yield from _lines(template, at, one.start, kind)
-            yield template.offset(one.start), template.offset(one.end - 1) + 1, "variable"
-            at = one.end
+                yield from _lines(template, at, reference.start, kind)
+            yield (
+                template.offset(reference.start),
+                template.offset(reference.end - 1) + 1,
+                "variable",
+            )
+            at = reference.end
         if kind:
             yield from _lines(template, at, stop, kind)
 

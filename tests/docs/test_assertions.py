@@ -17,8 +17,13 @@ EXAMPLES = re.findall(r"^(?:# )?\?\? (.+)$|`\?\? ([^`]+)`", PAGE, re.MULTILINE)
 
 
 def test_the_page_has_every_subject_and_operator_and_no_other() -> None:
-    subjects = [(f"`{one.name} {one.path}", one.description) for one in SUBJECTS.values()]
-    operators = [(f"`{one.name} {one.expected}", one.description) for one in OPERATORS.values()]
+    subjects = [
+        (f"`{subject.name} {subject.path}", subject.description) for subject in SUBJECTS.values()
+    ]
+    operators = [
+        (f"`{operator.name} {operator.expected}", operator.description)
+        for operator in OPERATORS.values()
+    ]
     assert [(f"{first.strip()}`", second) for first, second in subjects + operators] == ROWS
 
 

@@ -22,7 +22,7 @@ DOCUMENTS = [block for block in blocks(PAGE) if block.language == "http"]
 TOKEN = 'GET https://api.example.com/api\nAuthorization: Bearer {{$auth.token("login")}}\n'
 
 
-@pytest.mark.parametrize("text", [*(one.text for one in DOCUMENTS), TOKEN])
+@pytest.mark.parametrize("text", [*(document.text for document in DOCUMENTS), TOKEN])
 def test_a_document_of_the_page_signs_in(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

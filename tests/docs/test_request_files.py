@@ -15,7 +15,7 @@ WRITTEN = {first.strip("`").replace("\0", "|"): second for first, second in ROWS
 
 
 def test_the_page_has_every_dynamic_value_and_directive_and_no_other() -> None:
-    dynamics = {f"{{{{{one.usage}}}}}": one.description for one in DYNAMICS}
+    dynamics = {f"{{{{{dynamic.usage}}}}}": dynamic.description for dynamic in DYNAMICS}
     directives = {
         f"# @{rule.name} {rule.value}".strip(): rule.description for rule in DIRECTIVES.values()
     }

@@ -343,6 +343,6 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
 def test_the_tests_that_keep_promises_are_there() -> None:
     files = (ROOT / "tests").rglob("test_*.py")
     names = {
-        name for one in files for name in re.findall(r"def (test_\w+)\(", one.read_text("utf-8"))
+        name for file in files for name in re.findall(r"def (test_\w+)\(", file.read_text("utf-8"))
     }
     assert {name for tests in PROMISES.values() for name in tests} <= names

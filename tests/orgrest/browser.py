@@ -87,7 +87,7 @@ class Browser:
         """Load a file, from the beginning to its end."""
         self.messages.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
-        while not any(one["method"] == "Page.loadEventFired" for one in self.messages):
+        while not any(message["method"] == "Page.loadEventFired" for message in self.messages):
             self.messages.append(json.loads(self._socket.recv(timeout=60)))
 
     def ask(self, expression: str) -> Any:
@@ -125,12 +125,14 @@ class Browser:
     def complaints(self) -> list[str]:
         """Return what went wrong in the page: exceptions, refused resources, errors."""
         kinds = {"Runtime.exceptionThrown", "Log.entryAdded"}
-        return [json.dumps(one["params"]) for one in self.messages if one["method"] in kinds]
+        return [
+            json.dumps(message["params"]) for message in self.messages if message["method"] in kinds
+        ]
 
     def requested(self) -> list[str]:
         """Return the URLs that the page asked for."""
         return [
-            one["params"]["request"]["url"]
-            for one in self.messages
-            if one["method"] == "Network.requestWillBeSent"
+            message["params"]["request"]["url"]
+            for message in self.messages
+            if message["method"] == "Network.requestWillBeSent"
         ]

@@ -128,7 +128,7 @@ class Editor:
         self.questions: list[str] = []
         self.answer: str | None = None
         self._port = port
-        self._folders = [types.WorkspaceFolder(one.as_uri(), one.name) for one in folders]
+        self._folders = [types.WorkspaceFolder(folder.as_uri(), folder.name) for folder in folders]
         self._environ = {**os.environ, **(environ or {})}
         self.capabilities = client_capabilities(client)
         assert self.capabilities.general is not None
@@ -239,7 +239,7 @@ class Editor:
 
     @property
     def messages(self) -> list[str]:
-        return self.do(lambda: [one.message for one in self.client.messages])
+        return self.do(lambda: [message.message for message in self.client.messages])
 
     # documents
 
@@ -292,9 +292,9 @@ class Editor:
         assert answer.applied, answer
 
     def _register(self, params: types.RegistrationParams) -> None:
-        for one in params.registrations:
-            if one.method == types.WORKSPACE_DID_CHANGE_WATCHED_FILES:
-                found = plain(one.register_options)["watchers"]
+        for registration in params.registrations:
+            if registration.method == types.WORKSPACE_DID_CHANGE_WATCHED_FILES:
+                found = plain(registration.register_options)["watchers"]
                 self.watched += [watcher["globPattern"] for watcher in found]
 
     def tell_of_file(self, path: Path) -> None:

@@ -36,9 +36,11 @@ def sent(
     settings = Settings(inputs, dry_run=True)
     run = Run(File.read(path).text, file=str(path), settings=settings, plain=is_request_file(path))
     outcomes = list(run.outcomes())
-    problems = [str(one.reason) for one in outcomes if one.reason and one.state != "skipped"]
+    problems = [
+        str(outcome.reason) for outcome in outcomes if outcome.reason and outcome.state != "skipped"
+    ]
     assert not problems, problems
-    return [exchange.request for one in outcomes for exchange in one.exchanges]
+    return [exchange.request for outcome in outcomes for exchange in outcome.exchanges]
 
 
 def parts(request: Request) -> tuple[str, str, tuple[tuple[str, str], ...], bytes | None]:

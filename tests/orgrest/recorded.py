@@ -63,7 +63,7 @@ def har(entries: list[dict[str, Any]]) -> str:
                 "response": {"status": 200}, "cache": {}, "timings": {}, "_x": 1}  # fmt: skip
 
     return json.dumps(
-        {"log": {"version": "1.2", "creator": {}, "entries": [request(one) for one in entries]}}
+        {"log": {"version": "1.2", "creator": {}, "entries": [request(entry) for entry in entries]}}
     )
 
 

@@ -15,7 +15,7 @@ def required(package: str) -> set[str]:
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     [everything] = map(Requirement, extras["all"])
-    return {*project["dependencies"], *(one for e in everything.extras for one in extras[e])}
+    return {*project["dependencies"], *(extra for e in everything.extras for extra in extras[e])}
 
 
 @pytest.mark.parametrize("requirement", sorted(required("scriptschema") | required("orgrest")))

@@ -68,7 +68,7 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
 
 def _has_blanks(text: str) -> bool:
     """Return whether a string has blanks outside of references to variables."""
-    return any(isinstance(one, str) and re.search(r"\s", one) for one in texts.pieces(text))
+    return any(isinstance(piece, str) and re.search(r"\s", piece) for piece in texts.pieces(text))
 
 
 def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
@@ -146,7 +146,7 @@ def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
         return Authorization(), "an OAuth 2.0 token can only be sent in a header, after Bearer"
     found = {}
     for name, settings in _OAUTH2.items():
-        found[name] = next((given[one] for one in settings if given.get(one)), "")
+        found[name] = next((given[setting] for setting in settings if given.get(setting)), "")
     if any("\n" in one for one in found.values()):
         return Authorization(), "a setting of OAuth 2.0 spans several lines"
     problem = ""

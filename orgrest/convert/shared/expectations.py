@@ -161,8 +161,8 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     every = [translated(one) for one in scripts]
     assertions: dict[str, str] = {}
     for each in every:
-        for one in each.assertions:
-            assertions.setdefault(one, each.titles.get(one, ""))
+        for assertion in each.assertions:
+            assertions.setdefault(assertion, each.titles.get(assertion, ""))
     return assertions, [as_pm(each.script) for each in every if each.script]
 
 
@@ -310,7 +310,7 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
         return None if negated else [f"{subject} {_SIGNS[match[1]]} {match[2]}"]
     if match := _ONE_OF.fullmatch(chain):
         values = re.findall(_LITERAL, match[1])
-        is_known = subject == "status" and all(re.fullmatch(r"\d+", one) for one in values)
+        is_known = subject == "status" and all(re.fullmatch(r"\d+", value) for value in values)
         return [f"status {no}in {', '.join(values)}"] if is_known else None
     if match := re.fullmatch(rf"\.an?\(\s*({_STRING})\s*\)", chain):
         kind = _TYPES.get(match[1].strip("'\""))

@@ -91,7 +91,7 @@ class ExportedRequest:
         if not self.kept:
             return (given,) if given else ()
         pieces = re.split(f"({'|'.join(self.kept)})", given)
-        return tuple(self.kept.get(one, one) for one in pieces if one)
+        return tuple(self.kept.get(piece, piece) for piece in pieces if piece)
 
     def body(self) -> str | None:
         """Return the body as text, or None if there is no body or it is not text."""

@@ -177,7 +177,7 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
-    found = [values.get(one, one) for one in pieces]
+    found = [values.get(piece, piece) for piece in pieces]
     return None if None in found else "".join(one or "" for one in found)
 
 

@@ -37,7 +37,7 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
         return "body", parsed.problems[0].reason
     if _has_other_body(parsed, request):
         return "body", "the body would be sent differently"
-    if found := next((one for one in parsed.notices if one.code not in _ACCEPTED), None):
+    if found := next((notice for notice in parsed.notices if notice.code not in _ACCEPTED), None):
         return "body", found.reason
     headers = tuple(
         (header.name.text, header.value.text)
@@ -63,7 +63,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
     if request.body is None:
         return parsed.body is not None
     lines = [f"< {piece.path}" if isinstance(piece, Inclusion) else piece for piece in request.body]
-    text = "\n".join(str(one) for one in lines)
+    text = "\n".join(str(line) for line in lines)
     if parsed.body is None:
         return text != ""
     files = sum(isinstance(piece, Inclusion) for piece in request.body)

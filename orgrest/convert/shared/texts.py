@@ -118,10 +118,12 @@ def pieces(text: str) -> tuple[str | Variable, ...]:
     """Return the literal strings and the references in a string in this notation."""
     read: list[str | Variable] = []
     at = 0
-    for one in references(text, 0, len(text), (), lambda _: False, restclient=False):
-        read.append(text[at : one.start])
-        read.append(one.literal if one.literal is not None else Variable(one.name))
-        at = one.end
+    for reference in references(text, 0, len(text), (), lambda _: False, restclient=False):
+        read.append(text[at : reference.start])
+        read.append(
+            reference.literal if reference.literal is not None else Variable(reference.name)
+        )
+        at = reference.end
     return _joined([*read, text[at:]])
 
 

@@ -66,8 +66,8 @@ class Report:
         if before and self._before and analysis.document is None:
             self._before = _still_true(before, analysis)
         findings = list(self._findings())
-        self._fixes = {one.diagnostic: one.fixes for one in findings}
-        every = (one.diagnostic for one in findings)
+        self._fixes = {finding.diagnostic: finding.fixes for finding in findings}
+        every = (finding.diagnostic for finding in findings)
         self.diagnostics = tuple(sorted(every, key=lambda one: (one.span.start, one.span.end)))
         self._before = {}
 

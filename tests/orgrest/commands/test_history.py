@@ -593,4 +593,8 @@ def test_a_document_is_run_when_its_editor_has_written_all_of_it(document, serve
                 stream.flush()
                 time.sleep(0.1)
         watching.waits()
-        assert [one.split(b" ", 1)[0] for one in server.requests] == [b"GET", b"GET", b"PUT"]
+        assert [request.split(b" ", 1)[0] for request in server.requests] == [
+            b"GET",
+            b"GET",
+            b"PUT",
+        ]

@@ -43,7 +43,10 @@ def test_a_command_has_each_of_its_options_once_with_its_help(command: str) -> N
     found = program if command == RUN else program.get_command(context, command)
     assert found is not None
     shown = {
-        flag: one.help for one in found.params if isinstance(one, click.Option) for flag in one.opts
+        flag: param.help
+        for param in found.params
+        if isinstance(param, click.Option)
+        for flag in param.opts
     }
     rows = options_of(command)
     flags = [flag for row in rows for flag in row.flags.split()]

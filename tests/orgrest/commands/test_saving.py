@@ -272,7 +272,7 @@ class TestSaving:
         path.write_text("one\n")
         # Version 2; the user rw-, user 65534 r--, the group r--, the mask r--, others ---.
         entries = [(1, 6, -1), (2, 4, 65534), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
-        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
+        acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
         try:
             os.setxattr(path, "user.note", b"kept")
             os.setxattr(path, "system.posix_acl_access", acl)
@@ -447,8 +447,8 @@ def test_three_runs_at_once_on_one_document_each_keep_their_result(tmp_path: Pat
         (tmp_path / "a.org").write_text(text)
         command = [sys.executable, "-m", "orgrest", "a.org", "-q"]
         runs = [subprocess.Popen(command, cwd=tmp_path, stderr=-3) for _ in range(count)]
-        for one in runs:
-            one.wait(60)
+        for run in runs:
+            run.wait(60)
     files = list(tmp_path.glob("*.org*"))
     assert len(files) == count
     found = sorted(re.findall(r"result \d", "".join(one.read_text() for one in files)))

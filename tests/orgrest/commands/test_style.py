@@ -66,7 +66,7 @@ def test_a_user_sees_the_whole_summary_of_a_command_on_a_line(
 @EACH
 def test_a_user_can_copy_an_example_of_a_command(path: str, command: click.Command) -> None:
     examples = re.findall(r"^ *(?:.*[|(] *)?orgrest\b.*", command.help or "", re.MULTILINE)
-    assert 1 <= len([one for one in examples if path in one]) <= 3
+    assert 1 <= len([example for example in examples if path in example]) <= 3
     assert "python -m" not in (command.help or "")
 
 

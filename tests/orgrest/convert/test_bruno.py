@@ -235,7 +235,7 @@ def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     top = collection(tmp_path / "b", **{"a.bru": request()})
     (top / "link.bru").symlink_to("/etc/passwd")
     (top / "folder").symlink_to("/etc")
-    assert [one.name for one in bruno.read(Source.at(str(top))).folder.items] == ["One"]
+    assert [item.name for item in bruno.read(Source.at(str(top))).folder.items] == ["One"]
     monkeypatch.setattr(bruno, "LARGEST", 30)
     with pytest.raises(ConversionError, match="too large"):
         bruno.read(Source.at(str(top)))

@@ -122,7 +122,7 @@ def test_what_an_assertion_can_say_becomes_one(
     done = imported(tmp_path, f"GET http://h.example/\nHTTP *\n[Asserts]\n{line}\n", "--strict")
     assert done.exit_code == 0, done.output
     text = (tmp_path / "out.http").read_text()
-    assert [one[3:] for one in text.splitlines() if one.startswith("??")] == assertions
+    assert [line[3:] for line in text.splitlines() if line.startswith("??")] == assertions
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def verdicts(path: Path) -> list[bool]:
         )
         outcomes = list(run.outcomes())
     assert not [one.reason for one in outcomes if one.reason]
-    return [one.held for outcome in outcomes for one in outcome.tests]
+    return [test.held for outcome in outcomes for test in outcome.tests]
 
 
 @pytest.mark.parametrize("said", SAID)

@@ -196,7 +196,9 @@ class TestHar:
         imported(
             tmp_path, json.dumps({"log": {"entries": entries, "pages": pages}}), output="o.org"
         )
-        headings = [one for one in (tmp_path / "o.org").read_text().splitlines() if one[:1] == "*"]
+        headings = [
+            line for line in (tmp_path / "o.org").read_text().splitlines() if line[:1] == "*"
+        ]
         assert headings == ["* First", "** GET /a", "** GET /a (2)", "* Second", "** GET /a (3)"]
 
     def test_a_field_that_nobody_reads_is_told(self, tmp_path: Path) -> None:

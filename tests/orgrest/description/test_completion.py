@@ -230,9 +230,9 @@ def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
     (folder / "api.yaml").write_text(API.replace("HOST", HOST))
     report = Report(Analysis(text, kind, lambda: Inputs(directory=folder)))
     return [
-        (text[one.span.start : one.span.end], one.message)
-        for one in report.diagnostics
-        if one.code == "openapi"
+        (text[diagnostic.span.start : diagnostic.span.end], diagnostic.message)
+        for diagnostic in report.diagnostics
+        if diagnostic.code == "openapi"
     ]
 
 
@@ -347,7 +347,9 @@ def test_what_one_beside_the_document_forbids_is_told_with_its_name(tmp_path: Pa
     text = f"GET {url}?page=x\nX-Client: c\n"
     inputs = Inputs(directory=tmp_path)
     analysis = Analysis(text, "http", lambda: inputs, described=described)
-    assert [one for one in Report(analysis).diagnostics if one.code == "openapi"] == []
+    assert [
+        diagnostic for diagnostic in Report(analysis).diagnostics if diagnostic.code == "openapi"
+    ] == []
 
 
 def test_findings_are_kept_while_nothing_changes(tmp_path: Path) -> None:
@@ -356,8 +358,11 @@ def test_findings_are_kept_while_nothing_changes(tmp_path: Path) -> None:
     inputs = Inputs(directory=tmp_path)
     first = Report(Analysis(text, "http", lambda: inputs))
     later = Analysis("\n" + text, "http", lambda: inputs, first.analysis)
-    spans = [(one.span.start, one.message) for one in first.diagnostics]
-    again = [(one.span.start - 1, one.message) for one in Report(later, first).diagnostics]
+    spans = [(diagnostic.span.start, diagnostic.message) for diagnostic in first.diagnostics]
+    again = [
+        (diagnostic.span.start - 1, diagnostic.message)
+        for diagnostic in Report(later, first).diagnostics
+    ]
     assert spans
     assert again == spans
 

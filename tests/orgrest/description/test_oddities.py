@@ -102,7 +102,7 @@ def test_references_lead_through_lists_and_never_in_circles() -> None:
     }
     description = read(paths)
     assert [one.name for one in description.operations] == ["GET /a", "GET /b", "GET /c", "GET /e"]
-    names = [[one.name for one in op.parameters()] for op in description.operations]
+    names = [[parameter.name for parameter in op.parameters()] for op in description.operations]
     assert names == [["p"], ["p"], ["p"], []]
 
 

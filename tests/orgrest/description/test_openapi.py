@@ -259,9 +259,9 @@ def test_a_description_counts_for_the_requests_below_its_line(orgrest, folder, s
         f"# @openapi api.yaml\nGET {url}\n"
     )
     _, out, _ = orgrest("test", "a.http", "--report-json", "-", "-q")
-    outcomes = [one["outcome"] for one in json.loads(out)["requests"]]
+    outcomes = [item["outcome"] for item in json.loads(out)["requests"]]
     assert outcomes == ["passed", "passed", "passed", "failed"]
-    assert [len(one["assertions"]) for one in json.loads(out)["requests"]] == [0, 1, 1, 1]
+    assert [len(item["assertions"]) for item in json.loads(out)["requests"]] == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_a_description_beside_is_about_requests_that_it_may_describe(
     )
     (folder / "openapi.json").write_text('{"openapi": "9"}')
     _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--report-json", "-")
-    assert [len(one["assertions"]) for one in json.loads(out)["requests"]] == [0, 1, 1]
+    assert [len(item["assertions"]) for item in json.loads(out)["requests"]] == [0, 1, 1]
     assert "OpenAPI 9 is not supported; supported" in err
     assert "no description beside the document describes this request" in err
     assert "does not describe this operation" in err

@@ -33,7 +33,7 @@ def checked(operation: dict, request: Request, path: str = "/x"):
 
 def told(operation: dict, request: Request, path: str = "/x") -> tuple:
     found = checked(operation, request, path)
-    return [one.value for one in found.parts], found.problems, found.unchecked
+    return [part.value for part in found.parts], found.problems, found.unchecked
 
 
 @pytest.mark.parametrize(

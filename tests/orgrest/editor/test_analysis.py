@@ -268,7 +268,9 @@ def test_many_captures_take_memory_in_proportion() -> None:
         tracemalloc.start()
         try:
             analysis = Analysis(text, "org")
-            assert [one.code for one in Report(analysis).diagnostics] == ["undefined-variable"]
+            assert [diagnostic.code for diagnostic in Report(analysis).diagnostics] == [
+                "undefined-variable"
+            ]
             assert len(Names(analysis).variables) == count + 1
             return tracemalloc.get_traced_memory()[1]
         finally:
@@ -409,7 +411,9 @@ def test_of_all_analyses_only_the_last_keeps_what_it_read() -> None:
         last = Analysis(f"GET http://x/{number}\n", "http", before=last)
         report = Report(last, report)
     gc.collect()
-    assert not [one for one in gc.get_referrers(first) if isinstance(one, Analysis | Report)]
+    assert not [
+        referrer for referrer in gc.get_referrers(first) if isinstance(referrer, Analysis | Report)
+    ]
     assert report.diagnostics == ()
 
 
@@ -497,9 +501,9 @@ def test_nothing_an_editor_asks_breaks_on_any_text(text: str, kind: Kind, at: in
     analysis = Analysis(text, kind)
     names = Names(analysis)
     report = Report(analysis)
-    for one in report.diagnostics:
-        assert 0 <= one.span.start <= one.span.end <= len(text)
-        for fix in report.fixes(one):
+    for diagnostic in report.diagnostics:
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
+        for fix in report.fixes(diagnostic):
             assert apply(text, fix.edits) != text
     for name in (*names.variables, *names.elements):
         assert text[name.span.start : name.span.end] == name.name

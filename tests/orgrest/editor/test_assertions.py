@@ -105,7 +105,10 @@ def test_hover_says_what_an_assertion_means(text: str, kind: Kind) -> None:
 
 def test_what_is_no_assertion_and_no_expectation_is_marked_at_its_line() -> None:
     text = "#+begin_src restclient :expect well\nGET http://h/\n# ?? stats == 200\n#+end_src\n"
-    found = {one.code: one for one in Report(Analysis(text, "org", Inputs)).diagnostics}
+    found = {
+        diagnostic.code: diagnostic
+        for diagnostic in Report(Analysis(text, "org", Inputs)).diagnostics
+    }
     assert set(found) == {"bad-assertion", "bad-argument"}
     wrong = found["bad-assertion"]
     assert text[wrong.span.start : wrong.span.end] == "# ?? stats == 200"
@@ -225,7 +228,7 @@ def test_two_requests_of_a_block_share_its_lens(server: RawServer, tmp_path: Pat
 def test_the_parts_of_an_assertion_have_their_colours() -> None:
     text = f"@n = 1\n{GET}?? status == {{{{n}}}}0\n?? $.a exists\n"
     analysis = Analysis(text, "http", Inputs)
-    found = [(text[one.start : one.end], one.type) for one in tokens(analysis)]
+    found = [(text[token.start : token.end], token.type) for token in tokens(analysis)]
     assert found[-5:] == [
         ("??", "operator"),
         ("status", "property"),

@@ -255,8 +255,8 @@ def place_all(
         file="x.org",
         settings=Settings(inputs),
     )
-    reasons = [one.reason for one in evaluation.outcomes() if one.reason]
-    assert [str(one) for one in reasons if one.code != "no-request"] == []
+    reasons = [outcome.reason for outcome in evaluation.outcomes() if outcome.reason]
+    assert [str(reason) for reason in reasons if reason.code != "no-request"] == []
     return evaluation.text
 
 
@@ -334,7 +334,7 @@ SOURCES = [" example", " src", " src json", " src text"]
 @pytest.mark.parametrize(
     ("result", "kinds"),
     [
-        ("a, b \\\\, c", ["pp", "org", *(f"pp :wrap{one}" for one in SOURCES)]),
+        ("a, b \\\\, c", ["pp", "org", *(f"pp :wrap{source}" for source in SOURCES)]),
         ("a, b, c", ["drawer", "pp :wrap", "pp :wrap foo bar"]),
     ],
 )

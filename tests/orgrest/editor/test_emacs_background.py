@@ -47,7 +47,7 @@ def api(tmp_path: Path) -> Iterator[str]:
 
 
 def write(folder: Path, *bodies: str, arguments: str = ":results value") -> None:
-    blocks = (f"#+begin_src restclient {arguments}\n{one}\n#+end_src\n" for one in bodies)
+    blocks = (f"#+begin_src restclient {arguments}\n{body}\n#+end_src\n" for body in bodies)
     (folder / "notes.org").write_text("* A\n" + "\n".join(blocks))
 
 

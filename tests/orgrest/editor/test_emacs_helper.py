@@ -33,7 +33,9 @@ def api() -> Iterator[str]:
 
 def document(folder: Path, *requests: str) -> Path:
     path = folder / "notes.org"
-    path.write_text("".join(f"#+begin_src restclient\n{one}\n#+end_src\n\n" for one in requests))
+    path.write_text(
+        "".join(f"#+begin_src restclient\n{request}\n#+end_src\n\n" for request in requests)
+    )
     return path
 
 

@@ -194,7 +194,7 @@ def test_org_reads_a_plain_text_as_paragraphs_without_markup(
 
 def test_an_inline_result_is_nothing_but_text_verbatim_or_code(tmp_path: Path) -> None:
     words = ["value", "value raw", "value html", "value latex", "value code", "value org", "raw"]
-    lines = [f":results {one}" for one in words]
+    lines = [f":results {word}" for word in words]
     lines += [f":results value :wrap {one}" for one in ("export html", "src js", "example", "foo")]
     given: list[tuple[str, str]] = []
     documents = []

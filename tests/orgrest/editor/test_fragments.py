@@ -70,7 +70,7 @@ DOCUMENTS = st.sampled_from(["org", "http"]).flatmap(
 
 def _positions(text: Text, start: int, end: int) -> dict[str, Any]:
     places = [text.place(start), text.place(end)]
-    first, last = ({"line": one.line, "character": one.character} for one in places)
+    first, last = ({"line": place.line, "character": place.character} for place in places)
     return {"start": first, "end": last}
 
 
@@ -88,11 +88,11 @@ def _symbol(text: Text, one: outline.Symbol) -> dict[str, Any]:
 def _data(text: Text, analysis: Analysis) -> list[int]:
     data: list[int] = []
     line = character = 0
-    for one in outline.tokens(analysis):
-        start, end = text.place(one.start), text.place(one.end)
+    for token in outline.tokens(analysis):
+        start, end = text.place(token.start), text.place(token.end)
         same = start.line == line
         data += (start.line - line, start.character - (character if same else 0))
-        data += (end.character - start.character, outline.TOKEN_TYPES.index(one.type), 0)
+        data += (end.character - start.character, outline.TOKEN_TYPES.index(token.type), 0)
         line, character = start.line, start.character
     return data
 
@@ -126,12 +126,12 @@ def test_after_any_edits_an_editor_has_the_symbols_folds_and_tokens_of_its_text(
         text = Text(version.replace("\n", newline), encoding)
         analysis = Analysis(text.text, kind, before=before)
         fresh = Analysis(text.text, kind, divided=False)
-        expected = [_symbol(text, one) for one in outline.symbols(fresh)]
+        expected = [_symbol(text, symbol) for symbol in outline.symbols(fresh)]
         assert json.loads(fragments.symbols(analysis, text).text) == expected
         lines = [(text.place(x.start).line, text.place(x.end).line) for x in outline.folds(fresh)]
         folds = [
-            (one["startLine"], one["endLine"])
-            for one in json.loads(fragments.folds(analysis, text).text)
+            (item["startLine"], item["endLine"])
+            for item in json.loads(fragments.folds(analysis, text).text)
         ]
         assert sorted(set(folds)) == sorted(set(lines))
         found = fragments.tokens(analysis, text, str(number))

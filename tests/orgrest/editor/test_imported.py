@@ -174,7 +174,7 @@ def test_a_changed_file_is_read_again_and_only_then(folder: Path) -> None:
     os.utime(folder / "lib.http", ns=(1, 1))
     assert not first.is_current()
     report = Report(analysed(folder, before=again, files=files), Report(again))
-    assert [one.code for one in report.diagnostics] == ["undefined-variable"]
+    assert [diagnostic.code for diagnostic in report.diagnostics] == ["undefined-variable"]
     opened[folder / "lib.http"] = LIB  # as the editor has it, not saved
     assert Report(analysed(folder, files=files)).diagnostics == ()
     (folder / "lib.http").unlink()

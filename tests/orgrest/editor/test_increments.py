@@ -113,7 +113,7 @@ def _shown(analysis: Analysis, names: Names, report: Report) -> dict[str, Any]:
         "symbols": outline.symbols(analysis),
         "tokens": outline.tokens(analysis),
         "folds": outline.folds(analysis),
-        "names": {(one.name, one.span, one.role) for one in names.variables},
+        "names": {(variable.name, variable.span, variable.role) for variable in names.variables},
         "hover": [hover(analysis, names, at) for at in range(0, len(text), 5)],
     }
 

@@ -158,7 +158,8 @@ def test_a_variable_and_a_request_of_one_name_are_two_names(folder: Path) -> Non
 
 def test_colours_tell_directives_and_values_with_blanks(folder: Path) -> None:
     found = {
-        (TEXT[one.start : one.end], one.type) for one in outline.tokens(analysed(folder, TEXT))
+        (TEXT[token.start : token.end], token.type)
+        for token in outline.tokens(analysed(folder, TEXT))
     }
     assert {
         ("@no-redirect", "keyword"),
@@ -168,7 +169,7 @@ def test_colours_tell_directives_and_values_with_blanks(folder: Path) -> None:
 
 
 def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
-    assert [one.name for one in outline.symbols(analysed(folder))] == [
+    assert [symbol.name for symbol in outline.symbols(analysed(folder))] == [
         "@host",
         "@token",
         "login",

@@ -116,7 +116,7 @@ def given(request: bytes) -> tuple[str, list[str], bytes]:
     line, *headers = head.decode("utf-8").split("\r\n")
     own = ["user-agent", "accept-encoding", "mime-version", "extension", "connection", "host"]
     own += ["content-length", "accept-charset"]
-    kept = [one for one in headers if one.partition(":")[0].lower() not in own]
+    kept = [header for header in headers if header.partition(":")[0].lower() not in own]
     return line, sorted(one for one in kept if one.lower() != "accept: */*"), body
 
 

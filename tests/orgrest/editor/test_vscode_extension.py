@@ -70,7 +70,7 @@ def test_all_methods_subjects_and_operators_are_coloured() -> None:
         found = request.match(f"{method} https://example.org/ HTTP/1.1")
         assert found is not None
         assert method in found.groups()
-    subjects, operators = (one["match"] for one in rules["assertion"]["patterns"][1:3])
+    subjects, operators = (rule["match"] for rule in rules["assertion"]["patterns"][1:3])
     for subject in SUBJECTS:
         assert re.fullmatch(subjects.replace("\\G", ""), subject), subject
     for operator in OPERATORS:

@@ -65,7 +65,7 @@ def everything(document: org.OrgDocument) -> object:
 
     return [
         document.lines,
-        [(one.line, one.end, one.start) for one in document.sections],
+        [(section.line, section.end, section.start) for section in document.sections],
         document.landmarks,
         document.keywords,
         document.named,

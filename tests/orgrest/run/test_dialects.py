@@ -219,7 +219,7 @@ def test_a_reference_to_no_variable_is_an_error_that_names_it(ask: Ask) -> None:
 def test_nothing_is_sent_for_a_request_that_is_misspelt(ask: Ask, mark: str, script: str) -> None:
     text = f"# @name bad\n{mark}\n{script}GET HOST/bad\nX Y Z\n\n### ok\n# @name ok\nGET HOST/ok\n"
     outcomes, sent = ask(text)
-    assert [one.state for one in outcomes] == ["failed", "done"]
+    assert [outcome.state for outcome in outcomes] == ["failed", "done"]
     assert outcomes[0].reason is not None
     assert "expected a header (Name: value)" in outcomes[0].reason.reason
     assert paths(sent) == ["/ok"]
@@ -265,7 +265,7 @@ def test_half_characters_in_a_response_are_sent_as_javascript_sends_them(
             services=Services(client=client),
             plain=True,
         )
-        assert [one.reason for one in run.outcomes()] == [None] * 6
+        assert [outcome.reason for outcome in run.outcomes()] == [None] * 6
         _, query, json_, form, first, second = [one.decode() for one in server.requests]
     assert query.startswith("GET /u?%EF%BF%BD HTTP/1.1\r\n")
     assert "X: \ufffd\r\n" in query

@@ -27,7 +27,7 @@ def test_a_request_that_is_declined_is_not_sent_and_the_next_one_is() -> None:
         services = Services(client=client, ask=lambda _: False)
         text = text.replace("HOST", server.url)
         run = Run(text, file="a.http", settings=Settings(), services=services, plain=True)
-        assert [one.state for one in run.outcomes()] == ["skipped", "done"]
+        assert [outcome.state for outcome in run.outcomes()] == ["skipped", "done"]
         dry = Run(text, file="a.http", settings=Settings(dry_run=True), plain=True)
-        assert [len(one.exchanges) for one in dry.outcomes()] == [1, 1]
-    assert [one.split(b" ", 2)[1] for one in server.requests] == [b"/b"]
+        assert [len(outcome.exchanges) for outcome in dry.outcomes()] == [1, 1]
+    assert [request.split(b" ", 2)[1] for request in server.requests] == [b"/b"]

@@ -175,7 +175,7 @@ def test_a_real_browser_comes_back_and_shows_a_page_without_a_complaint(
         chromium.ask("document.querySelector('[value=allow]').click()")
         until(chromium, "document.title == 'Back to orgrest' && document.readyState == 'complete'")
         assert "close this page" in chromium.ask("document.body.innerText")
-        wrong = [one for one in chromium.complaints() if "favicon.ico" not in one]
+        wrong = [complaint for complaint in chromium.complaints() if "favicon.ico" not in complaint]
         assert wrong == []
         run.join(60)
     done(came)

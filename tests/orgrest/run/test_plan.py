@@ -56,7 +56,11 @@ def test_nothing_in_an_old_result_is_planned(text: str) -> None:
     inherited = Inherited(document)
     requests = [one for one in document.evaluated if is_request(document, one, ALL_LANGUAGES)]
     texts = [(one.start, document.offset(one.last)) for one in document.verb]
-    requests = [one for one in requests if one.kind == "heading" or not within(texts, one.start)]
+    requests = [
+        request
+        for request in requests
+        if request.kind == "heading" or not within(texts, request.start)
+    ]
     old = result_spans(document, inherited, requests)
     plan = plan_of(document, inherited, Settings(languages=ALL_LANGUAGES), "x.org")
     assert not [step for step in plan.steps if within(old, step.id.start)]

@@ -101,7 +101,9 @@ def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
                 services=Services(client=client),
                 plain=True,
             )
-            reasons = [str(one.reason) for one in run.outcomes() if one.reason is not None]
+            reasons = [
+                str(outcome.reason) for outcome in run.outcomes() if outcome.reason is not None
+            ]
         assert good.requests
         sent = b"".join(evil.requests)
     return [
@@ -136,7 +138,7 @@ def test_what_holds_no_secret_follows(tmp_path: Path) -> None:
                 services=Services(client=client),
                 plain=True,
             )
-            assert [one.reason for one in run.outcomes()] == [None]
+            assert [outcome.reason for outcome in run.outcomes()] == [None]
         assert other.requests[0].endswith(b"of a script")
 
 

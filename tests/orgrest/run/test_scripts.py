@@ -705,7 +705,7 @@ def test_jetbrains_random_values_are_there(run) -> None:
 
 def command(*arguments: object) -> int:
     with pytest.raises(SystemExit) as caught:
-        main([str(one) for one in arguments])
+        main([str(argument) for argument in arguments])
     return int(caught.value.code or 0)
 
 

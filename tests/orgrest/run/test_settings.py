@@ -72,5 +72,8 @@ def test_the_default_environment_counts_where_none_is_chosen(tmp_path: Path) -> 
 def test_a_bare_url_may_begin_with_a_variable_among_blanks() -> None:
     text = "@base = http://x\n\n###\n{{ base }}/a\n\n###\n{{base}}/{{ base }}?b HTTP/1.1\n"
     found = read(Source(text))
-    assert [one.target.text for one in found.requests] == ["{{ base }}/a", "{{base}}/{{ base }}?b"]
+    assert [request.target.text for request in found.requests] == [
+        "{{ base }}/a",
+        "{{base}}/{{ base }}?b",
+    ]
     assert found.problems == ()

@@ -64,11 +64,11 @@ class Ran:
         report = folder / "r.report-json"
         found = json.loads(report.read_text()) if report.exists() else {"requests": []}
         self.requests: list[dict[str, Any]] = found["requests"]
-        self.sent = [one.split(b" ")[1].decode() for one in server.requests]
+        self.sent = [request.split(b" ")[1].decode() for request in server.requests]
 
     @property
     def reasons(self) -> str:
-        return "\n".join(str(one["reason"]) for one in self.requests)
+        return "\n".join(str(request["reason"]) for request in self.requests)
 
 
 # ----------------------------------------------------------------------------- hostile scripts
@@ -131,7 +131,7 @@ def test_no_value_of_a_script_ends_a_run(server, tmp_path: Path, place: str) -> 
     ]
     parts.append("# @name teardown\nGET HOST/teardown\n")
     ran = Ran(tmp_path, server, "\n###\n".join(parts))
-    assert [one["name"] for one in ran.requests] == [*names, "teardown"]
+    assert [request["name"] for request in ran.requests] == [*names, "teardown"]
     assert ran.sent[-1] == "/teardown"
     assert not ran.missing
     assert "Traceback" not in ran.told
@@ -303,7 +303,7 @@ LATER = [("orgrest.run.stages", "do", 2), ("orgrest.http.transport.client", "Cli
 
 
 @needs_engine
-@pytest.mark.parametrize(("module", "name", "only"), [*((*one, 0) for one in FAULTS), *LATER])
+@pytest.mark.parametrize(("module", "name", "only"), [*((*fault, 0) for fault in FAULTS), *LATER])
 def test_a_fault_in_a_stage_is_that_requests_failure(
     server, tmp_path: Path, module: str, name: str, only: int
 ) -> None:
@@ -312,10 +312,16 @@ def test_a_fault_in_a_stage_is_that_requests_failure(
     assert "Traceback" not in ran.told
     assert "secret-of-a-user" not in ran.told + ran.reasons
     assert not ran.missing
-    assert {one["name"] for one in ran.requests} == {"setup", "one", "two", "three", "teardown"}
+    assert {request["name"] for request in ran.requests} == {
+        "setup",
+        "one",
+        "two",
+        "three",
+        "teardown",
+    }
     assert "fault!" in ran.told
     assert "/teardown" in ran.sent
-    broken = [one for one in ran.requests if BUG in str(one["reason"])]
+    broken = [request for request in ran.requests if BUG in str(request["reason"])]
     assert len(broken) <= 2  # the request, and the one that refers to it
     for one in broken:
         assert one["outcome"] == "error"

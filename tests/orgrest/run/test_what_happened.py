@@ -547,14 +547,14 @@ def _by_line(file: str) -> dict[int, str]:
 
 def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) -> None:
     """Each exchange stands for one on the wire; by their numbers they are the server's log."""
-    every = [one for record in records for one in attempts(record)]
+    every = [attempt for record in records for attempt in attempts(record)]
     every.sort(key=lambda one: one["number"])
     assert [one["number"] for one in every] == list(range(1, len(every) + 1))
     dropped = f"{url}/dropped"
     got = [one for one in every if one["response"] or one["request"]["url"].startswith(dropped)]
     assert [one["request"]["url"].removeprefix(url) for one in got] == log
     for record in records:
-        paths = {one["request"]["url"].partition("?")[0] for one in attempts(record)}
+        paths = {attempt["request"]["url"].partition("?")[0] for attempt in attempts(record)}
         assert len({one.replace("/moved/", "/") for one in paths}) <= 1
 
 
@@ -570,7 +570,7 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
     if not records:
         return
     entries = json.loads(b"".join(har.pieces(run, records)))["log"]["entries"]
-    answered = [one for one in entries if one["response"]["status"]]
+    answered = [entry for entry in entries if entry["response"]["status"]]
     assert [one["request"]["url"].removeprefix(url) for one in answered] == [
         one for one in log if not one.startswith("/dropped")
     ]

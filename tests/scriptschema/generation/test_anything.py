@@ -46,7 +46,7 @@ def test_a_variable_is_used_as_a_number_and_as_a_function() -> None:
 
 
 def test_functions_of_libraries_that_are_left_out_are_not_called() -> None:
-    weights = {"libraries": {one.library or "globals": 0.0 for one in SIGNATURES}}
+    weights = {"libraries": {signature.library or "globals": 0.0 for signature in SIGNATURES}}
     grammar = grammar_of(weights, runs=False)
     for seed in range(40):
         maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 200, Maker)

@@ -86,7 +86,7 @@ def test_such_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str,
 
 
 def test_libraries_that_are_left_out_are_not_called() -> None:
-    libraries = {one.library or "globals": 0.0 for one in SIGNATURES}
+    libraries = {signature.library or "globals": 0.0 for signature in SIGNATURES}
     none, _ = grammar_of({"libraries": libraries}).operations
     assert {operation.library for operation in none} == {""}
     some, _ = grammar_of({"libraries": {"math": 0}}, luau="today").operations

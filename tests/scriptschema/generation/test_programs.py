@@ -252,7 +252,7 @@ def test_a_program_uses_members_of_its_version_and_of_no_newer_one(luau: str | N
         weights = {"idioms": {"library": 300.0}}
         found |= names_in(program(seed=seed, luau=luau, weights=weights), luau)
     version = Version.parse(luau or "0.677")
-    spans = {str(one): one.span for one in SIGNATURES if one.span}
+    spans = {str(signature): signature.span for signature in SIGNATURES if signature.span}
     spans["integer"] = Span(Version(715))
     newer = found & {*spans}
     assert {name for name in newer if version not in spans[name]} == set()

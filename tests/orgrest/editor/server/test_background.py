@@ -58,7 +58,7 @@ def test_a_run_is_cancelled_by_its_progress_button(
         assert plain(sent.result(TIMEOUT))["outcome"] == "skipped"
         reports = editor.client.progress_reports[token]
         editor.wait_for(
-            lambda: [type(one).__name__ for one in reports][-1] == "WorkDoneProgressEnd"
+            lambda: [type(report).__name__ for report in reports][-1] == "WorkDoneProgressEnd"
         )
     assert editor.messages == []
 

@@ -37,7 +37,7 @@ def test_an_editor_that_can_do_little_is_served_all_the_same(
             types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, types.DocumentSymbolParams(buffer.identifier)
         )
         assert len(symbols) == 2
-        assert all(isinstance(one, types.SymbolInformation) for one in symbols)
+        assert all(isinstance(symbol, types.SymbolInformation) for symbol in symbols)
         plain_file = editor.open(folder / "a.http", f"GET {server.url}/json\n", "http")
         assert '"a": 1' in plain_file.command("orgrest.send")["text"]
         assert editor.client.progress_reports == {}

@@ -44,7 +44,9 @@ def editor(provider: Provider, tmp_path: Path) -> Iterator[Editor]:
 
 def opened(editor: Editor) -> str:
     """The page that the editor was asked to open in the browser."""
-    [page] = editor.wait_for(lambda: [one for one in editor.client.shown_documents if one.external])
+    [page] = editor.wait_for(
+        lambda: [document for document in editor.client.shown_documents if document.external]
+    )
     return page.uri
 
 

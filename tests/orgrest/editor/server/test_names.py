@@ -76,7 +76,7 @@ def test_the_outline_is_shown(editor: Editor, folder: Path) -> None:
     folds = buffer.ask(
         types.TEXT_DOCUMENT_FOLDING_RANGE, types.FoldingRangeParams(buffer.identifier)
     )
-    assert [(one.start_line, one.end_line) for one in folds] == [(2, 4)]
+    assert [(fold.start_line, fold.end_line) for fold in folds] == [(2, 4)]
 
 
 @pytest.mark.parametrize("part", [False, True])

@@ -24,7 +24,7 @@ def test_the_response_to_a_request_file_is_shown_in_a_document(
     assert (found["language"], Path(found["uri"]).suffix) == ("jsonc", ".jsonc")
     assert found["status"] == 200
     assert found["line"] == 2
-    assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
+    assert [document.uri for document in editor.client.shown_documents] == [found["uri"]]
     path = Path(found["uri"].removeprefix("file://"))
     assert path.read_text() == found["text"]
     assert path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0
@@ -53,7 +53,7 @@ def test_the_document_with_the_responses_holds_all_of_a_run_and_is_shown_once(
     text = f"GET {server.url}/snow\n###\nGET {server.url}/png\n###\nGET {server.url}/json\n"
     buffer = editor.open(folder / "a.rest", text)
     found = buffer.command("orgrest.sendAllAbove", 4)
-    assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
+    assert [document.uri for document in editor.client.shown_documents] == [found["uri"]]
     assert [one["uri"] for one in found["results"]] == [found["uri"]] * 3
     shown = Path(found["uri"].removeprefix("file://")).read_text("utf-8")
     assert shown == found["text"]

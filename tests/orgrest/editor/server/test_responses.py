@@ -116,7 +116,7 @@ def test_the_fields_are_those_that_the_documentation_has(
     assert set(found) | added | {"problem"} == own
     assert added < set(body_of(found))
     record = found["record"]
-    assert set(record) == {one for one in fields if re.fullmatch(r"\w+", one)} - {
+    assert set(record) == {field for field in fields if re.fullmatch(r"\w+", field)} - {
         "order",
         "turn",
         "row",

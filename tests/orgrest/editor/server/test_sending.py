@@ -153,7 +153,7 @@ def test_a_result_whose_block_is_gone_is_shown_instead(
     assert "longer exists:" in found["message"]
     assert '"a": 1' in found["text"]
     assert any("longer exists:" in message for message in editor.messages)
-    assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
+    assert [document.uri for document in editor.client.shown_documents] == [found["uri"]]
 
 
 def test_a_named_block_that_was_written_anew_gets_its_result(

@@ -158,7 +158,7 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
         found: list[types.CodeAction] = list(buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params))
         return found
 
-    assert [one.title for one in actions(0)] == [
+    assert [action.title for action in actions(0)] == [
         "Send request",
         "Send all above",
         "Copy as curl",
@@ -190,7 +190,9 @@ def test_a_pasted_curl_command_becomes_a_request(
     context = types.CodeActionContext([], only=["quickfix"])
     params = types.CodeActionParams(buffer.identifier, where, context)
     actions = buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params)
-    (one,) = [one for one in actions if one.title == "Convert the curl command to a request"]
+    (one,) = [
+        action for action in actions if action.title == "Convert the curl command to a request"
+    ]
     editor.make(one.edit)
     assert buffer.text == f"### a\r\nGET {server.url}/pasted\r\nX-A: b\r\n"
     assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
@@ -201,7 +203,7 @@ def test_lenses_send_what_they_stand_above(editor: Editor, server: RawServer, fo
     text = f"GET {server.url}/404\n###\nGET {server.url}/json\n"
     buffer = editor.open(folder / "a.http", text, "http")
     lenses = buffer.lenses()
-    titles = [(one.range.start.line, one.command.title) for one in lenses]
+    titles = [(lens.range.start.line, lens.command.title) for lens in lenses]
     assert titles == [(0, "Send request"), (2, "Send request"), (2, "Send all above")]
     command = lenses[1].command
     params = types.ExecuteCommandParams(command.command, command.arguments)

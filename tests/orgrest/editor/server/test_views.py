@@ -267,6 +267,6 @@ def test_a_client_that_shows_outcomes_gets_lenses_that_stay_where_they_are(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
     buffer = editor.open(tmp_path / "a.http", f"GET {server.url}/json\n", "http")
-    before = [one.command.title for one in buffer.lenses()]
+    before = [lens.command.title for lens in buffer.lenses()]
     buffer.command("orgrest.send", 0)
-    assert [one.command.title for one in buffer.lenses()] == before == ["Send request"]
+    assert [lens.command.title for lens in buffer.lenses()] == before == ["Send request"]

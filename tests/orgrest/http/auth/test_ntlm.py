@@ -320,6 +320,6 @@ def test_curl_gets_in_with_the_command_that_is_exported() -> None:
         options = [*["-s", "--fail", "--noproxy"], "*"]
         words = [*filter(str.strip, shlex.split(to_command(request))), *options]
         subprocess.run(words, check=True, capture_output=True, timeout=60)
-        wrong = [one.replace("other", "wrong") for one in words]
+        wrong = [word.replace("other", "wrong") for word in words]
         failed = subprocess.run(wrong, check=False, timeout=60)
     assert (server.users, failed.returncode) == (["you"], 22)

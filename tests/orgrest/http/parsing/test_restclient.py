@@ -549,7 +549,10 @@ def test_an_assertion_is_checked_and_never_sent_in_every_kind_of_document(
         f"POST http://h/a\n{body}{mark}status == 200\n{mark}body exists\n\n### b\nGET http://h/b\n"
     )
     first, second = read(text).requests
-    assert [one.text.text for one in first.assertions] == ["status == 200", "body exists"]
+    assert [assertion.text.text for assertion in first.assertions] == [
+        "status == 200",
+        "body exists",
+    ]
     assert first.problems == ()
     assert first.target.text == "http://h/a"
     assert (first.body.template.text if first.body else None) == (

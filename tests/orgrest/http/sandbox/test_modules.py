@@ -208,10 +208,11 @@ EXPECTATIONS = {
 
 def test_chais_expectations_hold_where_chai_says_so(engine: Engine) -> None:
     code = "const {expect, assert} = require('chai');\n" + "\n".join(
-        f"test({json.dumps(one)}, () => {{ {one} }});" for one in EXPECTATIONS
+        f"test({json.dumps(expectation)}, () => {{ {expectation} }});"
+        for expectation in EXPECTATIONS
     )
     result = engine.run(code, "httpyac", ScriptInput(), Request("GET", "http://a/"))
-    assert {one.name: one.held for one in result.tests} == EXPECTATIONS
+    assert {test.name: test.held for test in result.tests} == EXPECTATIONS
 
 
 def test_dates_are_computed_by_dayjs(engine: Engine) -> None:

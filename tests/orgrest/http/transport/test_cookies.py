@@ -50,7 +50,7 @@ def server() -> Iterator[RawServer]:
 
 def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as caught:
-        main([str(one) for one in arguments])
+        main([str(argument) for argument in arguments])
     return int(caught.value.code or 0)
 
 

@@ -51,7 +51,7 @@ class _Names(RequestNames):
 
 def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
     """What a name stands for, and what is told of its origin, where these sources know it."""
-    given = {one: f"of {one}" for one in SOURCES if one in sources}
+    given = {source: f"of {source}" for source in SOURCES if source in sources}
     settings = {"e": {name: given["environment"]} if "environment" in given else {}}
     (folder / "http-client.env.json").write_text(json.dumps(settings))
     text = f"# @prompt {name}\n" * ("prompt" in given)

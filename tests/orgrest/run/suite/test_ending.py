@@ -131,9 +131,9 @@ def test_nothing_outlasts_a_run(
     ended(run, working)
     assert run.returncode == (1 if by is None else 130)
     if command == TEST:
-        lines = [json.loads(one) for one in (tmp_path / "r.jsonl").read_text().splitlines()]
-        records = [one for one in lines if "order" in one]
-        assert [one["outcome"] for one in records] == ["error", "passed"]
+        lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+        records = [line for line in lines if "order" in line]
+        assert [record["outcome"] for record in records] == ["error", "passed"]
         assert lines[-1]["summary"]["ended"]
 
 
@@ -151,9 +151,9 @@ def test_a_busy_machine_changes_nothing(tmp_path: Path, server: RawServer) -> No
                 run.send_signal(signal.SIGINT)
             ended(run, working)
     finally:
-        for one in loops:
-            one.kill()
-            one.wait()
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 @linux

@@ -49,7 +49,7 @@ def nested(folder: Path, server: RawServer) -> None:
 
 
 def told(folder: Path) -> tuple[list[dict[str, object]], dict[str, object]]:
-    lines = [json.loads(one) for one in (folder / "r.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()]
     return [one for one in lines if "order" in one], lines[-1]["summary"]
 
 
@@ -74,7 +74,7 @@ def test_a_run_ends_after_max_time_with_a_record_of_each_request(
         run.communicate(timeout=40)
     records, summary = told(tmp_path)
     assert run.returncode == 1
-    assert [(one["document"], one["name"], one["outcome"]) for one in records] == [
+    assert [(record["document"], record["name"], record["outcome"]) for record in records] == [
         ("a.http", "a", "passed"),
         ("a.http", "b", "error"),
         ("a.http", "c", last),
@@ -82,7 +82,7 @@ def test_a_run_ends_after_max_time_with_a_record_of_each_request(
     ]
     assert records[1]["reason"]
     assert summary["ended" if last == "skipped" else "requests"]
-    found = Counter(one["outcome"] for one in records)
+    found = Counter(record["outcome"] for record in records)
     assert {word: summary[word] for word in found} == found
 
 
@@ -148,7 +148,7 @@ def test_the_second_signal_ends_a_run_at_once_with_its_reports(
     records, summary = told(tmp_path)
     assert run.returncode == 130
     names = [None, None, "teardown", "late", None]
-    assert [one["name"] for one in records] == names  # one of each, in order
-    outcomes = [one["outcome"] for one in records]
+    assert [record["name"] for record in records] == names  # one of each, in order
+    outcomes = [record["outcome"] for record in records]
     assert (outcomes[0], outcomes[3:]) == ("passed", ["skipped", "skipped"])
     assert summary["ended"] == "interrupted"

@@ -56,12 +56,12 @@ def test_every_request_to_a_bad_server_has_an_outcome_in_time(run, bad: RawServe
         for number, path in enumerate(BAD)
     }
     done = run("-j", jobs, ".", **documents)
-    assert [one["file"] for one in done.requests] == [
+    assert [request["file"] for request in done.requests] == [
         f"{number:02}.http" for number in range(len(BAD)) for _ in range(2)
     ]
     assert done.outcomes[1::2] == ["passed"] * len(BAD)
     assert done.outcomes[0:-2:2] == ["error"] * (len(BAD) - 1)
-    assert all(one["reason"] for one in done.requests if one["outcome"] == "error")
+    assert all(request["reason"] for request in done.requests if request["outcome"] == "error")
 
 
 _MEASURE = """
@@ -199,7 +199,7 @@ def test_reports_and_history_stay_whole_whoever_writes_and_is_killed(
         if (folder / "r.json").exists():
             assert len(json.loads((folder / "r.json").read_text())["requests"]) == 30
         heads = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()[:-1]]
-        assert [bool("format" in one) for one in heads] == [True, *[False] * (len(heads) - 1)]
+        assert [bool("format" in head) for head in heads] == [True, *[False] * (len(heads) - 1)]
     for file in kept.iterdir():
         lines = file.read_bytes().split(b"\n")
         assert [json.loads(line) for line in lines[:-1]]

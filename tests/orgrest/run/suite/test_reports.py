@@ -93,7 +93,9 @@ class TestJUnit:
         lines = (folder / "r.jsonl").read_text().splitlines()
         records = [one for one in map(json.loads, lines) if "outcome" in one]
         shown = _shown_by_gitlab((folder / "r.xml").read_text())
-        assert [outcome for _, outcome, _ in shown.values()] == [one["outcome"] for one in records]
+        assert [outcome for _, outcome, _ in shown.values()] == [
+            record["outcome"] for record in records
+        ]
         names = [name for _, name in shown]
         assert names[5:7] == ["login", "login (2)"]
         assert names[7:] == ["turns", "turns (2)", "turns (3)", "turns (2) (2)"]
@@ -153,8 +155,10 @@ class TestData:
         report = run("a.http").report
         assert {*head} == {"format", "orgrest", "started"}
         assert {*summary} == {*report["summary"]}
-        assert [{*one} for one in records] == [{*one} for one in report["requests"]]
-        assert [one["outcome"] for one in records] == [one["outcome"] for one in report["requests"]]
+        assert [{*record} for record in records] == [{*one} for one in report["requests"]]
+        assert [record["outcome"] for record in records] == [
+            one["outcome"] for one in report["requests"]
+        ]
 
     @pytest.mark.parametrize("text", ["", "[1]\n", '{"format": 9}\n', "{}"])
     def test_what_is_no_record_of_a_run_is_refused(self, folder: Path, text: str) -> None:
@@ -415,7 +419,7 @@ def test_a_program_reads_each_record_from_standard_output_and_nothing_else(
     done = run("a.http", "--jsonl", "-", "--junit", "r.xml", a_http=DOCUMENT)
     head, *records, summary = map(json.loads, done.out.splitlines())
     assert (head["format"], summary["summary"]["requests"]) == (2, len(records))
-    assert {one["outcome"] for one in records} >= {"passed", "failed", "skipped"}
+    assert {record["outcome"] for record in records} >= {"passed", "failed", "skipped"}
     assert not (folder / "-").exists()
     assert (folder / "r.xml").exists()
     assert "only one" in run("a.http", "--jsonl", "-", "--tap", "-", a_http=DOCUMENT).err

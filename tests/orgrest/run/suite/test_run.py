@@ -526,7 +526,7 @@ class TestInterrupted:
             process.communicate(timeout=60)
         head, records, summary = read(folder / "r.jsonl")
         assert head["format"] == 2
-        assert [one["outcome"] for one in records] == ["passed", "passed"]
+        assert [record["outcome"] for record in records] == ["passed", "passed"]
         assert summary == {}
         assert not (folder / "r.xml").exists()
 

@@ -99,7 +99,7 @@ def test_a_block_that_is_not_run_as_it_was_meant_is_an_error(
 ) -> None:
     first = "#+begin_src restclient :expect 200\nGET HOST/json\n#+end_src\n"
     done = run("a.org", a_org=f"{first}\n\n{text}")
-    [error] = [one for one in done.requests if one["outcome"] == "error"]
+    [error] = [request for request in done.requests if request["outcome"] == "error"]
     assert error["line"] == line
     assert why in error["reason"]
     assert done.status == 1
@@ -194,6 +194,6 @@ def test_the_languages_that_are_meant_can_be_named(run) -> None:
     both = "#+begin_src LANG :expect 200\nGET HOST/json\n#+end_src\n\n"
     text = both.replace("LANG", "http") + both.replace("LANG", "restclient")
     done = run("a.org", "--lang", "http", a_org=text)
-    assert (done.status, [one["line"] for one in done.requests]) == (0, [1])
+    assert (done.status, [request["line"] for request in done.requests]) == (0, [1])
     done = run("a.org", "--lang", "http", "--lang", "restclient", a_org=text)
-    assert (done.status, [one["line"] for one in done.requests]) == (0, [1, 5])
+    assert (done.status, [request["line"] for request in done.requests]) == (0, [1, 5])
