@@ -162,7 +162,7 @@ def test_a_process_keeps_its_fuzzer_for_the_next_task_and_takes_what_others_kept
         assert again.interval.programs > 0
         assert cluster._idle["key"] == [idle]
     finally:
-        cluster._give_up("key")
+        cluster._close_idle("key")
     assert "key" not in cluster._idle
 
 
