@@ -76,12 +76,12 @@ def main(smoke: bool) -> None:
 def find_planted(seconds: float) -> None:
     """Print how many planted bugs are found in `seconds`, with programs and with repaired trees."""
     for bugs in (BUGS, LATER_BUGS):
-        found = planted("program", seconds, bugs)
-        verdict("planted bugs found", len(found), len(bugs), least=True)
-        most = max((len(each) for each in found.values()), default=0)
+        finds = planted("program", seconds, bugs)
+        verdict("planted bugs found", len(finds), len(bugs), least=True)
+        most = max((len(each) for each in finds.values()), default=0)
         verdict("most reports of one", most, 1, least=False)
         # `floor` needs 22: constants are integers, so that it takes `print(math.floor(-1 / 2))`.
-        nodes = [find.reduced.nodes for each in found.values() for find in each if find.reduced]
+        nodes = [find.reduced.nodes for each in finds.values() for find in each if find.reduced]
         verdict("nodes of the largest", max(nodes, default=0), 20, least=False)
     verdict("found by repaired trees", len(planted("repaired", seconds, BUGS)), 5, least=False)
 

@@ -33,11 +33,11 @@ def main(smoke: bool) -> None:
     """Print the tables and draw the charts."""
     targets(smoke)
     count = 20 if smoke else 1000
-    found = CorpusStats()
+    statistics = CorpusStats()
     rows = []
     occurring: dict[str, Counter[str]] = {}
     for name, make in sources(count).items():
-        stats = found if name == DEFAULT else CorpusStats()
+        stats = statistics if name == DEFAULT else CorpusStats()
         facts = occurring.setdefault(name, Counter())
         for tree in make():
             stats.add(tree)
@@ -53,10 +53,10 @@ def main(smoke: bool) -> None:
     header = ("source", "nodes: least", "median", "90 %", "most", "depth: median", "90 %", "most")
     table((*header, "never occur"), rows, f"{count} trees of each (a quarter of the large ones)")
     occurrences({name: occurring[name] for name in (DEFAULT, BYTES, HYPOTHESIS)}, count)
-    print_report(found)
+    print_report(statistics)
     if not smoke:
         DRAWING.parent.mkdir(exist_ok=True)
-        DRAWING.write_bytes(plot(found))
+        DRAWING.write_bytes(plot(statistics))
         print(f"\ndrawn: {DRAWING}\n")
 
 

@@ -205,11 +205,11 @@ def start_up(folder: Path, rounds: int) -> float:
         with client() as server:
             uri = open_document(server, folder, "http", "GET http://example.org/\nAcc\n")
             position = {"line": 1, "character": 3}
-            found = server.ask(
+            answer = server.ask(
                 "textDocument/completion", {"textDocument": {"uri": uri}, "position": position}
             )
             best = min(best, time.perf_counter() - server.started)
-            assert "Accept" in [item["label"] for item in found["items"]]
+            assert "Accept" in [item["label"] for item in answer["items"]]
     return best
 
 
@@ -242,7 +242,7 @@ def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[fl
             server.diagnostics(version)
             if not busy:
                 times[2].append(time.perf_counter() - typed - DELAY)
-    return [sorted(found) for found in times]
+    return [sorted(durations) for durations in times]
 
 
 def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
@@ -271,7 +271,7 @@ def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
                 server.ask(method, params)
                 times[method].append(time.perf_counter() - start)
                 server.diagnostics(version)
-    return {method: sorted(found)[len(found) // 2] for method, found in times.items()}
+    return {method: sorted(durations)[len(durations) // 2] for method, durations in times.items()}
 
 
 def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str, float, float]]:
@@ -285,7 +285,7 @@ def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str,
     rows = text.split("\n")
     line = next(i for i in range(len(rows) // 2, len(rows)) if rows[i].startswith("Accept"))
     place = {"line": line, "character": 3}
-    found = {method: [0.0, 0.0] for method in (*PAUSE, "diagnostics", "in all")}
+    totals = {method: [0.0, 0.0] for method in (*PAUSE, "diagnostics", "in all")}
     with client(VSCODE) as server:
         uri = open_document(server, folder, kind, text)
         server.diagnostics(1)
@@ -311,18 +311,18 @@ def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str,
                 if method.endswith("delta"):
                     known = answer.get("resultId")
                 now = server.cpu()
-                found[method][0] += now - before
-                found[method][1] += server.size
+                totals[method][0] += now - before
+                totals[method][1] += server.size
                 total += server.size
                 before = now
             server.diagnostics(version)
             now = server.cpu()
-            found["diagnostics"][0] += now - before
-            found["diagnostics"][1] += server.size
-            found["in all"][0] += now - first
-            found["in all"][1] += total + server.size
+            totals["diagnostics"][0] += now - before
+            totals["diagnostics"][1] += server.size
+            totals["in all"][0] += now - first
+            totals["in all"][1] += total + server.size
     return [
-        (name, seconds / rounds, size / rounds / 1024) for name, (seconds, size) in found.items()
+        (name, seconds / rounds, size / rounds / 1024) for name, (seconds, size) in totals.items()
     ]
 
 
@@ -336,11 +336,11 @@ def main(smoke: bool) -> None:
         rows, last = [], {}
         for kind in ("org", "http"):
             for lines in sizes:
-                found = keystrokes(folder, kind, lines, rounds)
-                last[kind] = found
+                durations = keystrokes(folder, kind, lines, rounds)
+                last[kind] = durations
                 cells = [
                     f"{times[int(part * (len(times) - 1))] * 1000:.1f}"
-                    for times in found
+                    for times in durations
                     for part in (0.5, 0.99)
                 ]
                 rows.append([f"{kind}, {lines:,} lines", *cells])

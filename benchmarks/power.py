@@ -172,19 +172,19 @@ def row(figure: Figures, programs: int) -> Iterator[str]:
 
 def figures(luau: Any, trees: list[ModuleSet]) -> Figures:
     """Return the results of running programs, with and without counters."""
-    found = Figures()
+    result = Figures()
     for tree in trees:
         sources = render_module_set(tree)
         texts = [text for text in (sources.module, sources.program) if text is not None]
-        found.compiled += all(luau.compile(text) is None for text in texts)
+        result.compiled += all(luau.compile(text) is None for text in texts)
         answer = luau.run(sources.program, sources.module)
-        found.ended += answer.error is None
-        found.late += answer.timeout
-        found.outputs.add(answer.output)
+        result.ended += answer.error is None
+        result.late += answer.timeout
+        result.outputs.add(answer.output)
         if answer.error is not None:
-            found.errors[re.sub(r"\d+", "N", answer.error)] += 1
-        count_in(luau, tree, found)
-    return found
+            result.errors[re.sub(r"\d+", "N", answer.error)] += 1
+        count_in(luau, tree, result)
+    return result
 
 
 COUNTING = """
@@ -250,19 +250,19 @@ for name in next_of, called do write("@metamethod", name) end
 TICK = attrs.evolve(DEFAULT, customs=(*DEFAULT.customs, "tick"))
 
 
-def count_in(luau: Any, tree: ModuleSet, found: Figures) -> None:
+def count_in(luau: Any, tree: ModuleSet, figures: Figures) -> None:
     """Run a program with counters for statements, library members and metamethods."""
     source, statements = instrumented(tree)
-    found.statements += statements
+    figures.statements += statements
     for line in luau.run(source, milliseconds=5000).output.split("\n"):
         word, _, rest = line.partition("\t")
         if word == "@executed":
-            found.executed += int(rest)
+            figures.executed += int(rest)
         elif word == "@member":
-            found.returned.add(rest)
-            found.returned |= {field for field in FIELDS if field in source}
+            figures.returned.add(rest)
+            figures.returned |= {field for field in FIELDS if field in source}
         elif word == "@metamethod" and rest.startswith("__"):
-            found.metamethods.add(rest)
+            figures.metamethods.add(rest)
 
 
 FIELDS = ("math.huge", "math.pi", "utf8.charpattern", "vector.one", "vector.zero")

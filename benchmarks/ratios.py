@@ -50,7 +50,7 @@ def main(smoke: bool) -> None:
         bound = "at least" if row.least else "at most"
         goal = f"{bound} {row.goal:g}" if row.goal else ""
         print(f"| {row.what} | {row.peer} | {row.ratio:.2f} | {goal} |")
-    missing = [one for one in ("curl", "httpyac", "newman") if not shutil.which(one)]
+    missing = [program for program in ("curl", "httpyac", "newman") if not shutil.which(program)]
     if missing:
         print(f"\nnot installed: {', '.join(missing)}")
 
@@ -60,8 +60,8 @@ def processes(folder: Path, url: str, smoke: bool) -> list[Row]:
     count = 4 if smoke else 200
     commands = start_commands(folder, url) | run_commands(folder, url, count)
     measured = take_turns(commands, 1 if smoke else 7)
-    cpu = {name: statistics.median(one.cpu for one in runs) for name, runs in measured.items()}
-    wall = {name: statistics.median(one.seconds for one in runs) for name, runs in measured.items()}
+    cpu = {name: statistics.median(run.cpu for run in runs) for name, runs in measured.items()}
+    wall = {name: statistics.median(run.seconds for run in runs) for name, runs in measured.items()}
     many = cpu["test many"] - cpu["test one"]
     # What is left of one request is the start.
     each = many / (cpu["urllib3 many"] - cpu["urllib3 one"])
@@ -120,7 +120,7 @@ def run_commands(folder: Path, url: str, count: int) -> dict[str, list[str]]:
         (several / f"{number}.http").write_text(document(url, count))
         (slow / f"{number}.http").write_text(document(f"{url.removesuffix('/json')}/slow", count))
     test = [*ORGREST, "test", "--quiet"]
-    found = {
+    commands = {
         "urllib3 many": [sys.executable, "-c", PLAIN, url, str(count)],
         "test one": [*test, str(one)],
         "test many": [*test, str(many)],
@@ -131,16 +131,16 @@ def run_commands(folder: Path, url: str, count: int) -> dict[str, list[str]]:
     }
     if shutil.which("curl"):
         loop = f"for i in $(seq {count}); do curl -s -o /dev/null '{url}'; done"
-        found["curl, a process each"] = ["sh", "-c", loop]
+        commands["curl, a process each"] = ["sh", "-c", loop]
     if shutil.which("httpyac"):  # it refuses files outside the folder where it runs
         inside = f"cd '{folder}' && exec httpyac send --all --silent {many.name}"
-        found["httpyac"] = ["sh", "-c", inside]
+        commands["httpyac"] = ["sh", "-c", inside]
     if shutil.which("newman"):
         collection = folder / "many.json"
         export = [*ORGREST, "export", "--to", "postman", str(many)]
         collection.write_bytes(subprocess.run(export, check=True, capture_output=True).stdout)
-        found["newman"] = ["newman", "run", "--silent", str(collection)]
-    return found
+        commands["newman"] = ["newman", "run", "--silent", str(collection)]
+    return commands
 
 
 def document(url: str, count: int) -> str:
@@ -151,13 +151,13 @@ def document(url: str, count: int) -> str:
 def take_turns(commands: Mapping[str, list[str]], rounds: int) -> dict[str, list[Measured]]:
     """Run each command once per round, after a round that fills the caches; return the times."""
     environment = surroundings()
-    found: dict[str, list[Measured]] = {name: [] for name in commands}
+    runs: dict[str, list[Measured]] = {name: [] for name in commands}
     for turn in range(rounds + 1):
         for name, command in commands.items():
             measured = measure(command, 1, environment)
             if turn:
-                found[name].append(measured)
-    return found
+                runs[name].append(measured)
+    return runs
 
 
 def memory(folder: Path, url: str, smoke: bool) -> list[Row]:
@@ -168,7 +168,7 @@ def memory(folder: Path, url: str, smoke: bool) -> list[Row]:
         path = folder / f"{name}.http"
         path.write_text(document(url, requests))
         command = [*ORGREST, "test", "--quiet", str(path)]
-        command += [f"--{one}={folder / one}" for one in ("report-json", "junit", "html")]
+        command += [f"--{report}={folder / report}" for report in ("report-json", "junit", "html")]
         used.append(measure(command, 1, surroundings()).megabytes)
     what = f"memory of {2 * count:,} requests with reports"
     return [Row(what, f"{count:,} requests", used[1] / used[0], 1.05)]
@@ -176,12 +176,12 @@ def memory(folder: Path, url: str, smoke: bool) -> list[Row]:
 
 def trees(smoke: bool) -> list[Row]:
     """Return the rows about encoding, decoding and drawing trees."""
-    found = [corpus_tree(seed, 50 if smoke else 200) for seed in range(3 if smoke else 100)]
-    data = [wire.encode(tree) for tree in found]
-    twins = [plain.from_message(tree) for tree in found]
+    trees = [corpus_tree(seed, 50 if smoke else 200) for seed in range(3 if smoke else 100)]
+    data = [wire.encode(tree) for tree in trees]
+    twins = [plain.from_message(tree) for tree in trees]
     loads = plain.CLASSES["ModuleSet"].loads
     tasks: dict[str, Callable[[], float]] = {
-        "encode": lambda: clock(lambda: [wire.encode(tree) for tree in found]),
+        "encode": lambda: clock(lambda: [wire.encode(tree) for tree in trees]),
         "decode": lambda: clock(lambda: [wire.decode(ModuleSet, item) for item in data]),
         "plain encode": lambda: clock(lambda: [bytes(twin) for twin in twins]),
         "plain decode": lambda: clock(lambda: [loads(item) for item in data]),

@@ -88,21 +88,21 @@ def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
     plain.write_text("###\n".join([f"GET {url}\n\n"] * count))
     loop = folder / "loop.el"
     loop.write_text(EMACS)
-    found = {
+    commands = {
         "python alone": [sys.executable, "-c", "pass"],
         "plain urllib3": [sys.executable, "-c", PLAIN, url, str(count)],
         "orgrest": [sys.executable, "-m", "orgrest", "--quiet", "--stdout", str(notes)],
     }
     if shutil.which("curl"):
         script = f"for i in $(seq {count}); do curl -s -o {os.devnull} '{url}'; done"
-        found["curl, a process each"] = ["sh", "-c", script]
+        commands["curl, a process each"] = ["sh", "-c", script]
     if shutil.which("emacs"):
-        found["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
+        commands["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
     if shutil.which("httpyac"):
         # It refuses files outside the folder where it runs.
         inside = f"cd '{folder}' && exec httpyac send --all --silent {plain.name}"
-        found["httpyac"] = ["sh", "-c", inside]
-    return found
+        commands["httpyac"] = ["sh", "-c", inside]
+    return commands
 
 
 def compare(folder: Path, url: str, count: int, runs: int) -> None:
@@ -113,9 +113,9 @@ def compare(folder: Path, url: str, count: int, runs: int) -> None:
     plain = measured["plain urllib3"].seconds
     print(f"\n{count} request{'s' if count > 1 else ''}, best of {runs}:")
     print(f"  {'':22} {'s':>8} {'MB':>6} {'beside urllib3':>15}")
-    for name, one in measured.items():
-        ratio = f"{one.seconds / plain:14.2f}x"
-        print(f"  {name:22} {one.seconds:8.3f} {one.megabytes:6.0f} {ratio}")
+    for name, run in measured.items():
+        ratio = f"{run.seconds / plain:14.2f}x"
+        print(f"  {name:22} {run.seconds:8.3f} {run.megabytes:6.0f} {ratio}")
     more = measured["orgrest"].seconds - measured["python alone"].seconds
     if count == 1:
         print(f"  orgrest takes {more:.3f} s more than Python's own start (reach: 0.15 s)")

@@ -31,7 +31,7 @@ def document(url: str, count: int, *, failing: bool = False) -> str:
     requests = []
     for number in range(count):
         lines = [f"### r{number}", f"GET {url}?n={number}"]
-        lines += [f"?? {one}" for one in HOLD]
+        lines += [f"?? {assertion}" for assertion in HOLD]
         if failing and number % 3 == 0:
             lines.append(f"?? {FAIL[number // 3 % len(FAIL)]}")
         requests.append("\n".join(lines))
@@ -51,17 +51,17 @@ def compare(folder: Path, url: str, plain: str, runs: int) -> None:
     single = folder / "single.http"
     single.write_text(document(url, 1))
     start = measure([*ours[:-1], str(single)], runs, environment).seconds
-    one = measure([sys.executable, "-c", plain, url, "1"], runs, environment).seconds
+    peer_start = measure([sys.executable, "-c", plain, url, "1"], runs, environment).seconds
     if shutil.which("httpyac"):
         # It refuses files outside the folder where it runs.
         command = ["sh", "-c", f"cd '{folder}' && exec httpyac send --all --silent {name}"]
         measured["httpyac"] = measure(command, runs, environment)
     print(f"\n{COUNT} requests with {len(HOLD)} assertions each, one job, best of {runs}:")
-    for title, found in measured.items():
-        print(f"  {title:22} {found.seconds:8.3f} s {found.megabytes:6.0f} MB")
+    for title, run in measured.items():
+        print(f"  {title:22} {run.seconds:8.3f} s {run.megabytes:6.0f} MB")
     mine = measured["orgrest test"].seconds
     # The extra time of one request, compared with plain urllib3, is orgrest's start-up.
-    allowed = 1.5 * measured["plain urllib3"].seconds + start - one
+    allowed = 1.5 * measured["plain urllib3"].seconds + start - peer_start
     print(f"  beside 1.5 x plain urllib3 and start-up: {mine / allowed:.2f} (reach: 1)")
     if "httpyac" not in measured:
         print("  not installed: httpyac")
@@ -75,8 +75,8 @@ def compare(folder: Path, url: str, plain: str, runs: int) -> None:
 def _ours(folder: Path, name: str) -> list[list[bool]]:
     command = [sys.executable, "-m", "orgrest", "test", "--quiet", "--report-json", "-", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout)["requests"]
-    return [[test["passed"] for test in one["assertions"]] for one in found]
+    requests = json.loads(done.stdout)["requests"]
+    return [[test["passed"] for test in request["assertions"]] for request in requests]
 
 
 def _theirs(folder: Path, name: str) -> list[list[bool]]:
@@ -84,8 +84,10 @@ def _theirs(folder: Path, name: str) -> list[list[bool]]:
     # Into a file: it leaves before a pipe has taken all of it.
     with (folder / "theirs.json").open("w") as out:
         subprocess.run(command, cwd=folder, stdout=out, check=False)
-    found = json.loads((folder / "theirs.json").read_text())["requests"]
-    return [[test["status"] == "SUCCESS" for test in one["testResults"]] for one in found]
+    requests = json.loads((folder / "theirs.json").read_text())["requests"]
+    return [
+        [test["status"] == "SUCCESS" for test in request["testResults"]] for request in requests
+    ]
 
 
 def many(folder: Path, url: str, documents: int, each: int = 20, jobs: int = 32) -> None:
@@ -100,13 +102,13 @@ def many(folder: Path, url: str, documents: int, each: int = 20, jobs: int = 32)
         command = [sys.executable, "-m", "orgrest", "test", "-q", "-j", str(jobs), str(inside)]
         for report in ("report-json", "junit", "html"):
             command += [f"--{report}", str(folder / f"report.{report.removeprefix('report-')}")]
-        found = measure(command, 1, surroundings())
+        run = measure(command, 1, surroundings())
         total = count * each
         kept = json.loads((folder / "report.json").read_text())
-        places = [(one["file"], one["line"]) for one in kept["requests"]]
+        places = [(request["file"], request["line"]) for request in kept["requests"]]
         assert kept["summary"]["passed"] == len(places) == total
         assert places == sorted(places)
         print(
-            f"  {total:6,} requests: {found.seconds:7.2f} s, {found.seconds / total * 1e3:.2f} ms "
-            f"each, {found.megabytes:.0f} MB (reach: 150 MB), in order"
+            f"  {total:6,} requests: {run.seconds:7.2f} s, {run.seconds / total * 1e3:.2f} ms "
+            f"each, {run.megabytes:.0f} MB (reach: 150 MB), in order"
         )

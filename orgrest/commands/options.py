@@ -109,7 +109,7 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
     return decorate
 
 
-def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the values of a command's options, grouped by the object whose fields they set.
 
     The group "" is for Settings. The other groups are named after its fields, such as `inputs`.
@@ -118,12 +118,12 @@ def _parts(command: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for row in options_of(command):
         for field in row.field.split():
             part, _, name = field.rpartition(".")
-            value = given[row.name]
+            value = options[row.name]
             groups[part][name] = frozenset(value) if name in ("languages", "tags") else value
     return groups
 
 
-def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
+def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
     """Return the value sources for a document in a folder, from the options of a command.
 
     `given` contains the values of the options, and `more` contains other fields of the result.
@@ -132,7 +132,7 @@ def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: A
     from orgrest.http.values import Inputs
     from orgrest.http.values.files import read_env_file
 
-    values = _parts(command, given)["inputs"]
+    values = _parts(command, options)["inputs"]
     env_file: dict[str, str] = {}
     for path in values["env_file"]:  # later files take precedence
         env_file.update(read_env_file(path))
@@ -140,12 +140,12 @@ def inputs_of(command: str, given: Mapping[str, Any], directory: Path, **more: A
     return Inputs.of_user(directory, **values, **more)
 
 
-def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Settings:
+def settings_of(command: str, options: Mapping[str, Any], inputs: Inputs) -> Settings:
     """Return the settings of a run, from the options of a command."""
     from orgrest.run.plan import Choice
     from orgrest.run.settings import RetryPolicy, Settings
 
-    parts = _parts(command, given)
+    parts = _parts(command, options)
     proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
     values = parts[""]
     if "proxies" in values:  # documents may use the proxy that the run uses
@@ -158,10 +158,10 @@ def settings_of(command: str, given: Mapping[str, Any], inputs: Inputs) -> Setti
     )
 
 
-def client_of(command: str, given: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
+def client_of(command: str, options: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
     """Return a factory of clients and the budget of a run, from the options of a command."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 
-    parts = _parts(command, given)
+    parts = _parts(command, options)
     return partial(Client, **parts["client"]), Budget(**parts["budget"])

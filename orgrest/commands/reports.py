@@ -33,15 +33,15 @@ _REPORTS = {
 """The module of each report. Its function `pieces` yields the report's bytes."""
 
 
-def chosen(given: dict[str, Any]) -> dict[str, Path]:
+def chosen(options: dict[str, Any]) -> dict[str, Path]:
     """Remove the report options from a command's options, and return the files by report.
 
     Raises UsageError if several reports would go to standard output.
     """
     reports = {
-        name: path for name in _REPORTS if (path := given.pop(name.replace("-", "_"))) is not None
+        name: path for name in _REPORTS if (path := options.pop(name.replace("-", "_"))) is not None
     }
-    if [str(path) for path in (*reports.values(), given.get("jsonl"))].count("-") > 1:
+    if [str(path) for path in (*reports.values(), options.get("jsonl"))].count("-") > 1:
         raise click.UsageError("only one report can be written to standard output")
     return reports
 

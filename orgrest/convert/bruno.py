@@ -109,7 +109,7 @@ def parse(text: str, name: str) -> dict[str, Any]:
     A block is a string, a list of names, or a list of pairs. Raises ConversionError if the file is
     invalid.
     """
-    found: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
     at = 0
     while at < len(lines):
@@ -130,12 +130,12 @@ def parse(text: str, name: str) -> dict[str, Any]:
         block = lines[first:at]
         at += 1
         if end == "]":
-            found[match["name"]] = [one.strip(" \t,") for one in block if one.strip(" \t,")]
+            blocks[match["name"]] = [line.strip(" \t,") for line in block if line.strip(" \t,")]
         elif _TEXTS.fullmatch(match["name"]):
-            found[match["name"]] = "\n".join(one.removeprefix("  ") for one in block).strip("\n")
+            blocks[match["name"]] = "\n".join(line.removeprefix("  ") for line in block).strip("\n")
         else:
-            found[match["name"]] = list(_pairs(block, name, first))
-    return found
+            blocks[match["name"]] = list(_pairs(block, name, first))
+    return blocks
 
 
 def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
@@ -156,7 +156,7 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
             opened = at
             while at < len(lines) and lines[at].strip() != "'''":
                 at += 1
-            value = "\n".join(one.removeprefix("    ") for one in lines[opened:at])
+            value = "\n".join(line.removeprefix("    ") for line in lines[opened:at])
             at += 1
         key = match["key"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
         yield _Pair(key.strip(), value, match["off"] is None)
@@ -176,19 +176,19 @@ class _Reader(Reader):
             top = json.loads(self._read(self._folder / TOP))
         except (ValueError, RecursionError):
             raise ConversionError("not valid JSON", file=str(self._folder / TOP)) from None
-        given = Fields(top if isinstance(top, dict) else {}, str(self._folder / TOP))
-        given.ignore("version", "type", "name", "ignore", "size", "filesCount", "presets")
+        fields = Fields(top if isinstance(top, dict) else {}, str(self._folder / TOP))
+        fields.ignore("version", "type", "name", "ignore", "size", "filesCount", "presets")
         ignored = top.get("ignore") if isinstance(top, dict) else None
         self._ignored = {"node_modules", ".git", "environments", *map(str, ignored or [])}
         whole = self._items(self._folder, "collection.bru", Inherited(), 0)
-        environments, notes = [], list(given.unread())
+        environments, notes = [], list(fields.unread())
         for file in self._files(self._folder / "environments", ".bru"):
             try:
-                found, more = self._environment(file)
+                environment, more = self._environment(file)
             except Exception as error:
                 notes.append(Note.of_error(f"{file}:{explained(error).line or 1}", error))
                 continue
-            environments.append(found)
+            environments.append(environment)
             notes += more
         name = str(top.get("name") or self._folder.name) if isinstance(top, dict) else ""
         whole = classes.evolve(whole, name=name, notes=(*whole.notes, *notes))
@@ -216,78 +216,78 @@ class _Reader(Reader):
         if not folder.is_dir() or folder.is_symlink():
             return []
         return sorted(
-            one for one in folder.iterdir()
-            if one.suffix == suffix and one.is_file() and not one.is_symlink()
+            path for path in folder.iterdir()
+            if path.suffix == suffix and path.is_file() and not path.is_symlink()
         )  # fmt: skip
 
     def _blocks(self, path: Path) -> Fields:
         return Fields(parse(self._read(path), str(path)), str(path))
 
     def _environment(self, path: Path) -> tuple[Environment, tuple[Note, ...]]:
-        given = self._blocks(path)
-        given.ignore("color")
+        fields = self._blocks(path)
+        fields.ignore("color")
         values = tuple(
-            (self.names.name(one.key), self._text(one.value))
-            for one in given.any("vars") or ()
-            if one.enabled
+            (self.names.name(pair.key), self._text(pair.value))
+            for pair in fields.any("vars") or ()
+            if pair.enabled
         )
-        for name in given.any("vars:secret") or ():
-            given.note(f"the collection does not contain the value of the secret {name}")
-        return Environment(path.stem, values), given.unread()
+        for name in fields.any("vars:secret") or ():
+            fields.note(f"the collection does not contain the value of the secret {name}")
+        return Environment(path.stem, values), fields.unread()
 
     def _items(self, folder: Path, own_file: str, around: Inherited, depth: int) -> Folder:
         """Return a folder with its requests and subfolders, in Bruno's order."""
         if depth > _DEEPEST:
             raise ConversionError("folders are nested too deeply", file=str(folder))
         own = folder / own_file
-        given = self._blocks(own) if own.is_file() else Fields({}, str(own))
-        name, order = self._meta(given)
-        variables, inner = self._inherited(given, around)
-        description = given.any("docs") or ""
-        found: list[tuple[float, str, Folder | Request]] = []
+        fields = self._blocks(own) if own.is_file() else Fields({}, str(own))
+        name, order = self._meta(fields)
+        variables, inner = self._inherited(fields, around)
+        description = fields.any("docs") or ""
+        members: list[tuple[float, str, Folder | Request]] = []
         for path in self._files(folder, ".bru"):
             if path.name not in ("collection.bru", "folder.bru"):
-                found.append(self._file(path, inner))
+                members.append(self._file(path, inner))
         for path in sorted(folder.iterdir()):
             if path.is_dir() and not path.is_symlink() and path.name not in self._ignored:
                 below = self._items(path, "folder.bru", inner, depth + 1)
                 if below.items or below.notes:
-                    found.append((self._order, path.name, below))
+                    members.append((self._order, path.name, below))
         self._order = order
-        items = tuple(one for _, _, one in sorted(found, key=lambda one: one[:2]))
-        return Folder(name or folder.name, items, variables, description, given.unread())
+        items = tuple(member for _, _, member in sorted(members, key=lambda member: member[:2]))
+        return Folder(name or folder.name, items, variables, description, fields.unread())
 
     _order = 0.0
 
-    def _meta(self, given: Fields) -> tuple[str, float]:
-        meta = {one.key: one.value for one in given.any("meta") or ()}
+    def _meta(self, fields: Fields) -> tuple[str, float]:
+        meta = {pair.key: pair.value for pair in fields.any("meta") or ()}
         order = meta.get("seq", "")
         return meta.get("name", ""), float(order) if re.fullmatch(r"\d{1,9}", order) else 0.0
 
     def _inherited(
-        self, given: Fields, around: Inherited
+        self, fields: Fields, around: Inherited
     ) -> tuple[tuple[tuple[str, str], ...], Inherited]:
         """Return the variables of a folder, and the settings that its requests inherit."""
-        values = self._pairs_named(given)
-        modes = {one.key: one.value for one in given.any("auth") or ()}
+        values = self._pairs_named(fields)
+        modes = {pair.key: pair.value for pair in fields.any("auth") or ()}
         mode = modes.get("mode", "inherit")
-        own, variables = self._authorization(given, mode, inherited=True)
-        headers = self._pairs(given.any("headers") or ())
-        return (*values, *variables), around.with_own(own, headers, self._scripts(given))
+        own, variables = self._authorization(fields, mode, inherited=True)
+        headers = self._pairs(fields.any("headers") or ())
+        return (*values, *variables), around.with_own(own, headers, self._scripts(fields))
 
-    def _pairs(self, given: Iterable[_Pair]) -> list[tuple[str, str]]:
+    def _pairs(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
         """Return the names and values of the enabled pairs."""
-        return [(self._text(one.key), self._text(one.value)) for one in given if one.enabled]
+        return [(self._text(pair.key), self._text(pair.value)) for pair in pairs if pair.enabled]
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
         """Return the position, name and request of a file. An error becomes a note."""
         try:
-            given = self._blocks(path)
+            fields = self._blocks(path)
         except Exception as error:
             note = Note.of_error(f"{path}:{explained(error).line or 1}", error)
             return 0.0, path.name, Request("", "", name=path.stem, notes=(note,))
-        name, order = self._meta(given)
-        return order, path.name, self.item(given, name or path.stem, around)
+        name, order = self._meta(fields)
+        return order, path.name, self.item(fields, name or path.stem, around)
 
     def _text(self, text: str) -> str:
         return texts.translated(text, self._variable)
@@ -297,44 +297,44 @@ class _Reader(Reader):
             return Variable(f"$processEnv {name.removeprefix('process.env.')}")
         return self.names.variable(name)
 
-    def draft(self, given: Fields, _around: Inherited) -> Draft:
+    def draft(self, fields: Fields, _around: Inherited) -> Draft:
         """Return the request in a file. Raises ConversionError if it cannot be written."""
-        given.ignore("params:query")
-        verb = next((method for method in _METHODS if method in given.given), None)
+        fields.ignore("params:query")
+        verb = next((method for method in _METHODS if method in fields.given), None)
         if verb is None:
             raise ConversionError("not an HTTP request")
-        head = {one.key: one.value for one in given.any(verb)}
+        head = {pair.key: pair.value for pair in fields.any(verb)}
         url = head.get("url", "").strip()
         if not url:
             raise ConversionError("the request has no URL")
-        for one in given.any("params:path") or ():
-            form = rf":{re.escape(one.key)}(?![\w-])"
-            url = re.sub(form, one.value.replace("\\", r"\\"), url) if one.key else url
-        headers = given.any("headers") or []
-        every = (*(given.given.get("params:query") or ()), *headers)
-        disabled = [one for one in every if not one.enabled]
-        body, kind = self._body(given, head.get("body", "none"), disabled)
-        own, variables = self._authorization(given, head.get("auth", "none"), inherited=False)
-        scripts = self._scripts(given)
-        assertions = self._after(given, scripts[1])
+        for pair in fields.any("params:path") or ():
+            form = rf":{re.escape(pair.key)}(?![\w-])"
+            url = re.sub(form, pair.value.replace("\\", r"\\"), url) if pair.key else url
+        headers = fields.any("headers") or []
+        every = (*(fields.given.get("params:query") or ()), *headers)
+        disabled = [pair for pair in every if not pair.enabled]
+        body, kind = self._body(fields, head.get("body", "none"), disabled)
+        own, variables = self._authorization(fields, head.get("auth", "none"), inherited=False)
+        scripts = self._scripts(fields)
+        assertions = self._after(fields, scripts[1])
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),
             self._text(url), self._pairs(headers), body, kind, own,
-            (*self._pairs_named(given), *variables), scripts=scripts, assertions=assertions,
-            directives=list(self._directives(given)), described=[given.any("docs") or ""],
+            (*self._pairs_named(fields), *variables), scripts=scripts, assertions=assertions,
+            directives=list(self._directives(fields)), described=[fields.any("docs") or ""],
             disabled=map(str, disabled),
         )  # fmt: skip
 
-    def _pairs_named(self, given: Fields) -> Pairs:
+    def _pairs_named(self, fields: Fields) -> Pairs:
         """Return the variables that a request or folder defines."""
         return tuple(
-            (self.names.name(one.key), self._text(one.value))
-            for one in given.any("vars:pre-request") or ()
-            if one.enabled
+            (self.names.name(pair.key), self._text(pair.value))
+            for pair in fields.any("vars:pre-request") or ()
+            if pair.enabled
         )
 
-    def _directives(self, given: Fields) -> Iterator[str]:
-        settings = {one.key: one.value for one in given.any("settings") or ()}
+    def _directives(self, fields: Fields) -> Iterator[str]:
+        settings = {pair.key: pair.value for pair in fields.any("settings") or ()}
         if settings.get("followRedirects") == "false":
             yield "no-redirect"
         if re.fullmatch(r"[1-9]\d{0,8}", settings.get("timeout", "")):
@@ -348,24 +348,24 @@ class _Reader(Reader):
         Bruno keeps the bodies for other modes, but does not send them.
         """
         block = f"body:{_BLOCKS.get(mode, mode)}"
-        found = given.any(block)
-        given.ignore(*(one for one in given.given if one.startswith("body:") or one == "body"))
-        if mode == "json" and found is None:
-            found = given.given.get("body")
-        if mode in ("none", "") or not found:
+        content = given.any(block)
+        given.ignore(*(key for key in given.given if key.startswith("body:") or key == "body"))
+        if mode == "json" and content is None:
+            content = given.given.get("body")
+        if mode in ("none", "") or not content:
             return None, ""
         if mode in _BODIES:
-            return (self._text(found),), _BODIES[mode]
+            return (self._text(content),), _BODIES[mode]
         if mode == "graphql":
             variables = given.given.get("body:graphql:vars") or "{}"
-            query = self._text(json.dumps(found, ensure_ascii=False))
+            query = self._text(json.dumps(content, ensure_ascii=False))
             return (f'{{"query":{query},"variables":{self._text(variables)}}}',), "application/json"
-        disabled += [one for one in found if not one.enabled]
-        enabled = [one for one in found if one.enabled]
+        disabled += [pair for pair in content if not pair.enabled]
+        enabled = [pair for pair in content if pair.enabled]
         if mode == "formUrlEncoded":
             return (pairs_encoded(self._pairs(enabled)),), "application/x-www-form-urlencoded"
         if mode == "multipartForm":
-            fields = [field for one in enabled for field in self._field(one)]
+            fields = [field for pair in enabled for field in self._field(pair)]
             return multipart(fields) if fields else (None, "")
         if mode == "file":
             match = _FILE.fullmatch(enabled[0].value) if enabled else None
@@ -373,62 +373,62 @@ class _Reader(Reader):
                 return (Inclusion(texts.literal(match["path"])),), match["kind"] or ""
         raise ConversionError(f"unknown body mode {mode}")
 
-    def _field(self, one: _Pair) -> list[Part]:
-        name, match = self._text(one.key), _FILE.fullmatch(one.value)
+    def _field(self, pair: _Pair) -> list[Part]:
+        name, match = self._text(pair.key), _FILE.fullmatch(pair.value)
         if match is None:
-            value, _, kind = one.value.partition(" @contentType(")
+            value, _, kind = pair.value.partition(" @contentType(")
             return [(name, self._text(value), "", kind.removesuffix(")"), False)]
         kind = match["kind"] or ""
         return [file_part(name, path, kind) for path in match["path"].split("|")]
 
     def _authorization(
-        self, given: Fields, mode: str, *, inherited: bool
+        self, fields: Fields, mode: str, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials for the selected `mode`, and the variables that they need."""
-        pairs = given.any(f"auth:{mode}") or ()
-        given.ignore(*(one for one in given.given if one.startswith("auth:")))
+        pairs = fields.any(f"auth:{mode}") or ()
+        fields.ignore(*(key for key in fields.given if key.startswith("auth:")))
         if mode in ("none", "inherit", ""):
             return (None if mode == "inherit" else Authorization()), ()
         named = _AUTHENTICATION.get(mode, {})
         parameters = {named.get(pair.key, pair.key): self._text(pair.value) for pair in pairs}
         if parameters.get("in") == "queryparams":
             parameters["in"] = "query"
-        return self.credentials(given, mode, parameters, inherited=inherited)
+        return self.credentials(fields, mode, parameters, inherited=inherited)
 
-    def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
-        before = given.any("script:pre-request") or ""
+    def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:
+        before = fields.any("script:pre-request") or ""
         before = expectations.as_pm(before)
-        after = [given.any("script:post-response") or "", given.any("tests") or ""]
-        return [before] if before.strip() else [], [one for one in after if one.strip()]
+        after = [fields.any("script:post-response") or "", fields.any("tests") or ""]
+        return [before] if before.strip() else [], [script for script in after if script.strip()]
 
-    def _after(self, given: Fields, scripts: list[str]) -> list[str]:
+    def _after(self, fields: Fields, scripts: list[str]) -> list[str]:
         """Return the assertions of a request. Code that sets variables is added to `scripts`."""
         assertions: list[str] = []
-        for one in given.any("assert") or ():
-            if not one.enabled:
+        for pair in fields.any("assert") or ():
+            if not pair.enabled:
                 continue
-            if (made := _assertions(one)) is None:
-                given.note(f"assert: {one.key}: {one.value}")
+            if (made := _assertions(pair)) is None:
+                fields.note(f"assert: {pair.key}: {pair.value}")
             else:
                 assertions += made
-        for one in given.any("vars:post-response") or ():
-            match = re.fullmatch(r"res\.(?:body|getBody\(\))((?:\.\w+|\[\d+\])*)", one.value)
+        for pair in fields.any("vars:post-response") or ():
+            match = re.fullmatch(r"res\.(?:body|getBody\(\))((?:\.\w+|\[\d+\])*)", pair.value)
             if match is None:
-                given.note(f"vars:post-response: {one.key}: {one.value}")
-            elif one.enabled:
-                name = json.dumps(self.names.name(one.key))
+                fields.note(f"vars:post-response: {pair.key}: {pair.value}")
+            elif pair.enabled:
+                name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
 
 
-def _assertions(one: _Pair) -> list[str] | None:
+def _assertions(pair: _Pair) -> list[str] | None:
     """Return the assertions for a line in an `assert` block, or None without an equivalent."""
-    operator, _, value = one.value.partition(" ")
+    operator, _, value = pair.value.partition(" ")
     if operator in _UNSAID:
         return None
     if operator not in _OPERATORS:
-        operator, value = "eq", one.value
-    subject = expectations.subject_of(one.key, {})
+        operator, value = "eq", pair.value
+    subject = expectations.subject_of(pair.key, {})
     value = value.strip()
     if subject is None or (subject == "body" and operator != "contains") or "{{" in value:
         return None

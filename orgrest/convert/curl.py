@@ -172,7 +172,7 @@ class _Shell:
                 now.problem = error.reason
                 return ""
         if match["double"] is not None:
-            return _IN_QUOTES.sub(lambda found: self._replaced(found, now), match["double"])
+            return _IN_QUOTES.sub(lambda quoted: self._replaced(quoted, now), match["double"])
         return self._replaced(match, now)
 
     def _replaced(self, match: re.Match[str], now: _Line) -> str:
@@ -189,14 +189,14 @@ class _Shell:
             self.names.append(name)
         return f"{self.mark}{self.names.index(name)}z"
 
-    def text(self, given: str) -> str:
+    def text(self, value: str) -> str:
         """Return a word in the notation of request files."""
         pieces: list[str | Variable] = []
         at = 0
-        for match in re.finditer(rf"{self.mark}(\d+)z", given):
-            pieces += (given[at : match.start()], Variable(self.names[int(match[1])]))
+        for match in re.finditer(rf"{self.mark}(\d+)z", value):
+            pieces += (value[at : match.start()], Variable(self.names[int(match[1])]))
             at = match.end()
-        return texts.written([*pieces, given[at:]])
+        return texts.written([*pieces, value[at:]])
 
 
 def recognizes(source: Source) -> bool:
@@ -250,18 +250,18 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
     try:
         if line.problem:
             raise ConversionError(line.problem)
-        found = read_words(words)
-        body, headers = _body(found, shell.text)
+        command = read_words(words)
+        body, headers = _body(command, shell.text)
         request = Request(
-            found.method or ("GET" if body is None else "POST"),
-            shell.text(found.complete_url(shell.mark)),
+            command.method or ("GET" if body is None else "POST"),
+            shell.text(command.complete_url(shell.mark)),
             headers=tuple((name, shell.text(value)) for name, value in headers),
             body=body,
-            directives=tuple(found.directives),
+            directives=tuple(command.directives),
             description=line.comment,
-            notes=tuple(Note(place, f"curl {one}") for one in found.left_out),
+            notes=tuple(Note(place, f"curl {option}") for option in command.left_out),
             place=place,
-            shorthand=bool(found.scheme or found.certificate),
+            shorthand=bool(command.scheme or command.certificate),
         )
     except Exception as error:
         shown = shell.whole[line.start : line.end].strip()
@@ -274,15 +274,15 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
 
 
 def _body(
-    found: Command, text: Callable[[str], str]
+    command: Command, text: Callable[[str], str]
 ) -> tuple[tuple[Piece, ...] | None, list[tuple[str, str]]]:
     """Return the body of a command, and its headers, including those for the body's type."""
-    headers = found.complete_headers()
-    if not found.forms:
-        if found.files:
-            return (Inclusion(found.files[0]),), headers
-        return (None if found.query or found.data is None else (text(found.data),)), headers
-    fields = [(text(form[0]), text(form[1]), *form[2:]) for form in found.forms]
+    headers = command.complete_headers()
+    if not command.forms:
+        if command.files:
+            return (Inclusion(command.files[0]),), headers
+        return (None if command.query or command.data is None else (text(command.data),)), headers
+    fields = [(text(form[0]), text(form[1]), *form[2:]) for form in command.forms]
     kind = next((value for key, value in headers if key.lower() == "content-type"), "")
     body, kind = multipart(fields, kind)
     return body, [*(header for header in headers if header[0].lower() != "content-type"),

@@ -84,13 +84,13 @@ class Command:
         headers = list(self.headers)
         if self.cookies:
             headers.append(("Cookie", "; ".join(self.cookies)))
-        given = {name.lower() for name, _ in headers}
+        names = {name.lower() for name, _ in headers}
         types = []
         if self.json:
             types = [("Content-Type", "application/json"), ("Accept", "application/json")]
         elif self.files or (self.data is not None and not self.query):
             types = [("Content-Type", "application/x-www-form-urlencoded")]
-        headers += [one for one in types if one[0].lower() not in given]
+        headers += [header for header in types if header[0].lower() not in names]
         if self.scheme:
             user, colon, password = self.user.partition(":")
             if not colon or re.search(r"\s", self.user):
@@ -99,8 +99,10 @@ class Command:
             scheme, *named = self.scheme
             headers.append(("Authorization", " ".join([scheme, user, password, *named])))
         if self.certificate:
-            fields = [one for one in ("cert", "key", "passphrase") if one in self.certificate]
-            shown = " ".join(f"{one}: {self.certificate[one]}" for one in fields)
+            fields = [
+                option for option in ("cert", "key", "passphrase") if option in self.certificate
+            ]
+            shown = " ".join(f"{option}: {self.certificate[option]}" for option in fields)
             headers.append(("X-ClientCert", shown))
         for name, value in headers:
             if not is_token(name):
@@ -153,26 +155,26 @@ def _one_line(text: str, what: str) -> str:
 
 def _split_short(words: list[str]) -> list[str]:
     """Return the words, splitting combined options: ``-sXPOST`` becomes ``-s -X POST``."""
-    found: list[str] = []
+    options: list[str] = []
     value = False
     for word in words:
         if value or not word.startswith("-") or word == "-":
-            found.append(word)
+            options.append(word)
             value = False
         elif word.startswith("--"):
-            found.append(word)
+            options.append(word)
             value = word not in _FLAGS
         else:
             at = 1
             while at < len(word):
-                found.append(f"-{word[at]}")
+                options.append(f"-{word[at]}")
                 at += 1
-                if found[-1] in _VALUES:
+                if options[-1] in _VALUES:
                     value = at == len(word)
                     if not value:
-                        found.append(word[at:])
+                        options.append(word[at:])
                     break
-    return found
+    return options
 
 
 def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
@@ -183,8 +185,8 @@ def _left_out(
     instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
 ) -> None:
     """Record that an option has no equivalent in documents. `instead` says what to do."""
-    given = _one_line(f"{word or option} {value}".rstrip(), "an option")
-    command.left_out.append(f"{given} was left out: {instead}")
+    shown = _one_line(f"{word or option} {value}".rstrip(), "an option")
+    command.left_out.append(f"{shown} was left out: {instead}")
 
 
 def _assign(field: str, value: object, command: Command) -> None:
@@ -203,12 +205,12 @@ def _time(directive: str, command: Command, word: str, value: str) -> None:
 
 def _certificate(field: str, command: Command, word: str, value: str) -> None:
     file, colon, passphrase = value.partition(":") if field == "cert" else (value, "", "")
-    given = {field: file, **({"passphrase": passphrase} if colon else {})}
-    if any(not text or re.search(r"\s", text) for text in given.values()):
+    certificate = {field: file, **({"passphrase": passphrase} if colon else {})}
+    if any(not text or re.search(r"\s", text) for text in certificate.values()):
         raise ConversionError(
             f"{word} {value}: names in an X-ClientCert header cannot contain blanks"
         )
-    command.certificate |= given
+    command.certificate |= certificate
 
 
 def _aws(command: Command, word: str, value: str) -> None:
@@ -256,22 +258,22 @@ def _form(command: Command, word: str, value: str) -> None:
     command.forms.append(_form_part(value, literal=word == "--form-string"))
 
 
-def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
+def _form_part(argument: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
     """Return the form part for an argument of ``-F``.
 
     The argument is ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, with attributes after ``;``.
     """
-    name, equals, value = given.partition("=")
+    name, equals, value = argument.partition("=")
     if not equals:
-        raise ConversionError(f"-F {given} is not a form field: write NAME=VALUE")
+        raise ConversionError(f"-F {argument} is not a form field: write NAME=VALUE")
     if literal:
         return name, value, "", "", False
     sign = value[:1] if value[:1] in ("@", "<") else ""
     text, at = _form_word(value, len(sign))
     if sign and text == "-":
-        raise ConversionError(f"-F {given}: {_STDIN}")
+        raise ConversionError(f"-F {argument}: {_STDIN}")
     if sign and "," in text:
-        raise ConversionError(f"-F {given} contains several files: use one -F for each")
+        raise ConversionError(f"-F {argument} contains several files: use one -F for each")
     options: dict[str, str] = {"filename": text.rsplit("/", 1)[-1] if sign == "@" else ""}
     last = ""
     while at < len(value):
@@ -280,7 +282,7 @@ def _form_part(given: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
             more, at = _form_word(value, at + 1)
             options["type"] += f"; {more}"
         elif option is None or option[1] not in ("type", "filename"):
-            reason = f"-F {given}: the part after ; is not supported: quote the value"
+            reason = f"-F {argument}: the part after ; is not supported: quote the value"
             raise ConversionError(reason)
         else:
             last = option[1]

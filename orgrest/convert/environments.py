@@ -59,7 +59,7 @@ def _known(path: Path) -> dict[str, dict[str, object]]:
     except (ValueError, RecursionError):
         reason = "must be plain JSON, so that the environments can be added"
         raise ConversionError(reason, file=str(path)) from None
-    if not isinstance(whole, dict) or not all(isinstance(one, dict) for one in whole.values()):
+    if not isinstance(whole, dict) or not all(isinstance(table, dict) for table in whole.values()):
         raise ConversionError("environments must be an object of objects", file=str(path))
     return whole
 

@@ -73,9 +73,9 @@ FORMATS: Final = (
 
 def read(source: Source) -> Collection:
     """Return the collection in a source. Raises OrgrestError if it is unrecognized or invalid."""
-    for one in FORMATS:
-        if one.read is not None and one.recognizes(source):
-            return one.read(source)
-    supported = ", ".join(one.title for one in FORMATS if one.read is not None)
+    for format_ in FORMATS:
+        if format_.read is not None and format_.recognizes(source):
+            return format_.read(source)
+    supported = ", ".join(format_.title for format_ in FORMATS if format_.read is not None)
     reason = f"not a format that orgrest can import; supported: {supported}"
     raise ConversionError(reason, file=source.name)

@@ -92,40 +92,40 @@ def _entry(entry: Fields) -> Request:
     return classes.evolve(request, notes=(*request.notes, *entry.unread()))
 
 
-def _request(given: Fields) -> Request:
-    given.ignore("httpVersion", "headersSize", "bodySize", "comment")
-    given.ignore(*(name for name in given.given if name.startswith("_")))
-    method, url = given.text("method"), given.text("url").partition("#")[0]
+def _request(fields: Fields) -> Request:
+    fields.ignore("httpVersion", "headersSize", "bodySize", "comment")
+    fields.ignore(*(name for name in fields.given if name.startswith("_")))
+    method, url = fields.text("method"), fields.text("url").partition("#")[0]
     notes: list[Note] = []
-    pairs = [(header.text("name"), header.text("value")) for header in _pairs(given, "headers")]
+    pairs = [(header.text("name"), header.text("value")) for header in _pairs(fields, "headers")]
     if not is_token(method) or not url:
-        raise ConversionError("the request has no method or no URL", file=given.place)
-    headers = list(kept(pairs, url, given.place, notes))
-    cookies = [(cookie.text("name"), cookie.text("value")) for cookie in _pairs(given, "cookies")]
+        raise ConversionError("the request has no method or no URL", file=fields.place)
+    headers = list(kept(pairs, url, fields.place, notes))
+    cookies = [(cookie.text("name"), cookie.text("value")) for cookie in _pairs(fields, "cookies")]
     if cookies and not any(key.lower() == "cookie" for key, _ in headers):
         value = "; ".join(f"{key}={text}" for key, text in cookies)
         headers.append(("Cookie", texts.literal(value)))
-    for pair in _pairs(given, "queryString"):
+    for pair in _pairs(fields, "queryString"):
         if "?" not in url:
             pair.note(
                 f"the entry lists the query parameter {pair.text('name')}, but the URL has no query"
             )
         pair.ignore("name", "value")
-    body, kind = _body(given)
+    body, kind = _body(fields)
     has_type = any(key.lower() == "content-type" for key, _ in headers)
     if kind and body is not None and not has_type:
         headers.append(("Content-Type", texts.literal(kind)))
     return Request(method.upper() if method.islower() else method, texts.literal(url),
-                   headers=tuple(headers), body=body, notes=(*notes, *given.unread()),
-                   place=given.place)  # fmt: skip
+                   headers=tuple(headers), body=body, notes=(*notes, *fields.unread()),
+                   place=fields.place)  # fmt: skip
 
 
-def _pairs(given: Fields, name: str) -> list[Fields]:
-    found = given.objects(name)
-    for one in found:
-        one.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite")
-        one.ignore(*(key for key in one.given if key.startswith("_")))
-    return found
+def _pairs(fields: Fields, name: str) -> list[Fields]:
+    objects = fields.objects(name)
+    for pair in objects:
+        pair.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite")
+        pair.ignore(*(key for key in pair.given if key.startswith("_")))
+    return objects
 
 
 def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
@@ -137,11 +137,11 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
     data.ignore("comment", "_id")
     kind, text = data.text("mimeType"), data.text("text")
     params = data.objects("params")
-    for one in params:
-        one.ignore("comment")
+    for field in params:
+        field.ignore("comment")
     if text:
-        for one in params:
-            one.ignore("name", "value", "fileName", "contentType")
+        for field in params:
+            field.ignore("name", "value", "fileName", "contentType")
         if data.text("encoding") == "base64":
             try:
                 return (base64.b64decode(text, validate=True),), kind
@@ -159,11 +159,11 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
     return (urlencoded(pairs),), kind
 
 
-def _field(given: Fields) -> tuple[str, str, str, str, bool]:
+def _field(fields: Fields) -> tuple[str, str, str, str, bool]:
     """Return a part of a form. If it is a file, the file is expected beside the document."""
-    name, value, file = (texts.literal(given.text(key)) for key in ("name", "value", "fileName"))
+    name, value, file = (texts.literal(fields.text(key)) for key in ("name", "value", "fileName"))
     is_file = bool(file) and not value
-    return name, file if is_file else value, file, given.text("contentType"), is_file
+    return name, file if is_file else value, file, fields.text("contentType"), is_file
 
 
 def write(export: Export, *, beside: str | None) -> Written:
@@ -201,8 +201,8 @@ def to_request(request: model.Request) -> dict[str, Any]:
     The object's `comment` lists the parts that an archive cannot represent.
     """
     notes: list[Note] = []
-    found = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)
-    return found | {"comment": "; ".join(note.reason for note in notes)}
+    sent = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)
+    return sent | {"comment": "; ".join(note.reason for note in notes)}
 
 
 def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
@@ -214,10 +214,12 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
         url = url.replace(f"{user}@", "", 1)
         if request.header("Authorization") is None:
             headers.append(("Authorization", basic(user)))
-    given = request.credentials
-    if isinstance(given, Basic):
-        headers.append(("Authorization", basic(_plain(call, f"{given.user}:{given.password}"))))
-    elif given is not None:
+    credentials = request.credentials
+    if isinstance(credentials, Basic):
+        headers.append(
+            ("Authorization", basic(_plain(call, f"{credentials.user}:{credentials.password}")))
+        )
+    elif credentials is not None:
         notes.append(Note(call.place, "credentials that are computed when the request is sent"))
     for variable in call.kept.values():
         written = "has no value" if variable.value is None else f"is written as {variable.value}"
@@ -228,7 +230,7 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:
         notes.append(Note(call.place, "the client certificate"))
-    found = {
+    entry = {
         "method": request.method,
         "url": url,
         "httpVersion": "HTTP/1.1",
@@ -244,24 +246,28 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
     if request.body is not None:
         text = None if call.body() is None else _plain(call, call.body() or "")
         kind = request.header("Content-Type") or ""
-        found["postData"] = {"mimeType": kind, "text": text or ""}
+        entry["postData"] = {"mimeType": kind, "text": text or ""}
         if text is None:
             coded = {"text": base64.b64encode(request.body).decode(), "encoding": "base64"}
-            found["postData"] = {"mimeType": kind, **coded}
+            entry["postData"] = {"mimeType": kind, **coded}
             notes.append(
                 Note(
                     call.place,
                     "the body is not text: it was written as Base64, which few tools read",
                 )
             )
-    return found
+    return entry
 
 
 def _plain(call: ExportedRequest, text: str) -> str:
     """Return a string with the values of its variables. Unknown values remain `{{name}}`."""
     return "".join(
-        one if isinstance(one, str) else f"{{{{{one.name}}}}}" if one.value is None else one.value
-        for one in call.text(text)
+        piece
+        if isinstance(piece, str)
+        else f"{{{{{piece.name}}}}}"
+        if piece.value is None
+        else piece.value
+        for piece in call.text(text)
     )
 
 

@@ -67,7 +67,7 @@ _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1"
 class _Entry:
     """A request that is being read, with the expected response."""
 
-    given: Fields
+    fields: Fields
     method: str
     url: str
     comments: list[str]
@@ -122,8 +122,8 @@ class _Reader(Reader):
                 if entry is not None:
                     yield self._made(entry)
                 url = _COMMENT.sub("", match["url"]).strip()
-                given = Fields({}, f"{self._name}:{self._at}")
-                entry = _Entry(given, match["method"], url, comments)
+                fields = Fields({}, f"{self._name}:{self._at}")
+                entry = _Entry(fields, match["method"], url, comments)
                 section, in_body, comments = "headers", False, []
             elif entry is None or line.startswith("#"):
                 if line and not line.startswith("#"):
@@ -151,7 +151,7 @@ class _Reader(Reader):
         yield self._made(entry)
 
     def _note(self, entry: _Entry, reason: str) -> None:
-        entry.given.part({}, f"{self._name}:{self._at}").note(reason)
+        entry.fields.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
         """Read a line of a body, or all lines of a body in backquotes."""
@@ -267,7 +267,7 @@ class _Reader(Reader):
         else:
             made = [f"{subject} {no}{predicate} {value}".rstrip()]
         return (
-            made if made and all(isinstance(find(one), ParsedAssertion) for one in made) else None
+            made if made and all(isinstance(find(line), ParsedAssertion) for line in made) else None
         )
 
     def _text(self, text: str) -> str:
@@ -279,7 +279,7 @@ class _Reader(Reader):
 
     def _made(self, entry: _Entry) -> Request:
         self._entry = entry
-        request = self.item(entry.given, "", Inherited())
+        request = self.item(entry.fields, "", Inherited())
         shown = f"{entry.method} {entry.url}"
         return request if request.method else classes.evolve(request, description=shown)
 
@@ -298,9 +298,9 @@ class _Reader(Reader):
         body, kind = self._body(entry, _trimmed(entry.body))
         authorization = None
         if entry.user is not None:
-            user, password = (self._text(_plain(one)) for one in entry.user)
+            user, password = (self._text(_plain(template)) for template in entry.user)
             parameters = {"username": user, "password": password}
-            authorization, _ = self.credentials(entry.given, "basic", parameters, inherited=False)
+            authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
         captures = ["\n".join(entry.captures)] if entry.captures else []
         return Draft(
@@ -309,8 +309,8 @@ class _Reader(Reader):
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip
 
-    def _pairs(self, given: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        return [(self._text(name), self._text(_plain(value))) for name, value in given]
+    def _pairs(self, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(self._text(name), self._text(_plain(value))) for name, value in pairs]
 
     def _body(self, entry: _Entry, text: str) -> tuple[tuple[Piece, ...] | None, str]:
         """Return the body, and the media type that hurl sends with it."""
@@ -347,8 +347,8 @@ class _Reader(Reader):
     def _graphql(self, text: str) -> str:
         query, _, variables = text.partition("\nvariables")
         content = f'{{"query":{self._text(json.dumps(query.strip(), ensure_ascii=False))}'
-        given = f',"variables":{self._text(variables.strip())}' if variables else ""
-        return f"{content}{given}}}"
+        variables_json = f',"variables":{self._text(variables.strip())}' if variables else ""
+        return f"{content}{variables_json}}}"
 
     def _part(self, key: str, value: str) -> Part:
         name, match = self._text(key), _FILE.fullmatch(value)

@@ -60,18 +60,18 @@ _AUTHENTICATION: Final = {
 
 def recognizes(source: Source) -> bool:
     """Return whether a source is an Insomnia export of any version."""
-    given = source.value
-    return "__export_format" in given or str(given.get("type")).startswith(
+    value = source.value
+    return "__export_format" in value or str(value.get("type")).startswith(
         ("collection.insomnia.rest", "environment.insomnia.rest")
     )
 
 
 def read(source: Source) -> Collection:
     """Return the content of an export. Raises ConversionError if it is invalid."""
-    given, whole = source.value, source.fields
-    if "__export_format" in given:
-        if given["__export_format"] != 4:
-            version = given["__export_format"]
+    value, whole = source.value, source.fields
+    if "__export_format" in value:
+        if value["__export_format"] != 4:
+            version = value["__export_format"]
             reason = (
                 f"Insomnia exports of version {version} are not supported: export again "
                 "as version 4 or 5"
@@ -88,7 +88,7 @@ class _Reader(Reader):
         super().__init__()
         self._whole = whole
         self._called: dict[str, str] = {}
-        used = {match["id"] for one in _tags(whole.given) if (match := _RESPONSE.fullmatch(one))}
+        used = {match["id"] for tag in _tags(whole.given) if (match := _RESPONSE.fullmatch(tag))}
         for key, name in _named(whole.given):
             if key in used:
                 self._called[key] = self.names.free(texts.name_of(name).replace(".", "_"))
@@ -135,49 +135,51 @@ class _Reader(Reader):
     def _values(self, data: Any) -> tuple[tuple[str, str], ...]:
         return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
 
-    def _folder(self, given: Fields, around: Inherited) -> tuple[Folder, Inherited]:
+    def _folder(self, fields: Fields, around: Inherited) -> tuple[Folder, Inherited]:
         """Return a folder without its items, and the settings that its items inherit."""
-        given.ignore(*_OF_APP)
-        name, description = given.text("name"), given.text("description")
-        values = self._values(given.any("environment"))
-        own, variables = self._authorization(given, inherited=True)
-        headers = filter(None, (self._pair(one, []) for one in given.objects("headers")))
-        inner = around.with_own(own, headers, self._scripts(given))
+        fields.ignore(*_OF_APP)
+        name, description = fields.text("name"), fields.text("description")
+        values = self._values(fields.any("environment"))
+        own, variables = self._authorization(fields, inherited=True)
+        headers = filter(None, (self._pair(header, []) for header in fields.objects("headers")))
+        inner = around.with_own(own, headers, self._scripts(fields))
         return Folder(name, (), (*values, *variables), description), inner
 
-    def draft(self, given: Fields, _around: Inherited) -> Draft:
+    def draft(self, fields: Fields, _around: Inherited) -> Draft:
         """Return the request in an item. Raises ConversionError if it cannot be written."""
-        given.ignore(*_OF_APP, "name")
+        fields.ignore(*_OF_APP, "name")
         disabled: list[str] = []
-        url = self._url(given, disabled)
-        headers = filter(None, (self._pair(one, disabled) for one in given.objects("headers")))
-        body, kind = self._body(given.object("body"), disabled)
-        own, variables = self._authorization(given, inherited=False)
+        url = self._url(fields, disabled)
+        headers = filter(
+            None, (self._pair(header, disabled) for header in fields.objects("headers"))
+        )
+        body, kind = self._body(fields.object("body"), disabled)
+        own, variables = self._authorization(fields, inherited=False)
         return Draft(
-            given.text("method").strip() or "GET", url, list(headers), body, kind, own, variables,
-            scripts=self._scripts(given), directives=list(self._directives(given)),
-            described=[given.text("description")], disabled=disabled,
+            fields.text("method").strip() or "GET", url, list(headers), body, kind, own, variables,
+            scripts=self._scripts(fields), directives=list(self._directives(fields)),
+            described=[fields.text("description")], disabled=disabled,
         )  # fmt: skip
 
-    def _url(self, given: Fields, disabled: list[str]) -> str:
-        url = given.text("url").strip()
+    def _url(self, fields: Fields, disabled: list[str]) -> str:
+        url = fields.text("url").strip()
         if not url:
             raise ConversionError("the request has no URL")
-        for one in given.objects("pathParameters"):
-            one.ignore("id")
-            key, value = one.text("name"), one.text("value")
+        for parameter in fields.objects("pathParameters"):
+            parameter.ignore("id")
+            key, value = parameter.text("name"), parameter.text("value")
             if key:
                 url = re.sub(rf":{re.escape(key)}(?![\w-])", value.replace("\\", r"\\"), url)
-        pairs = (self._pair(one, disabled) for one in given.objects("parameters"))
+        pairs = (self._pair(parameter, disabled) for parameter in fields.objects("parameters"))
         query, found = pairs_encoded(filter(None, pairs)), self._text(url)
         return found + (f"{'&' if '?' in found else '?'}{query}" if query else "")
 
-    def _pair(self, given: Fields, disabled: list[str]) -> tuple[str, str] | None:
-        given.ignore("id", "description", "type", "multiline", "_", "name", "value", "disabled")
-        given.ignore("fileName")
-        key, value = str(given.given.get("name") or ""), given.given.get("value")
+    def _pair(self, fields: Fields, disabled: list[str]) -> tuple[str, str] | None:
+        fields.ignore("id", "description", "type", "multiline", "_", "name", "value", "disabled")
+        fields.ignore("fileName")
+        key, value = str(fields.given.get("name") or ""), fields.given.get("value")
         value = value if isinstance(value, str) else json.dumps(value) if value is not None else ""
-        if given.given.get("disabled") is True or not key.strip():
+        if fields.given.get("disabled") is True or not key.strip():
             if key or value:
                 disabled.append(f"{key}: {value}")
             return None
@@ -187,11 +189,11 @@ class _Reader(Reader):
         kind, text, file = given.text("mimeType"), given.text("text"), given.text("fileName")
         fields = given.objects("params")
         if kind == "application/x-www-form-urlencoded":
-            form = pairs_encoded(filter(None, (self._pair(one, disabled) for one in fields)))
+            form = pairs_encoded(filter(None, (self._pair(field, disabled) for field in fields)))
             return ((form or self._text(text),), kind) if form or text else (None, "")
         if kind.startswith("multipart/"):
-            found = [field for one in fields if (field := self._field(one, disabled))]
-            return multipart(found, kind) if found else (None, "")
+            parts = [field for one in fields if (field := self._field(one, disabled))]
+            return multipart(parts, kind) if parts else (None, "")
         if file:
             return (Inclusion(file_path(file)),), kind
         if not text:
@@ -200,26 +202,26 @@ class _Reader(Reader):
             kind = "application/json"
         return (self._text(text.replace("\r\n", "\n")),), kind
 
-    def _field(self, given: Fields, disabled: list[str]) -> Part | None:
-        pair = self._pair(given, disabled)
-        file = str(given.given.get("fileName") or "")
+    def _field(self, fields: Fields, disabled: list[str]) -> Part | None:
+        pair = self._pair(fields, disabled)
+        file = str(fields.given.get("fileName") or "")
         if pair is None:
             return None
-        if given.given.get("type") != "file":
+        if fields.given.get("type") != "file":
             return (*pair, "", "", False)
         if not file:
-            given.note(f"the field {pair[0]} names no file", blocks=True)
+            fields.note(f"the field {pair[0]} names no file", blocks=True)
             return None
         return file_part(pair[0], file)
 
     def _authorization(
-        self, given: Fields, *, inherited: bool
+        self, fields: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need."""
-        if not given.given.get("authentication"):
-            given.ignore("authentication")
+        if not fields.given.get("authentication"):
+            fields.ignore("authentication")
             return None, ()
-        auth = given.object("authentication")
+        auth = fields.object("authentication")
         kind = auth.text("type")
         auth.ignore(*auth.given)
         if kind == "" or kind == "none" or auth.given.get("disabled") is True:
@@ -232,27 +234,29 @@ class _Reader(Reader):
         if kind == "apikey" and parameters.get("in") == "queryParams":
             parameters["in"] = "query"
         kind = "awsv4" if kind == "iam" else kind
-        return self.credentials(given, kind, parameters, inherited=inherited)
+        return self.credentials(fields, kind, parameters, inherited=inherited)
 
-    def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
-        scripts = given.object("scripts") if isinstance(given.given.get("scripts"), dict) else given
-        before = scripts.text("preRequest") or given.text("preRequestScript")
-        after = scripts.text("afterResponse") or given.text("afterResponseScript")
+    def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:
+        scripts = (
+            fields.object("scripts") if isinstance(fields.given.get("scripts"), dict) else fields
+        )
+        before = scripts.text("preRequest") or fields.text("preRequestScript")
+        after = scripts.text("afterResponse") or fields.text("afterResponseScript")
         before = expectations.as_pm(before)
         return [before] if before.strip() else [], [after] if after.strip() else []
 
-    def _directives(self, given: Fields) -> Iterator[str]:
-        settings = given.object("settings")
-        key = _id(given.given)
+    def _directives(self, fields: Fields) -> Iterator[str]:
+        settings = fields.object("settings")
+        key = _id(fields.given)
         if key in self._called:
             yield f"name {self._called[key]}"
         settings.ignore("renderRequestBody", "encodeUrl", "rebuildPath")
         cookies = settings.object("cookies")
         cookies.ignore("store")
-        follow = settings.any("followRedirects") or given.any("settingFollowRedirects")
+        follow = settings.any("followRedirects") or fields.any("settingFollowRedirects")
         if follow in ("off", False):
             yield "no-redirect"
-        if False in (cookies.any("send"), given.any("settingSendCookies")):
+        if False in (cookies.any("send"), fields.any("settingSendCookies")):
             yield "no-cookie-jar"
 
     def _environments(
@@ -292,16 +296,16 @@ class _Version5(_Reader):
         name = str(whole.given.get("name") or "")
         return Collection(Folder(name, items, values, notes=whole.unread()), environments)
 
-    def _items(self, given: list[Fields], around: Inherited) -> tuple[Folder | Request, ...]:
-        found: list[Folder | Request] = []
-        for item in given:
+    def _items(self, children: list[Fields], around: Inherited) -> tuple[Folder | Request, ...]:
+        members: list[Folder | Request] = []
+        for item in children:
             if isinstance(item.given.get("children"), list):
                 folder, inner = self._folder(item, around)
                 items = self._items(item.objects("children"), inner)
-                found.append(classes.evolve(folder, items=items, notes=item.unread()))
+                members.append(classes.evolve(folder, items=items, notes=item.unread()))
             else:
-                found.append(self.item(item, item.text("name"), around))
-        return tuple(found)
+                members.append(self.item(item, item.text("name"), around))
+        return tuple(members)
 
 
 class _Version4(_Reader):
@@ -313,30 +317,30 @@ class _Version4(_Reader):
         whole.ignore("_type", "__export_format", "__export_date", "__export_source")
         by_parent: dict[str, list[Fields]] = {}
         workspaces = []
-        for one in whole.objects("resources"):
-            kind = str(one.given.get("_type"))
-            by_parent.setdefault(str(one.given.get("parentId")), []).append(one)
+        for resource in whole.objects("resources"):
+            kind = str(resource.given.get("_type"))
+            by_parent.setdefault(str(resource.given.get("parentId")), []).append(resource)
             if kind == "workspace":
-                workspaces.append(one)
+                workspaces.append(resource)
             elif kind == "cookie_jar":
-                one.ignore(*one.given)
+                resource.ignore(*resource.given)
             elif kind not in ("request", "request_group", "environment"):
-                one.ignore(*one.given)
-                one.note(f"{kind} {str(one.given.get('name') or '')[:60]}".rstrip())
+                resource.ignore(*resource.given)
+                resource.note(f"{kind} {str(resource.given.get('name') or '')[:60]}".rstrip())
         self._by_parent = by_parent
         items: list[Folder | Request] = []
         values: tuple[tuple[str, str], ...] = ()
         environments: tuple[Environment, ...] = ()
-        for one in workspaces:
-            one.ignore(*_OF_APP, "name", "description")
-            key = str(one.given.get("_id"))
+        for resource in workspaces:
+            resource.ignore(*_OF_APP, "name", "description")
+            key = str(resource.given.get("_id"))
             for base in self._below(key, "environment"):
                 below = self._below(str(base.given.get("_id")), "environment")
                 more, others = self._environments(base, below)
                 values, environments = (*values, *more), (*environments, *others)
-            found = self._items(key, Inherited(), 0)
-            name = str(one.given.get("name") or "")
-            items += [Folder(name, found)] if len(workspaces) > 1 else found
+            members = self._items(key, Inherited(), 0)
+            name = str(resource.given.get("name") or "")
+            items += [Folder(name, members)] if len(workspaces) > 1 else members
         name = str(workspaces[0].given.get("name") or "") if len(workspaces) == 1 else ""
         description = str(workspaces[0].given.get("description") or "") if name else ""
         folder = Folder(name, tuple(items), values, description, whole.unread())
@@ -353,20 +357,20 @@ class _Version4(_Reader):
     def _items(self, parent: str, around: Inherited, depth: int) -> tuple[Folder | Request, ...]:
         if depth > DEEPEST:
             raise ConversionError("folders are nested too deeply, or contain themselves")
-        found: list[Folder | Request] = []
+        members: list[Folder | Request] = []
         for item in self._below(parent, "request", "request_group"):
             if item.given.get("_type") == "request":
-                found.append(self.item(item, item.text("name"), around))
+                members.append(self.item(item, item.text("name"), around))
                 continue
             folder, inner = self._folder(item, around)
             items = self._items(str(item.given.get("_id")), inner, depth + 1)
-            found.append(classes.evolve(folder, items=items, notes=item.unread()))
-        return tuple(found)
+            members.append(classes.evolve(folder, items=items, notes=item.unread()))
+        return tuple(members)
 
 
-def _id(given: Mapping[str, Any]) -> str:
-    meta = given.get("meta")
-    return str(given.get("_id") or (meta.get("id") if isinstance(meta, Mapping) else ""))
+def _id(resource: Mapping[str, Any]) -> str:
+    meta = resource.get("meta")
+    return str(resource.get("_id") or (meta.get("id") if isinstance(meta, Mapping) else ""))
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -394,8 +398,8 @@ def _named(value: Any) -> Iterator[tuple[str, str]]:
             yield _id(part), str(part.get("name") or "request")
 
 
-def _position(given: Fields) -> float:
-    key = given.given.get("metaSortKey")
+def _position(fields: Fields) -> float:
+    key = fields.given.get("metaSortKey")
     return key if isinstance(key, int | float) else 0
 
 

@@ -104,11 +104,11 @@ def _url(target: str, headers: list[tuple[str, str]], version: str, place: str) 
 
 def _unchunked(body: str, name: str) -> str:
     """Return the data in a chunked body (RFC 9112, section 7.1)."""
-    data, found = body.encode("utf-8", "surrogateescape"), b""
+    data, content = body.encode("utf-8", "surrogateescape"), b""
     while match := re.match(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n", data):
         size = int(match[1], 16)
         if not size:
-            return found.decode("utf-8", "surrogateescape")
-        found += data[match.end() : match.end() + size]
+            return content.decode("utf-8", "surrogateescape")
+        content += data[match.end() : match.end() + size]
         data = data[match.end() + size :].removeprefix(b"\r").removeprefix(b"\n")
     raise ConversionError("the chunked body is incomplete", file=name)

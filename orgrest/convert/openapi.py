@@ -43,24 +43,24 @@ def read(source: Source) -> Collection:
 
     Raises ConversionError if it is invalid.
     """
-    given: Mapping[str, Any] = source.value
-    if str(given.get("swagger", "")) == "2.0":
-        given = swagger.upgraded(given)
-    version = str(given.get("openapi", ""))
+    value: Mapping[str, Any] = source.value
+    if str(value.get("swagger", "")) == "2.0":
+        value = swagger.upgraded(value)
+    version = str(value.get("openapi", ""))
     if not version.startswith("3."):
         reason = (
-            f"OpenAPI {version or given.get('swagger')} is not supported; supported versions "
+            f"OpenAPI {version or value.get('swagger')} is not supported; supported versions "
             "are 2.0, 3.0 and 3.1: convert it first, for example with editor.swagger.io"
         )
         raise ConversionError(reason, file=source.name)
-    return _Reader(given, source.name).collection()
+    return _Reader(value, source.name).collection()
 
 
 class _Reader:
     """Reads one description."""
 
-    def __init__(self, given: Mapping[str, Any], name: str) -> None:
-        self._whole = Fields(given, name)
+    def __init__(self, value: Mapping[str, Any], name: str) -> None:
+        self._whole = Fields(value, name)
         self._names = Names()
         self._base = self._names.free("baseUrl")
         self._notes: list[Note] = []
@@ -111,27 +111,29 @@ class _Reader:
             if note not in self._notes:
                 self._notes.append(note)
             return None
-        found: Any = self._whole.given
+        target: Any = self._whole.given
         for step in reference[2:].split("/"):
             step = re.sub(r"%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), step)
             step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, Mapping):
-                found = found.get(step, found.get(int(step)) if step.isdigit() else None)
-            elif isinstance(found, list) and step.isdigit() and int(step) < len(found):
-                found = found[int(step)]
+            if isinstance(target, Mapping):
+                target = target.get(step, target.get(int(step)) if step.isdigit() else None)
+            elif isinstance(target, list) and step.isdigit() and int(step) < len(target):
+                target = target[int(step)]
             else:
-                found = None
-        if found is None:
+                target = None
+        if target is None:
             self._notes.append(Note(self._whole.place, f"{reference} does not exist"))
-        return found
+        return target
 
-    def _object(self, given: Fields) -> Fields:
+    def _object(self, fields: Fields) -> Fields:
         """Return an object, or the target of its `$ref`."""
-        if "$ref" not in given.given:
-            return given
-        given.ignore("$ref", "summary", "description")
-        found = self._resolved(given.given)
-        return given.part(found if isinstance(found, Mapping) else {}, str(given.given["$ref"]))
+        if "$ref" not in fields.given:
+            return fields
+        fields.ignore("$ref", "summary", "description")
+        resolved = self._resolved(fields.given)
+        return fields.part(
+            resolved if isinstance(resolved, Mapping) else {}, str(fields.given["$ref"])
+        )
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
         """Yield the variables of the first server, and then a variable with its URL."""
@@ -141,19 +143,19 @@ class _Reader:
             server.ignore("description", "name")
             server.ignore(*(key for key in server.given if str(key).startswith("x-")))
             own = dict(server.object("variables").items())
-            for one in own.values():
-                one.ignore("enum", "description")
+            for variable in own.values():
+                variable.ignore("enum", "description")
             found = server.text("url")
             if index:
                 given.note(
                     f"servers[{index}].url: {found} was left out: only the first server is used"
                 )
-                for one in own.values():
-                    one.ignore("default")
+                for variable in own.values():
+                    variable.ignore("default")
                 continue
             url = self._template(found)
-            for key, one in own.items():
-                yield self._names.name(key), texts.literal(one.text("default"))
+            for key, variable in own.items():
+                yield self._names.name(key), texts.literal(variable.text("default"))
         if not servers:
             given.note("no servers are described: using http://localhost")
         elif "://" not in url and not url.startswith("{{"):
@@ -177,7 +179,7 @@ class _Reader:
         """Yield (first tag, request) for each request of a path."""
         item.ignore("summary", "description")
         item.ignore(*(key for key in item.given if str(key).startswith("x-")))
-        shared = [self._object(one) for one in item.objects("parameters")]
+        shared = [self._object(parameter) for parameter in item.objects("parameters")]
         for method in METHODS:
             if not isinstance(item.given.get(method), Mapping):
                 continue
@@ -264,8 +266,8 @@ class _Reader:
             content = self._resolved(response)
             content = content.get("content") if isinstance(content, Mapping) else None
             if str(status)[:1] == "2" and isinstance(content, Mapping) and content:
-                found = _preferred([str(one) for one in content])
-                return found if re.fullmatch(r"[\w.+/*; =-]+", found) else ""
+                accepted = _preferred([str(media_type) for media_type in content])
+                return accepted if re.fullmatch(r"[\w.+/*; =-]+", accepted) else ""
         return ""
 
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
@@ -277,14 +279,14 @@ class _Reader:
         explode = given.flag("explode", where in ("query", "cookie") and style in ("", "form"))
         value = self._example(given.given)
         if isinstance(value, dict):
-            pairs = [(str(key), _plain(one)) for key, one in value.items()]
+            pairs = [(str(key), _plain(item)) for key, item in value.items()]
             if style == "deepObject":
                 return [(texts.literal(f"{name}[{key}]"), texts.literal(b)) for key, b in pairs]
             if explode:
                 return [(texts.literal(key), texts.literal(b)) for key, b in pairs]
             return [(texts.literal(name), texts.literal(",".join(f"{a},{b}" for a, b in pairs)))]
         if isinstance(value, list):
-            parts = [_plain(one) for one in value]
+            parts = [_plain(item) for item in value]
             if explode:
                 return [(texts.literal(name), texts.literal(part)) for part in parts]
             mark = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
@@ -296,10 +298,10 @@ class _Reader:
         if "example" in given:
             return given["example"]
         examples = given.get("examples")
-        for one in examples.values() if isinstance(examples, Mapping) else ():
-            found = self._resolved(one)
-            if isinstance(found, Mapping) and "value" in found:
-                return found["value"]
+        for example in examples.values() if isinstance(examples, Mapping) else ():
+            resolved = self._resolved(example)
+            if isinstance(resolved, Mapping) and "value" in resolved:
+                return resolved["value"]
         content = given.get("content")
         if isinstance(content, Mapping) and content and "schema" not in given:
             inner = next(iter(content.values()))
@@ -316,8 +318,8 @@ class _Reader:
         content = body.given.get("content")
         if not isinstance(content, Mapping) or not content:
             return None, ""
-        kind = _preferred([str(one) for one in content])
-        if others := [str(one) for one in content if one != kind]:
+        kind = _preferred([str(media_type) for media_type in content])
+        if others := [str(media_type) for media_type in content if media_type != kind]:
             described.append(f"(other types of body: {', '.join(others)})")
         media = self._resolved(content[kind])
         value = self._example(media if isinstance(media, Mapping) else {})
@@ -342,14 +344,14 @@ class _Reader:
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
         """Yield the parts of a form, with values from `value`."""
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        for key, one in value.items() if isinstance(value, dict) else ():
+        for key, item in value.items() if isinstance(value, dict) else ():
             kind = self._resolved((properties or {}).get(key))
             form = kind.get("format") if isinstance(kind, Mapping) else None
             name = texts.literal(str(key))
             if form == "binary":
                 yield name, f"./{texts.name_of(str(key))}", name, "application/octet-stream", True
             else:
-                yield name, texts.literal(_plain(one)), "", "", False
+                yield name, texts.literal(_plain(item)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
         """Return the credentials of the first alternative in `security`, and report the others."""
@@ -376,15 +378,17 @@ class _Reader:
             if where == "cookie":
                 return Authorization("Cookie", f"{texts.literal(name)}={variable}")
             parameters |= {"key": texts.literal(name), "in": where}
-        found, problem = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
+        header, problem = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
         if problem:
             given.note(f"security: {key}: {problem}")
-        return found
+        return header
 
 
 def _preferred(kinds: list[str]) -> str:
     """Return the media type that is the easiest to write."""
-    return next(one for form in _PREFERRED for one in kinds if re.match(form, one))
+    return next(
+        media_type for form in _PREFERRED for media_type in kinds if re.match(form, media_type)
+    )
 
 
 def _plain(value: Any) -> str:

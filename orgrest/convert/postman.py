@@ -68,9 +68,9 @@ def _collection_in(source: Source) -> Mapping[str, Any] | None:
     Returns None for other objects.
     """
     inner = source.value.get("collection")
-    given = inner if isinstance(inner, Mapping) else source.value
-    is_one = isinstance(given.get("item"), list) and isinstance(given.get("info"), Mapping)
-    return given if is_one else None
+    value = inner if isinstance(inner, Mapping) else source.value
+    is_one = isinstance(value.get("item"), list) and isinstance(value.get("info"), Mapping)
+    return value if is_one else None
 
 
 def _environment(source: Source) -> Collection:
@@ -85,12 +85,12 @@ def _environment(source: Source) -> Collection:
 
 
 def _variables(
-    given: Fields, field: str, names: Names
+    fields: Fields, field: str, names: Names
 ) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
     """Return the variables in a field, and the names of the secret variables."""
     values: dict[str, str] = {}
     secrets: set[str] = set()
-    for entry in given.objects(field):
+    for entry in fields.objects(field):
         entry.ignore("id", "description", "system", "name") if "key" in entry else entry.ignore(
             "name"
         )
@@ -109,8 +109,8 @@ def _variables(
     return tuple(values.items()), frozenset(secrets)
 
 
-def _value(given: Fields) -> str:
-    value = given.any("value")
+def _value(fields: Fields) -> str:
+    value = fields.any("value")
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)
@@ -134,22 +134,22 @@ class _Reader(Reader):
         hidden = tuple(pair for pair in values if pair[0] in secrets)
         return Collection(folder, (Environment(SHARED, hidden, secrets),) if hidden else ())
 
-    def _folder(self, given: Fields, name: str, around: Inherited) -> Folder:
-        given.ignore(*_IDS, "name")
-        description = _description(given)
-        own, variables = self._authorization(given, inherited=True)
-        inner = around.with_own(own, (), self._scripts(given), _behavior(given))
+    def _folder(self, fields: Fields, name: str, around: Inherited) -> Folder:
+        fields.ignore(*_IDS, "name")
+        description = _description(fields)
+        own, variables = self._authorization(fields, inherited=True)
+        inner = around.with_own(own, (), self._scripts(fields), _behavior(fields))
         values: tuple[tuple[str, str], ...] = ()
-        if "schema" not in given.object("info").given:
-            values, _ = _variables(given, "variable", self.names)
+        if "schema" not in fields.object("info").given:
+            values, _ = _variables(fields, "variable", self.names)
         items: list[Folder | Request] = []
-        for item in given.objects("item"):
+        for item in fields.objects("item"):
             title = item.text("name")
             if isinstance(item.given.get("item"), list):
                 items.append(self._folder(item, title, inner))
             else:
                 items.append(self.item(item, title, inner))
-        return Folder(name, tuple(items), (*values, *variables), description, given.unread())
+        return Folder(name, tuple(items), (*values, *variables), description, fields.unread())
 
     def draft(self, item: Fields, around: Inherited) -> Draft:
         """Return the request in an item. Raises ConversionError if it cannot be written."""
@@ -160,22 +160,22 @@ class _Reader(Reader):
             described.append(f"({len(saved)} saved responses were left out)")
         if isinstance(url := item.given.get("request"), str):
             item.ignore("request")
-            given = Fields({"method": "GET", "url": url}, f"{item.place}.request")
+            fields = Fields({"method": "GET", "url": url}, f"{item.place}.request")
         else:
-            given = item.object("request")
-        described.insert(1, _description(given))
-        method = given.text("method").strip() or "GET"
+            fields = item.object("request")
+        described.insert(1, _description(fields))
+        method = fields.text("method").strip() or "GET"
         disabled: list[str] = []
-        target = self._url(given, disabled)
-        headers = [] if isinstance(given.given.get("header"), str) else [
-            pair for one in given.objects("header") if (pair := self._pair(one, disabled, "header"))
-        ]  # fmt: skip
-        if isinstance(text := given.given.get("header"), str):
-            given.ignore("header")
+        target = self._url(fields, disabled)
+        if isinstance(text := fields.given.get("header"), str):
+            fields.ignore("header")
             lines = [line.partition(":") for line in text.splitlines() if line.strip()]
             headers = [(self._text(a.strip()), self._text(c.strip())) for a, _, c in lines]
+        else:
+            pairs = (self._pair(field, disabled, "header") for field in fields.objects("header"))
+            headers = [*filter(None, pairs)]
         behavior = {**around.behavior, **_behavior(item)}
-        body, kind = self._body(given.object("body"), disabled)
+        body, kind = self._body(fields.object("body"), disabled)
         pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in _WITHOUT_BODY
         if body is not None and pruned:
             body, kind = None, ""
@@ -183,34 +183,34 @@ class _Reader(Reader):
         disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
         if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
             kind = ""
-        own, variables = self._authorization(given, inherited=False)
+        own, variables = self._authorization(fields, inherited=False)
         return Draft(
             method, target, headers, body, kind, own, variables,
             scripts=self._scripts(item), directives=_directives(behavior), described=described,
-            disabled=disabled, notes=[Note(item.place, one) for one in _notes_of(behavior)],
+            disabled=disabled, notes=[Note(item.place, text) for text in _notes_of(behavior)],
         )  # fmt: skip
 
     def _text(self, text: str) -> str:
         return self.names.text(text)
 
-    def _pair(self, given: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
+    def _pair(self, fields: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
         """Return the name and value of a header or field, or None if it is disabled or unnamed."""
-        given.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
-        key, value = given.text("key"), _value(given)
-        if given.flag("disabled") or not key.strip():
+        fields.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
+        key, value = fields.text("key"), _value(fields)
+        if fields.flag("disabled") or not key.strip():
             if key or value:
                 disabled.append(f"{what} {key}: {value}")
             return None
         return self._text(key.strip()), self._text(value)
 
-    def _url(self, given: Fields, disabled: list[str]) -> str:
+    def _url(self, fields: Fields, disabled: list[str]) -> str:
         """Return the URL. Like newman, build it from its parts if there are any."""
-        if isinstance(whole := given.given.get("url"), str):
-            given.ignore("url")
+        if isinstance(whole := fields.given.get("url"), str):
+            fields.ignore("url")
             if not whole.strip():
                 raise ConversionError("the request has no URL")
             return self._text(whole.strip())
-        url = given.object("url")
+        url = fields.object("url")
         url.ignore("raw", "hash", "auth")
         host, path = url.any("host"), url.any("path")
         raw = str(url.given.get("raw") or "").strip()
@@ -219,9 +219,12 @@ class _Reader(Reader):
                 raise ConversionError("the request has no URL")
             url.ignore("protocol", "port", "query", "variable")
             return self._text(raw.partition("#")[0])
-        values = {one.text("key") or one.text("id"): _value(one) for one in url.objects("variable")}
-        for one in url.objects("variable"):
-            one.ignore("description", "type", "id", "name", "disabled", "uuid", "system")
+        values = {
+            variable.text("key") or variable.text("id"): _value(variable)
+            for variable in url.objects("variable")
+        }
+        for variable in url.objects("variable"):
+            variable.ignore("description", "type", "id", "name", "disabled", "uuid", "system")
         scheme, port = url.text("protocol"), url.text("port")
         joined = ".".join(map(str, host)) if isinstance(host, list) else str(host or "")
         found = f"{scheme}://{joined}" if scheme else joined
@@ -231,11 +234,11 @@ class _Reader(Reader):
             text = str(step.get("value", "") if isinstance(step, Mapping) else step)
             found += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
         query = []
-        for one in url.objects("query"):
-            one.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
-            key, value = one.text("key"), one.any("value")
+        for variable in url.objects("query"):
+            variable.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
+            key, value = variable.text("key"), variable.any("value")
             pair = key if value is None else f"{key}={value}"
-            if one.flag("disabled"):
+            if variable.flag("disabled"):
                 disabled.append(f"query {pair}")
             elif pair:
                 query.append(pair)
@@ -265,12 +268,14 @@ class _Reader(Reader):
                 else (None, "")
             )
         if mode == "urlencoded":
-            pairs = [self._pair(one, disabled, "field") for one in given.objects("urlencoded")]
+            pairs = [self._pair(field, disabled, "field") for field in given.objects("urlencoded")]
             text = pairs_encoded(filter(None, pairs))
             return ((text,), "application/x-www-form-urlencoded") if text else (None, "")
         if mode == "formdata":
             fields = [
-                field for one in given.objects("formdata") for field in self._field(one, disabled)
+                field
+                for field_data in given.objects("formdata")
+                for field in self._field(field_data, disabled)
             ]
             return multipart(fields) if fields else (None, "")
         if mode == "file":
@@ -282,25 +287,25 @@ class _Reader(Reader):
             return self._graphql(given.object("graphql")), "application/json"
         raise ConversionError(f"unknown body mode {mode}")
 
-    def _field(self, given: Fields, disabled: list[str]) -> list[Part]:
+    def _field(self, fields: Fields, disabled: list[str]) -> list[Part]:
         """Return the form parts for one field."""
-        is_file, kind = given.text("type") == "file", self._text(given.text("contentType"))
-        name = given.text("fileName")
-        source = given.any("src")
-        pair = self._pair(given, disabled, "field")
+        is_file, kind = fields.text("type") == "file", self._text(fields.text("contentType"))
+        name = fields.text("fileName")
+        source = fields.any("src")
+        pair = self._pair(fields, disabled, "field")
         if pair is None:
             return []
         if not is_file:
             return [(*pair, "", kind, False)]
-        paths = [str(one) for one in (source if isinstance(source, list) else [source]) if one]
+        paths = [str(path) for path in (source if isinstance(source, list) else [source]) if path]
         if not paths:
-            given.note(f"the field {pair[0]} names no file", blocks=True)
-        return [file_part(pair[0], one, kind, self._text(name)) for one in paths]
+            fields.note(f"the field {pair[0]} names no file", blocks=True)
+        return [file_part(pair[0], path, kind, self._text(name)) for path in paths]
 
-    def _graphql(self, given: Fields) -> tuple[Piece, ...]:
+    def _graphql(self, fields: Fields) -> tuple[Piece, ...]:
         """Return the JSON body for a GraphQL query and its variables."""
-        query, name = given.text("query"), given.text("operationName")
-        variables = given.any("variables") or ""
+        query, name = fields.text("query"), fields.text("operationName")
+        variables = fields.any("variables") or ""
         if not isinstance(variables, str):
             variables = json.dumps(variables)
         parts = [f'"query":{self._json(query)}']
@@ -314,30 +319,30 @@ class _Reader(Reader):
         return self._text(json.dumps(text, ensure_ascii=False))
 
     def _authorization(
-        self, given: Fields, *, inherited: bool
+        self, fields: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need.
 
         The credentials are None if they are inherited. A folder's credentials are stored in a
         variable.
         """
-        if given.given.get("auth") is None:
-            given.ignore("auth")
+        if fields.given.get("auth") is None:
+            fields.ignore("auth")
             return None, ()
-        auth = given.object("auth")
+        auth = fields.object("auth")
         kind = auth.text("type")
         if kind in ("", "noauth"):
             auth.ignore("noauth")
             return Authorization(), ()
         parameters = {key: self._text(value) for key, value in _parameters(auth, kind).items()}
         auth.ignore(*(key for key in auth.given if key not in ("type", kind)))
-        return self.credentials(given, kind, parameters, inherited=inherited)
+        return self.credentials(fields, kind, parameters, inherited=inherited)
 
-    def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
+    def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:
         """Return the scripts that run before the request, and those that run after the response."""
         before: list[str] = []
         after: list[str] = []
-        for event in given.objects("event"):
+        for event in fields.objects("event"):
             event.ignore("id", "disabled")
             listen = event.text("listen")
             if isinstance(event.given.get("script"), str | list):
@@ -353,13 +358,13 @@ class _Reader(Reader):
             if listen not in ("prerequest", "test"):
                 event.note(f"a script for {listen} was left out")
             (after if listen == "test" else before).append(text)
-        return [expectations.as_pm(one) for one in before], after
+        return [expectations.as_pm(statement) for statement in before], after
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
     """Return the parameters of credentials. Format 2.1 has a list, older formats have an object."""
-    given = auth.given.get(kind)
-    if isinstance(given, list):
+    listed = auth.given.get(kind)
+    if isinstance(listed, list):
         parameters = {}
         for parameter in auth.objects(kind):
             parameter.ignore("type", "enabled", "system")
@@ -369,9 +374,9 @@ def _parameters(auth: Fields, kind: str) -> dict[str, str]:
     return {key: _value(Fields({"value": part.any(key)}, "")) for key in part.given}
 
 
-def _description(given: Fields) -> str:
+def _description(fields: Fields) -> str:
     """Return a description, which is a string or an object that contains a string."""
-    value = given.any("description")
+    value = fields.any("description")
     if isinstance(value, Mapping):
         value = value.get("content")
     return str(value) if isinstance(value, str) else ""
@@ -400,6 +405,6 @@ def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _behavior(given: Fields) -> Mapping[str, Any]:
-    found = given.any("protocolProfileBehavior")
-    return found if isinstance(found, Mapping) else {}
+def _behavior(fields: Fields) -> Mapping[str, Any]:
+    behavior = fields.any("protocolProfileBehavior")
+    return behavior if isinstance(behavior, Mapping) else {}

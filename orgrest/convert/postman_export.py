@@ -76,14 +76,14 @@ class _Writer:
         if request.method == "WEBSOCKET":
             raise ConversionError("Postman collections cannot contain WebSockets")
         scripts = _events(call, self.notes)
-        prerequest = any(one["listen"] == "prerequest" for one in scripts)
-        for one in scripts:
-            self.global_ |= set(_GLOBAL.findall("\n".join(one["script"]["exec"])))
+        prerequest = any(script["listen"] == "prerequest" for script in scripts)
+        for script in scripts:
+            self.global_ |= set(_GLOBAL.findall("\n".join(script["script"]["exec"])))
         for name, value in request.headers:
             if not value.isascii():
                 why = f"{name} contains characters that Postman cannot send (it sends Latin-1)"
                 self.notes.append(Note(call.place, why))
-        found: dict[str, Any] = {
+        exported: dict[str, Any] = {
             "method": request.method,
             "header": [
                 {"key": name, "value": self._text(call, value)}
@@ -94,7 +94,7 @@ class _Writer:
         }
         behavior: dict[str, Any] = {"disableUrlEncoding": True}
         if request.body is not None:
-            found["body"] = self._body(call)
+            exported["body"] = self._body(call)
             if request.header("Content-Type") is None:
                 behavior["disabledSystemHeaders"] = {"content-type": True}
             if request.method in _WITHOUT_BODY:
@@ -103,13 +103,13 @@ class _Writer:
             behavior["followRedirects"] = False
         auth = self._auth(call)
         if auth is not None:
-            found["auth"] = auth
+            exported["auth"] = auth
         if call.timeout is not None:
             self.notes.append(Note(call.place, "the time limit"))
         if request.certificate is not None:
             reason = "the client certificate (add it in Postman's settings)"
             self.notes.append(Note(call.place, reason))
-        item: dict[str, Any] = {"name": call.name, "request": found, "response": []}
+        item: dict[str, Any] = {"name": call.name, "request": exported, "response": []}
         item["protocolProfileBehavior"] = behavior
         return {**item, "event": scripts} if scripts else item
 
@@ -130,8 +130,8 @@ class _Writer:
         self.files[path] = call.request.body or b""
         return {"mode": "file", "file": {"src": path}}
 
-    def _text(self, call: ExportedRequest, given: str) -> str:
-        pieces: Text = call.text(given)
+    def _text(self, call: ExportedRequest, text: str) -> str:
+        pieces: Text = call.text(text)
         for piece in pieces:
             if isinstance(piece, str):
                 self.check(piece, call.place)
@@ -141,23 +141,23 @@ class _Writer:
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
         """Return the credentials that are computed on sending, or None if the request has none."""
-        given = call.request.credentials
-        if given is None:
+        credentials = call.request.credentials
+        if credentials is None:
             return None
-        if isinstance(given, Basic | DigestCredentials):
-            kind = "basic" if isinstance(given, Basic) else "digest"
-            fields = {"username": given.user, "password": given.password}
-        elif isinstance(given, NtlmCredentials) and given.scheme == "NTLM":
-            domain, _, user = given.user.rpartition("\\")
+        if isinstance(credentials, Basic | DigestCredentials):
+            kind = "basic" if isinstance(credentials, Basic) else "digest"
+            fields = {"username": credentials.user, "password": credentials.password}
+        elif isinstance(credentials, NtlmCredentials) and credentials.scheme == "NTLM":
+            domain, _, user = credentials.user.rpartition("\\")
             kind, fields = (
                 "ntlm",
-                {"username": user, "password": given.password, "domain": domain},
+                {"username": user, "password": credentials.password, "domain": domain},
             )
-        elif isinstance(given, AwsCredentials):
+        elif isinstance(credentials, AwsCredentials):
             kind = "awsv4"
-            fields = {"accessKey": given.key, "secretKey": given.secret,
-                      "sessionToken": given.token, "region": given.region,
-                      "service": given.service}  # fmt: skip
+            fields = {"accessKey": credentials.key, "secretKey": credentials.secret,
+                      "sessionToken": credentials.token, "region": credentials.region,
+                      "service": credentials.service}  # fmt: skip
         else:
             self.notes.append(
                 Note(call.place, "credentials that are computed when the request is sent")

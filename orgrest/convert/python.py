@@ -66,7 +66,7 @@ def write(export: Export, *, beside: str | None) -> Written:
         )
         for variable in export.variables
     ]
-    lines = [*head, *(line for one in calls for line in ("", *one))]
+    lines = [*head, *(line for call in calls for line in ("", *call))]
     return Written("\n".join(lines) + "\n", {}, tuple(notes))
 
 
@@ -88,15 +88,17 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
         sending.append("allow_redirects=False")
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]
-        given = ", ".join(map(_literal, files))
-        sending.append(f"cert=({given})" if len(files) > 1 else f"cert={given}")
+        paths = ", ".join(map(_literal, files))
+        sending.append(f"cert=({paths})" if len(files) > 1 else f"cert={paths}")
         if certificate.passphrase is not None:
             notes.append(Note(call.place, "the passphrase of the client certificate's key"))
     notes += (
         Note(call.place, difference) for pattern, difference in _OTHERWISE if pattern.search(url)
     )
     lines = [f"# {_line(call.name)}"]
-    shown = "".join(one if isinstance(one, str) else one.value or "" for one in call.text(url))
+    shown = "".join(
+        piece if isinstance(piece, str) else piece.value or "" for piece in call.text(url)
+    )
     if _NORMALIZED.search(shown) or method != method.upper():
         lines += [
             *_written("request = session.prepare_request(requests.Request", arguments, ")"),
@@ -110,13 +112,13 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
 
 
 def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
-    found: dict[str, tuple[str, list[str]]] = {}
+    headers: dict[str, tuple[str, list[str]]] = {}
     for name, value in call.request.headers:
-        found.setdefault(name.lower(), (name, []))[1].append(value)
-    if not found:
+        headers.setdefault(name.lower(), (name, []))[1].append(value)
+    if not headers:
         return []
     lines = ["headers={"]
-    for key, (name, values) in found.items():
+    for key, (name, values) in headers.items():
         if len(values) > 1:
             notes.append(Note(call.place, f"{name} is sent as one header instead of {len(values)}"))
         text = call.text(("; " if key == "cookie" else ", ").join(values))
@@ -136,22 +138,25 @@ def _body(call: ExportedRequest, names: dict[Variable, str]) -> list[str]:
 
 
 def _auth(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
-    given = call.request.credentials
-    if not isinstance(given, Basic | DigestCredentials):
+    credentials = call.request.credentials
+    if not isinstance(credentials, Basic | DigestCredentials):
         notes.append(Note(call.place, "credentials that are computed when the request is sent"))
         return []
-    pair = [_encoded(call.text(one), names) for one in (given.user, given.password)]
-    name = "" if isinstance(given, Basic) else "HTTPDigestAuth"
+    pair = [
+        _encoded(call.text(template), names)
+        for template in (credentials.user, credentials.password)
+    ]
+    name = "" if isinstance(credentials, Basic) else "HTTPDigestAuth"
     return [f"auth={name}({', '.join(pair)})"]
 
 
 def _encoded(text: Text, names: dict[Variable, str]) -> str:
     """Return a Python expression for a string that is sent in UTF-8."""
-    found = _expression(text, names)
-    if all(isinstance(one, str) and one.isascii() for one in text):
-        return found
-    simple = len(text) == 1 and not found.startswith("(")
-    return f"{found}.encode()" if simple or found.startswith("(") else f"({found}).encode()"
+    encoded = _expression(text, names)
+    if all(isinstance(piece, str) and piece.isascii() for piece in text):
+        return encoded
+    simple = len(text) == 1 and not encoded.startswith("(")
+    return f"{encoded}.encode()" if simple or encoded.startswith("(") else f"({encoded}).encode()"
 
 
 def _expression(text: Text, names: dict[Variable, str]) -> str:
@@ -185,9 +190,9 @@ def _literal(text: str) -> str:
 def _written(function: str, arguments: list[str], end: str = "") -> list[str]:
     """Return the lines of a Python call to `function`."""
     inner = [f"    {line}" for argument in arguments for line in f"{argument},".split("\n")]
-    one = f"{function}({', '.join(arguments)}){end}"
-    if "\n" not in one and len(one) < 90:
-        return [one]
+    statement = f"{function}({', '.join(arguments)}){end}"
+    if "\n" not in statement and len(statement) < 90:
+        return [statement]
     return [f"{function}(", *inner, f"){end}"]
 
 

@@ -59,26 +59,30 @@ class Sampler:
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> Any:
         rest = {key: value for key, value in schema.items() if key != "allOf"}
-        values = [self._value(one, depth + 1) for one in [*schema["allOf"], rest]]
-        objects = [one for one in values if isinstance(one, dict)]
+        values = [self._value(part, depth + 1) for part in [*schema["allOf"], rest]]
+        objects = [value for value in values if isinstance(value, dict)]
         if objects:
-            return {key: value for one in objects for key, value in one.items()}
-        return next((one for one in values if one is not None), None)
+            return {key: value for object_ in objects for key, value in object_.items()}
+        return next((value for value in values if value is not None), None)
 
     def _of_type(self, schema: Mapping[str, Any], depth: int) -> Any:
         kind = schema.get("type")
         if isinstance(kind, list):
-            kind = next((one for one in kind if one != "null"), None)
+            kind = next((type_ for type_ in kind if type_ != "null"), None)
         if kind == "object" or "properties" in schema:
             properties = schema.get("properties")
             return {
-                str(name): self._value(one, depth + 1)
-                for name, one in (properties.items() if isinstance(properties, Mapping) else ())
-                if not (isinstance(found := self._resolve(one), Mapping) and found.get("readOnly"))
+                str(name): self._value(property_, depth + 1)
+                for name, property_ in (
+                    properties.items() if isinstance(properties, Mapping) else ()
+                )
+                if not (
+                    isinstance(item := self._resolve(property_), Mapping) and item.get("readOnly")
+                )
             }
         if kind == "array" or "items" in schema:
-            found = self._value(schema.get("items"), depth + 1)
-            return [] if found is None else [found]
+            item = self._value(schema.get("items"), depth + 1)
+            return [] if item is None else [item]
         if kind == "string":
             return _TEXTS.get(str(schema.get("format")), "text")
         if kind in ("integer", "number"):

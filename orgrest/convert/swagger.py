@@ -18,18 +18,18 @@ KEPT: Final = ("definitions", "parameters", "responses")
 """The parts of a description that are kept, because references lead to them."""
 
 
-def upgraded(given: Mapping[str, Any]) -> dict[str, Any]:
+def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a Swagger 2.0 description converted to OpenAPI 3.0."""
     left = ("swagger", "host", "basePath", "schemes", "consumes", "produces", "paths",
             "securityDefinitions")  # fmt: skip
-    description = {key: value for key, value in given.items() if key not in left}
-    paths = _object(given.get("paths"))
-    definitions = _object(given.get("securityDefinitions"))
+    description = {key: value for key, value in document.items() if key not in left}
+    paths = _object(document.get("paths"))
+    definitions = _object(document.get("securityDefinitions"))
     return {
         **description,
         "openapi": "3.0.4",
-        "servers": _servers(given),
-        "paths": {path: _path(_object(item), given) for path, item in paths.items()},
+        "servers": _servers(document),
+        "paths": {path: _path(_object(item), document) for path, item in paths.items()},
         "components": {"securitySchemes": {k: _scheme(_object(v)) for k, v in definitions.items()}},
     }
 
@@ -42,35 +42,39 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _servers(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    base = "/" + str(given.get("basePath") or "").strip("/")
-    if not given.get("host"):
+def _servers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    base = "/" + str(document.get("basePath") or "").strip("/")
+    if not document.get("host"):
         return [{"url": base}]
-    schemes = [str(one) for one in _list(given.get("schemes"))] or ["https"]
+    schemes = [str(scheme) for scheme in _list(document.get("schemes"))] or ["https"]
     scheme = "https" if "https" in schemes else schemes[0]
-    return [{"url": f"{scheme}://{given['host']}{base.rstrip('/')}"}]
+    return [{"url": f"{scheme}://{document['host']}{base.rstrip('/')}"}]
 
 
-def _scheme(given: Mapping[str, Any]) -> dict[str, Any]:
-    if given.get("type") == "basic":
+def _scheme(scheme: Mapping[str, Any]) -> dict[str, Any]:
+    if scheme.get("type") == "basic":
         return {"type": "http", "scheme": "basic"}
-    if given.get("type") != "oauth2":
-        return dict(given)
-    flow = str(given.get("flow"))
+    if scheme.get("type") != "oauth2":
+        return dict(scheme)
+    flow = str(scheme.get("flow"))
     kept = ("authorizationUrl", "tokenUrl", "scopes")
-    details = {key: given[key] for key in kept if key in given}
+    details = {key: scheme[key] for key in kept if key in scheme}
     return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): details}}
 
 
 def _path(item: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     shared = _parameters(item.get("parameters"), whole)
-    found: dict[str, Any] = {"parameters": [_parameter(one) for one in shared if _plain(one)]}
+    path_item: dict[str, Any] = {
+        "parameters": [_parameter(parameter) for parameter in shared if _plain(parameter)]
+    }
     for key, value in item.items():
         if key in _OPERATIONS and isinstance(value, Mapping):
-            found[key] = _operation(value, [one for one in shared if not _plain(one)], whole)
+            path_item[key] = _operation(
+                value, [parameter for parameter in shared if not _plain(parameter)], whole
+            )
         elif key != "parameters":
-            found[key] = value
-    return found
+            path_item[key] = value
+    return path_item
 
 
 def _operation(
@@ -79,19 +83,21 @@ def _operation(
     left = ("parameters", "consumes", "produces", "responses", "schemes")
     operation = {key: value for key, value in given.items() if key not in left}
     own = _parameters(given.get("parameters"), whole)
-    operation["parameters"] = [_parameter(one) for one in own if _plain(one)]
-    named = {one.get("name") for one in own}
+    operation["parameters"] = [_parameter(parameter) for parameter in own if _plain(parameter)]
+    named = {parameter.get("name") for parameter in own}
     bodies = [body for body in bodies if body.get("name") not in named]
-    bodies += [one for one in own if not _plain(one)]
-    kinds = [str(one) for one in _list(given.get("consumes", whole.get("consumes")))]
+    bodies += [parameter for parameter in own if not _plain(parameter)]
+    kinds = [str(media_type) for media_type in _list(given.get("consumes", whole.get("consumes")))]
     if bodies:
         operation["requestBody"] = _body(bodies, kinds)
-    produced = [str(one) for one in _list(given.get("produces", whole.get("produces")))]
+    produced = [
+        str(media_type) for media_type in _list(given.get("produces", whole.get("produces")))
+    ]
     responses = _object(given.get("responses"))
     operation["responses"] = {
         str(code): {"content": {kind: {} for kind in produced}}
-        for code, one in responses.items()
-        if {"schema", "examples", "$ref"} & _object(one).keys()
+        for code, response in responses.items()
+        if {"schema", "examples", "$ref"} & _object(response).keys()
     }
     return operation
 
@@ -99,13 +105,13 @@ def _operation(
 def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the parameters, with references resolved in the `whole` description."""
     parameters = []
-    for one in _list(given):
-        reference = str(_object(one).get("$ref", ""))
+    for parameter in _list(given):
+        reference = str(_object(parameter).get("$ref", ""))
         if reference.startswith("#/parameters/"):
             name = reference.removeprefix("#/parameters/").replace("~1", "/").replace("~0", "~")
-            one = _object(whole.get("parameters")).get(name)
-        if isinstance(one, Mapping):
-            parameters.append(one)
+            parameter = _object(whole.get("parameters")).get(name)
+        if isinstance(parameter, Mapping):
+            parameters.append(parameter)
     return parameters
 
 
@@ -128,19 +134,21 @@ def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**parameter, "schema": _schema(given)}
 
 
-def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: given[key] for key in _SCHEMA if key in given}
-    return {**found, "type": "string", "format": "binary"} if found.get("type") == "file" else found
+def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    schema = {key: parameter[key] for key in _SCHEMA if key in parameter}
+    return (
+        {**schema, "type": "string", "format": "binary"} if schema.get("type") == "file" else schema
+    )
 
 
 def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
     """Return the request body for a body parameter, or for the parameters of a form."""
-    for one in given:
-        if one.get("in") == "body":
-            media = {key: one[key] for key in ("schema", "example") if key in one}
-            media |= {"example": one["x-example"]} if "x-example" in one else {}
+    for parameter in given:
+        if parameter.get("in") == "body":
+            media = {key: parameter[key] for key in ("schema", "example") if key in parameter}
+            media |= {"example": parameter["x-example"]} if "x-example" in parameter else {}
             return {"content": dict.fromkeys(kinds or ["application/json"], media)}
-    fields = {str(one.get("name")): _schema(one) for one in given}
+    fields = {str(parameter.get("name")): _schema(parameter) for parameter in given}
     files = any(field.get("format") == "binary" for field in fields.values())
     multi = files or (_FORM not in kinds and "multipart/form-data" in kinds)
     kind = "multipart/form-data" if multi else _FORM

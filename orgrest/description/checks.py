@@ -110,7 +110,7 @@ def _parameters(
         query = urlsplit(request.url).query
     except ValueError:
         query = ""
-    given = pairs(query)
+    query_pairs = pairs(query)
     every = operation.parameters()
     names = {item.name for item in every if item.where == "query"}
     known: set[str] = set()
@@ -121,11 +121,11 @@ def _parameters(
         known.update({parameter.name} if parameter.where == "query" else ())
         try:
             if parameter.where == "query":
-                value, used = _of_query(parameter, given, names - {parameter.name})
+                value, used = _of_query(parameter, query_pairs, names - {parameter.name})
                 known |= used
             elif parameter.where == "querystring":
                 value = _of_querystring(parameter, query)
-                known.update(name for name, _ in given)
+                known.update(name for name, _ in query_pairs)
             else:
                 value = _of_place(parameter, path, request)
         except WrongError as error:
@@ -134,7 +134,7 @@ def _parameters(
             findings.unchecked.append(f"{what} is not checked: {error}")
         else:
             _judge(parameter, what, value, findings)
-    for name in dict.fromkeys(name for name, _ in given):
+    for name in dict.fromkeys(name for name, _ in query_pairs):
         if not free and name not in known and not _is_within(name, known):
             findings.problems.append(f"the request's query parameter {name} is not described")
 
@@ -164,9 +164,11 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
         findings.parts.append(Part(what, parameter.schema, value[0], "request"))
 
 
-def _of_query(parameter: Parameter, given: Pairs, others: set[str]) -> tuple[list[Any], set[str]]:
+def _of_query(
+    parameter: Parameter, query_pairs: Pairs, others: set[str]
+) -> tuple[list[Any], set[str]]:
     """Return a list with the value of a query parameter, if any, and the names of its pairs."""
-    value = of_query(parameter, given, others)
+    value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:
         names |= value.names
@@ -255,8 +257,8 @@ def _body(
     content = node.child("content")
     if not findings.found(content, what) or not content.object:
         return
-    given = next(find_headers(headers, "Content-Type"), "")
-    kind = given.partition(";")[0].strip().lower()
+    content_type = next(find_headers(headers, "Content-Type"), "")
+    kind = content_type.partition(";")[0].strip().lower()
     if not kind:
         if body:
             findings.problems.append(f"{what} has no Content-Type")
@@ -278,7 +280,7 @@ def _body(
     if body is None or not findings.found(schema, what) or _accepts_anything(schema):
         return
     try:
-        value = _content(body, given, kind, media, schema)
+        value = _content(body, content_type, kind, media, schema)
         findings.parts.append(Part(what, schema, value, direction))
     except WrongError as error:
         findings.problems.append(f"{what} {error}")
@@ -298,14 +300,14 @@ def _ranges(kind: str) -> Iterator[str]:
 
 def _accepts_anything(schema: Node) -> bool:
     """Return whether a schema accepts arbitrary bytes, because it is empty or describes a file."""
-    given = schema.object
-    if not given:
+    object_ = schema.object
+    if not object_:
         return schema.value is not False
-    plain = given.get("type") in (None, "string") and given.get("format") in (None, "binary")
-    return plain and given.keys() <= _OPAQUE and ("format" in given or "type" not in given)
+    plain = object_.get("type") in (None, "string") and object_.get("format") in (None, "binary")
+    return plain and object_.keys() <= _OPAQUE and ("format" in object_ or "type" not in object_)
 
 
-def _content(body: bytes, given: str, kind: str, media: Node, schema: Node) -> Any:
+def _content(body: bytes, content_type: str, kind: str, media: Node, schema: Node) -> Any:
     """Return the content of a body as a value.
 
     Raises WrongError if the body is malformed, and UnreadError if it cannot be checked.
@@ -318,7 +320,7 @@ def _content(body: bytes, given: str, kind: str, media: Node, schema: Node) -> A
     if len(body) > _LARGEST:
         raise UnreadError(f"it is larger than {_LARGEST // 2**20} MiB")
     if kind == forms.MULTIPART:
-        return forms.multipart(body, given, media)
+        return forms.multipart(body, content_type, media)
     if kind == forms.URLENCODED:
         try:
             return forms.urlencoded(body.decode(), media)

@@ -23,8 +23,8 @@ def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Descr
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:
-        found = locate(reference, base.parent)
-        return found, read_bytes(found)
+        location = locate(reference, base.parent)
+        return location, read_bytes(location)
 
     return Description.read(read_bytes(path), name, path, beside, largest=largest)
 

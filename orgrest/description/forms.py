@@ -44,24 +44,24 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
 
     Raises WrongError if a field is malformed, and UnreadError if it cannot be checked.
     """
-    given, schema = pairs(text), media.child("schema")
-    if len(given) > _MOST_FIELDS:
+    form_pairs, schema = pairs(text), media.child("schema")
+    if len(form_pairs) > _MOST_FIELDS:
         raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     used: set[str] = set()
     known = properties(schema)
     for name, inner in known.items():
         try:
             field_value = of_query(
-                _field(name, inner, media.child("encoding", name), given), given, known
+                _field(name, inner, media.child("encoding", name), form_pairs), form_pairs, known
             )
         except WrongError as error:
             raise WrongError(f"{name} {error}") from None
         if field_value is not None:
-            found[name] = field_value.value
+            values[name] = field_value.value
             used |= field_value.names
-    found.update((name, unquote_plus(value)) for name, value in given if name not in used)
-    return found
+    values.update((name, unquote_plus(value)) for name, value in form_pairs if name not in used)
+    return values
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
@@ -88,17 +88,17 @@ def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
     """
     schema = media.child("schema")
     known = properties(schema)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in _parts(body, kind):
         inner = known.get(part.name)
         listed = inner is not None and "array" in kinds(inner)
         item_schema = items(inner) if inner is not None and listed else inner
         value = _content(part, item_schema, media.child("encoding", part.name))
         if not listed or (isinstance(value, list) and is_json(part.kind)):
-            found[part.name] = value
+            values[part.name] = value
         else:
-            found.setdefault(part.name, []).append(value)
-    return found
+            values.setdefault(part.name, []).append(value)
+    return values
 
 
 def _content(part: _Part, schema: Node | None, encoding: Node) -> Any:

@@ -54,20 +54,20 @@ class Parameter:
     @classmethod
     def of(cls, node: Node, name: str, where: str) -> Parameter:
         """Return the parameter, or the header of a response, that an object describes."""
-        given = node.object
-        style = str(given.get("style") or _STYLES.get(where, "form"))
+        object_ = node.object
+        style = str(object_.get("style") or _STYLES.get(where, "form"))
         content = node.child("content")
         media, inner = next(content.children(), (None, node))
         return cls(
             name,
             where,
-            given.get("required") is True or where == "path",
+            object_.get("required") is True or where == "path",
             node.first_line("description"),
             inner.child("schema"),
             style,
-            bool(given.get("explode", style in ("form", "cookie"))),
+            bool(object_.get("explode", style in ("form", "cookie"))),
             media,
-            given.get("allowEmptyValue") is True,
+            object_.get("allowEmptyValue") is True,
             inner if media is not None else None,
         )
 
@@ -96,14 +96,14 @@ class Operation:
 
     def parameters(self) -> list[Parameter]:
         """Return the parameters of the operation, which override the parameters of its path."""
-        found: dict[tuple[str, str], Parameter] = {}
+        parameters: dict[tuple[str, str], Parameter] = {}
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for _, node in listed.children() if listed.is_list else ():
                 name, where = str(node.object.get("name") or ""), str(node.object.get("in") or "")
                 if name:
                     key = name if where != "header" else name.lower()
-                    found[key, where] = Parameter.of(node, name, where)
-        return list(found.values())
+                    parameters[key, where] = Parameter.of(node, name, where)
+        return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
         """Yield the reasons why a parameter, or all parameters, cannot be read."""
@@ -155,9 +155,9 @@ class Description:
             raise StructureError("not an OpenAPI description", file=name)
         version = str(value.get("openapi", ""))
         if not re.match(r"3\.[0-2]\.", f"{version}."):
-            given = version or value.get("swagger")
+            declared = version or value.get("swagger")
             reason = (
-                f"OpenAPI {given} is not supported; supported versions are 3.0 to 3.2: "
+                f"OpenAPI {declared} is not supported; supported versions are 3.0 to 3.2: "
                 "convert it first"
             )
             raise StructureError(reason, file=name)
@@ -170,7 +170,7 @@ class Description:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """All operations, in the order of the description."""
-        found: list[Operation] = []
+        operations: list[Operation] = []
         for path, item in self.at("").child("paths").children():
             if not path.startswith("/"):
                 continue
@@ -178,12 +178,12 @@ class Description:
                 self.unreadable.append(item.why)
             for method in METHODS:
                 node = item.child(method)
-                if isinstance(node.value, Mapping) and len(found) < _MOST_OPERATIONS:
-                    found.append(Operation(method.upper(), path, node, item))
+                if isinstance(node.value, Mapping) and len(operations) < _MOST_OPERATIONS:
+                    operations.append(Operation(method.upper(), path, node, item))
             for method, node in item.child("additionalOperations").children():
-                if isinstance(node.value, Mapping) and len(found) < _MOST_OPERATIONS:
-                    found.append(Operation(method, path, node, item))
-        return tuple(found)
+                if isinstance(node.value, Mapping) and len(operations) < _MOST_OPERATIONS:
+                    operations.append(Operation(method, path, node, item))
+        return tuple(operations)
 
     unreadable: list[str] = classes.field(factory=list, init=False, repr=False)
     """The reasons why paths could not be read, complete once `operations` has been computed."""
@@ -191,14 +191,14 @@ class Description:
     @cached_property
     def servers(self) -> tuple[str, ...]:
         """The URLs of all servers, with the defaults of their variables."""
-        found: dict[str, None] = {}
+        urls: dict[str, None] = {}
         for node in self._with_servers():
             for _, server in node.child("servers").children():
                 url = str(server.object.get("url") or "")
                 for name, variable in server.child("variables").children():
                     url = url.replace(f"{{{name}}}", str(variable.object.get("default", "")))
-                found[url] = None
-        return tuple(found)
+                urls[url] = None
+        return tuple(urls)
 
     def _with_servers(self) -> Iterator[Node]:
         """Yield the objects that can have `servers`: the description, its paths and operations."""
@@ -211,13 +211,13 @@ class Description:
     @cached_property
     def bases(self) -> tuple[str, ...]:
         """The paths of the servers' URLs, longest first, and the empty path."""
-        found = {""}
+        paths = {""}
         for url in self.servers:
             try:
-                found.add(urlsplit(url).path.rstrip("/"))
+                paths.add(urlsplit(url).path.rstrip("/"))
             except ValueError:
                 continue
-        return tuple(sorted(found, key=len, reverse=True))
+        return tuple(sorted(paths, key=len, reverse=True))
 
     @cached_property
     def hosts(self) -> frozenset[str]:
@@ -279,15 +279,15 @@ def matched(template: str, path: str) -> dict[str, str] | None:
 
     The values of parameters are not decoded. They are not empty and do not contain a slash.
     """
-    wanted, given = template.split("/"), path.split("/")
-    if len(wanted) != len(given):
+    wanted, actual = template.split("/"), path.split("/")
+    if len(wanted) != len(actual):
         return None
     values: dict[str, str] = {}
-    for pattern, text in zip(wanted, given, strict=True):
-        found = _segment(pattern, text)
-        if found is None:
+    for pattern, text in zip(wanted, actual, strict=True):
+        length = _segment(pattern, text)
+        if length is None:
             return None
-        values.update(found)
+        values.update(length)
     return values
 
 

@@ -35,10 +35,10 @@ Stamp: TypeAlias = tuple[int, int] | None
 def stamp(path: str | Path) -> Stamp:
     """Return a file's modification time (ns) and size (bytes), or None if it is not accessible."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 class Documents:
@@ -115,10 +115,10 @@ class Documents:
     def _file(self, base: Path | None, name: str) -> Path | str:
         """Return the file that `base` refers to as `name`, or the reason why it is not read."""
         with self._lock:
-            found = self._found.get((base, name))
-            if found is None:
-                found = self._found[base, name] = self._new_file(base, name)
-            return found
+            file = self._found.get((base, name))
+            if file is None:
+                file = self._found[base, name] = self._new_file(base, name)
+            return file
 
     def _new_file(self, base: Path | None, name: str) -> Path | str:
         if _SCHEME.match(name) or name.startswith(("/", "\\", "~")):
@@ -177,8 +177,8 @@ class Node:
     @property
     def reference(self) -> str | None:
         """The target of the reference, or None if this is not a reference."""
-        found = self.object.get("$ref")
-        return found if isinstance(found, str) else None
+        target = self.object.get("$ref")
+        return target if isinstance(target, str) else None
 
     def plain_child(self, step: str) -> Node:
         """Return the child called `step`, which may be a reference.

@@ -78,24 +78,24 @@ class Schemas:
 
     def _closure(self, name: str) -> dict[str, Any] | None:
         """Return a schema and all schemas it refers to, by name, or None if they are too large."""
-        found: dict[str, Any] = {}
+        closure: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
             current = waiting.pop()
-            if current in found:
+            if current in closure:
                 continue
             if current in self._waiting:
                 self._known[current] = self._translated(*self._waiting.pop(current))
             definition = self._known.get(current)
             if definition is None:  # an unresolved reference
-                found[current] = {}
+                closure[current] = {}
                 continue
-            found[current] = definition.schema
+            closure[current] = definition.schema
             size += definition.size
             if size > _MOST_PARTS:
                 return None
             waiting += definition.references
-        return found
+        return closure
 
     def _translated(self, node: Node, direction: Direction) -> _Definition:
         translation = _Translation(self, direction)
@@ -130,41 +130,41 @@ class _Translation:
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
         """Return a schema without annotations, OpenAPI's own keywords and `hidden` properties."""
         self.size += 1
-        given = node.value
+        value = node.value
         if self.size > _MOST_PARTS or depth > _DEEPEST:
             self.size += _MOST_PARTS
             return {}
-        if isinstance(given, list):
-            return [self.of(node.plain_child(str(n)), depth + 1) for n in range(len(given))]
-        if not isinstance(given, Mapping):
-            return given
+        if isinstance(value, list):
+            return [self.of(node.plain_child(str(n)), depth + 1) for n in range(len(value))]
+        if not isinstance(value, Mapping):
+            return value
         hidden |= self._hidden_in(node)
-        found: dict[str, Any] = {}
+        schemas: dict[str, Any] = {}
         if (reference := node.reference) is not None:
             name = self._schemas.reference(node, reference, self._direction)
             self.refers.add(name)
-            found["$ref"] = f"#/$defs/{name}"
+            schemas["$ref"] = f"#/$defs/{name}"
             if self._schemas.is_old:
-                return found
-        for key in given:
+                return schemas
+        for key in value:
             name = str(key)
             if name in _IGNORED or name == "$ref":
                 continue
             inner = node.plain_child(name)
             if name in _UNCHANGED:
-                found[name] = inner.value
+                schemas[name] = inner.value
             elif name in _NAMED:
-                found[name] = {
+                schemas[name] = {
                     str(key): self.of(inner.plain_child(str(key)), depth + 2)
                     for key in inner.object
                 }
             elif name in COMPOSED and inner.is_list:
                 every = (inner.plain_child(str(index)) for index in range(len(inner.value)))
-                found[name] = [self.of(part, depth + 2, hidden) for part in every]
+                schemas[name] = [self.of(part, depth + 2, hidden) for part in every]
             elif not name.startswith("x-"):
-                found[name] = self.of(inner, depth + 1)
-        self._without_hidden(node, hidden, found)
-        return _modern(found) if self._schemas.is_old else found
+                schemas[name] = self.of(inner, depth + 1)
+        self._without_hidden(node, hidden, schemas)
+        return _modern(schemas) if self._schemas.is_old else schemas
 
     def _hidden_in(self, node: Node) -> frozenset[str]:
         """Return the properties of a schema that exist only in the other direction."""
@@ -176,14 +176,16 @@ class _Translation:
             if schema.object.get(self._concealing) is True
         )
 
-    def _without_hidden(self, node: Node, hidden: frozenset[str], found: dict[str, Any]) -> None:
+    def _without_hidden(
+        self, node: Node, hidden: frozenset[str], properties: dict[str, Any]
+    ) -> None:
         """Remove requirements of `hidden` properties, and forbid these properties in a response."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
-            found["required"] = [name for name in required if name not in hidden]
-        if self._concealing == "writeOnly" and hidden and "properties" in found:
-            own = hidden & found["properties"].keys()
-            found["properties"].update((name, {"not": {}}) for name in own)
+            properties["required"] = [name for name in required if name not in hidden]
+        if self._concealing == "writeOnly" and hidden and "properties" in properties:
+            own = hidden & properties["properties"].keys()
+            properties["properties"].update((name, {"not": {}}) for name in own)
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:

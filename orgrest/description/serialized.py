@@ -53,8 +53,8 @@ def is_json(media: str) -> bool:
 
 def pairs(text: str) -> Pairs:
     """Return the names and values in a query or a form."""
-    found = (pair_text.partition("=") for pair_text in text.split("&") if pair_text)
-    return [(unquote_plus(name), value) for name, _, value in found]
+    separated = (pair_text.partition("=") for pair_text in text.split("&") if pair_text)
+    return [(unquote_plus(name), value) for name, _, value in separated]
 
 
 def typed(text: str, schema: Node) -> Any:
@@ -90,7 +90,7 @@ def as_text(text: str, media: str, schema: Node) -> Any:
     raise UnreadError(f"content of type {media} is not checked")
 
 
-def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> Found | None:
+def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = ()) -> Found | None:
     """Return the value of a parameter in a query, or None if it is missing.
 
     If the properties of an object are separate pairs, pairs with a name in `others` do not belong
@@ -100,18 +100,18 @@ def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> 
     name, schema, style = parameter.name, parameter.schema, parameter.style
     types = kinds(schema)
     if parameter.media is not None:
-        text = next((value for key, value in given if key == name), None)
+        text = next((value for key, value in query_pairs if key == name), None)
         if text is None:
             return None
         return Found(as_text(unquote_plus(text), parameter.media, schema), frozenset({name}))
     if style == "deepObject":
-        return _deep(name, schema, given)
+        return _deep(name, schema, query_pairs)
     if style not in _SEPARATORS:
         raise UnreadError(f"the style {style} is not supported")
     if "object" in types and parameter.explode and "array" not in types:
-        return _spread(schema, given, {name, *others})
-    texts = [value for key, value in given if key == name]
-    listed = [value for key, value in given if key == f"{name}[]"] if "array" in types else []
+        return _spread(schema, query_pairs, {name, *others})
+    texts = [value for key, value in query_pairs if key == name]
+    listed = [value for key, value in query_pairs if key == f"{name}[]"] if "array" in types else []
     if not texts and not listed:
         return None
     names = frozenset({name, f"{name}[]"})
@@ -126,45 +126,45 @@ def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> 
     return Found(typed(unquote_plus(texts[0]), schema), names)
 
 
-def _deep(name: str, schema: Node, given: Pairs) -> Found | None:
+def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
     """Return an object whose properties are written as ``name[property]=value``."""
-    known, found, names = properties(schema), dict[str, Any](), set[str]()
-    for key, value in given:
+    known, values, names = properties(schema), dict[str, Any](), set[str]()
+    for key, value in query_pairs:
         if not key.startswith(f"{name}["):
             continue
         inner, bracket, rest = key[len(name) + 1 :].partition("]")
         if not bracket or (rest and rest != "[]"):
             raise UnreadError(f"{key}: nested brackets are not defined by OpenAPI")
         names.add(key)
-        one = known.get(inner)
+        property_ = known.get(inner)
         text = unquote_plus(value)
-        if one is not None and (rest or "array" in kinds(one)):
-            found.setdefault(inner, []).append(typed(text, items(one)))
+        if property_ is not None and (rest or "array" in kinds(property_)):
+            values.setdefault(inner, []).append(typed(text, items(property_)))
         else:
-            found[inner] = text if one is None else typed(text, one)
-    if not names and any(key == name for key, _ in given):
+            values[inner] = text if property_ is None else typed(text, property_)
+    if not names and any(key == name for key, _ in query_pairs):
         raise WrongError(f"must be written as {name}[...]")
-    return Found(found, frozenset(names)) if names else None
+    return Found(values, frozenset(names)) if names else None
 
 
-def _spread(schema: Node, given: Pairs, others: set[str]) -> Found | None:
+def _spread(schema: Node, query_pairs: Pairs, others: set[str]) -> Found | None:
     """Return an object whose properties are separate pairs in a query or form."""
     known = properties(schema)
     closed = any(
         inner_schema.object.get("additionalProperties") is False
         for inner_schema in composed([schema])
     )
-    found: dict[str, Any] = {}
-    for key, value in given:
-        one = known.get(key)
+    values: dict[str, Any] = {}
+    for key, value in query_pairs:
+        property_ = known.get(key)
         text = unquote_plus(value)
-        if one is None and (closed or key in others):
+        if property_ is None and (closed or key in others):
             continue
-        if one is not None and "array" in kinds(one):
-            found.setdefault(key, []).append(typed(text, items(one)))
+        if property_ is not None and "array" in kinds(property_):
+            values.setdefault(key, []).append(typed(text, items(property_)))
         else:
-            found[key] = text if one is None else typed(text, one)
-    return Found(found, frozenset(found)) if found else None
+            values[key] = text if property_ is None else typed(text, property_)
+    return Found(values, frozenset(values)) if values else None
 
 
 def of_text(parameter: Parameter, text: str) -> Any:
@@ -226,11 +226,13 @@ def _alternating(parts: list[str], schema: Node) -> dict[str, Any]:
     return _object(zip(parts[::2], parts[1::2], strict=True), schema, str)
 
 
-def _object(given: Iterable[tuple[str, str]], schema: Node, decoded: Any) -> dict[str, Any]:
+def _object(
+    pairs_of_object: Iterable[tuple[str, str]], schema: Node, decoded: Any
+) -> dict[str, Any]:
     known = properties(schema)
 
     def each() -> Iterator[tuple[str, Any]]:
-        for name, value in given:
+        for name, value in pairs_of_object:
             key, text = decoded(name), decoded(value)
             yield key, typed(text, known[key]) if key in known else text
 

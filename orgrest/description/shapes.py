@@ -13,37 +13,37 @@ _MOST_SCHEMAS = 300  # that one schema is composed of
 
 def composed(schemas: list[Node]) -> list[Node]:
     """Return the schemas and all schemas that they are composed of, parents first."""
-    waiting, found = list(schemas), []
+    waiting, reached = list(schemas), []
     for _ in range(_MOST_SCHEMAS):
         if not waiting:
             break
         schema = waiting.pop(0)
         if schema.object:
-            found.append(schema)
+            reached.append(schema)
         for name in COMPOSED:
             if name in schema.object:
                 waiting += (part for _, part in schema.child(name).children())
-    return found
+    return reached
 
 
 def kinds(schema: Node) -> set[str]:
     """Return the types that a schema and its parts name or imply. An empty set means any type."""
-    found: set[str] = set()
+    names: set[str] = set()
     for inner_schema in composed([schema]):
-        given = inner_schema.object.get("type")
-        found.update(map(str, given) if isinstance(given, list) else [str(given)] if given else [])
-        found.update({"object"} if inner_schema.object.get("properties") else ())
-        found.update({"array"} if inner_schema.object.get("items") else ())
-    return found
+        type_ = inner_schema.object.get("type")
+        names.update(map(str, type_) if isinstance(type_, list) else [str(type_)] if type_ else [])
+        names.update({"object"} if inner_schema.object.get("properties") else ())
+        names.update({"array"} if inner_schema.object.get("items") else ())
+    return names
 
 
 def properties(schema: Node) -> dict[str, Node]:
     """Return the properties of a schema and of the schemas that it is composed of."""
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for inner_schema in composed([schema]):
         for name, node in inner_schema.child("properties").children():
-            found.setdefault(name, node)
-    return found
+            nodes.setdefault(name, node)
+    return nodes
 
 
 def items(schema: Node) -> Node:
@@ -54,9 +54,9 @@ def items(schema: Node) -> Node:
 
 def values(schema: Node) -> list[Any]:
     """Return the values that a schema lists: strings, numbers, booleans and null."""
-    given = schema.object.get("enum")
-    if isinstance(given, list):
-        return [value for value in given if isinstance(value, str | int | float) or value is None]
+    listed = schema.object.get("enum")
+    if isinstance(listed, list):
+        return [value for value in listed if isinstance(value, str | int | float) or value is None]
     if "const" in schema.object:
         return [schema.object["const"]]
     return [True, False] if schema.object.get("type") == "boolean" else []

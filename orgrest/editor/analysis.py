@@ -85,7 +85,9 @@ class _Definitions(syntax.Definitions):
         parts = self._parts.get(name, [])
         at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
         for part in reversed(parts[max(at - 2, 0) : at]):
-            definitions = [one for one in self._in(part, name) if one.span.start < offset]
+            definitions = [
+                definition for definition in self._in(part, name) if definition.span.start < offset
+            ]
             if definitions:
                 return definitions[-1]
         return None
@@ -144,18 +146,20 @@ class Checked:
         """
         request = part.parsed.request_at(inside)
         if request is not None:
-            number = next(n for n, one in enumerate(part.parsed.requests) if one is request)
+            number = next(n for n, own in enumerate(part.parsed.requests) if own is request)
             return self.document(part).requests[number]
         if part.region.kept is not None:
             return None
-        earlier_parts = (one for one in reversed(self.parts[: part.index]) if one.reading.starts)
+        earlier_parts = (
+            earlier for earlier in reversed(self.parts[: part.index]) if earlier.reading.starts
+        )
         last = next(earlier_parts, None)
         return self.below(part) or (self.document(last).requests[-1] if last else None)
 
     def below(self, part: ParsedRegion) -> syntax.ParsedRequest | None:
         """Return the first request below a part of a request file, or None."""
         parts = self.parts[part.index + 1 :] if part.region.kept is None else ()
-        next_part = next((one for one in parts if one.reading.starts), None)
+        next_part = next((lower for lower in parts if lower.reading.starts), None)
         return None if next_part is None else self.document(next_part).requests[0]
 
     @cached_property
@@ -226,30 +230,30 @@ class Analysis:
     def _read(self, *, divided: bool) -> list[ParsedRegion]:
         document = self.document
         if document is None:
-            found = self._of_request_file(divided=divided)
-            if len(found) > 1 and not _is_division(found):
+            file_regions = self._of_request_file(divided=divided)
+            if len(file_regions) > 1 and not _is_division(file_regions):
                 self._captured = Captured()
                 return self._of_request_file(divided=False)
-            return found
+            return file_regions
         inherited = header.Inherited(document)
         read = partial(_settings_of, self._settings, self._folder, document, inherited)
         return self._parts(regions.of_document(document, line_maps=self._line_maps), read)
 
     def _of_request_file(self, *, divided: bool) -> list[ParsedRegion]:
         if divided:
-            found = regions.of_request_file(self.text, self._line_maps)
+            file_regions = regions.of_request_file(self.text, self._line_maps)
         else:
-            found = regions.regions(self.text, "http")
-        return self._parts(found, lambda _: BlockSettings())
+            file_regions = regions.regions(self.text, "http")
+        return self._parts(file_regions, lambda _: BlockSettings())
 
     def _parts(
         self,
-        found: list[regions.Region],
+        file_regions: list[regions.Region],
         read_settings: Callable[[regions.Region], BlockSettings],
     ) -> list[ParsedRegion]:
         return [
             ParsedRegion(region, index, self._captured, read_settings, self._parsed)
-            for index, region in enumerate(found)
+            for index, region in enumerate(file_regions)
         ]
 
     def _current_stamps(self) -> list[Hashable]:

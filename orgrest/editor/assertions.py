@@ -114,30 +114,30 @@ class LastOutcomes:
 
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
         """Return the failed assertions, at their own lines if possible, else at their requests."""
-        found: list[Diagnostic] = []
+        results: list[Diagnostic] = []
         known = dict(self._known)  # another thread may add outcomes in the meantime
         if all(verdict.held for last in known.values() for verdict in last.verdicts):
-            return found  # the usual case while typing
+            return results  # the usual case while typing
         for key, part, request in _requests(analysis):
             for verdict in known.get(key, _Last("")).verdicts:
                 span = None if verdict.held else _place(part, request, verdict)
                 if span is not None:
                     lines = verdict.difference[:_MOST_LINES]
                     message = "\n".join([f"{verdict.name}: {verdict.reason}", *lines])
-                    found.append(Diagnostic(span, "error", "failed-assertion", message))
-        return found
+                    results.append(Diagnostic(span, "error", "failed-assertion", message))
+        return results
 
     def summaries(self, analysis: Analysis) -> dict[int, str]:
         """Return the outcome to show at each lens, by the offset of the lens in the file."""
-        found: dict[int, str] = {}
+        lines: dict[int, str] = {}
         known = dict(self._known)
         for key, part, request in _requests(analysis) if known else ():
             last = known.get(key)
             if last is not None:
                 block = part.region.block
                 at = block.start if block else part.region.to_file(request.span.start)
-                found[at] = f"{found[at]}; {last.summary}" if at in found else last.summary
-        return found
+                lines[at] = f"{lines[at]}; {last.summary}" if at in lines else last.summary
+        return lines
 
 
 def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRequest]]:
@@ -176,10 +176,10 @@ def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span
     )
 
 
-def _masked(one: Verdict, safe: Callable[[str], str]) -> Verdict:
-    lines = tuple(safe(line) for line in one.difference)
+def _masked(verdict: Verdict, safe: Callable[[str], str]) -> Verdict:
+    lines = tuple(safe(line) for line in verdict.difference)
     return classes.evolve(
-        one, reason=safe(one.reason), difference=lines, expected=None, actual=None
+        verdict, reason=safe(verdict.reason), difference=lines, expected=None, actual=None
     )
 
 

@@ -76,9 +76,9 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
 
 
 def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -> Task:
-    found = document.editor.document
-    target = (block.call and found.block_named(block.call.name)) or block
-    body = found.body(target)
+    text = document.editor.document
+    target = (block.call and text.block_named(block.call.name)) or block
+    body = text.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]

@@ -76,10 +76,10 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
     if [line.strip() for line in lines] != [x.strip() for x in body.template.text.split("\n")]:
         return False  # there are comments between its lines
     parse = restclient.parse if request.restclient else request_file.parse
-    found = parse(above + new.replace("\n", f"\n{indent}") + close).requests
-    if len(found) != 1 or found[0].body is None or found[0].problems:
+    requests = parse(above + new.replace("\n", f"\n{indent}") + close).requests
+    if len(requests) != 1 or requests[0].body is None or requests[0].problems:
         return False
-    (one,) = found
+    (one,) = requests
     head = (one.method, one.target, one.headers, one.directives)
     same = head == (request.method, request.target, request.headers, request.directives)
     return same and one.body == classes.evolve(
@@ -104,12 +104,12 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 
 
 def laid_out(text: str, kind: Kind | None) -> str | None:
-    """Return a body laid out with one item per line, or None if it is not well-formed."""
+    """Return a body formatted out with one item per line, or None if it is not well-formed."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":
-        found = None if _MIXED.search(text) else xml_text(text).strip()
-        return found if found is not None and _packed(found) == _packed(text) else None
+        formatted = None if _MIXED.search(text) else xml_text(text).strip()
+        return formatted if formatted is not None and _packed(formatted) == _packed(text) else None
     if kind != "graphql":
         return None
     for match in _VARIABLES.finditer(text):

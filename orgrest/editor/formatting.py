@@ -64,7 +64,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
         made: Iterable[Edit] = ()
         if _may_change(analysis, part):
             made = _in_file(part, _Region(part, in_org=analysis.document is not None).edits())
-        edits_of_parts.append([one for one in made if within is None or _touches(one, within)])
+        edits_of_parts.append([edit for edit in made if within is None or _touches(edit, within)])
     wanted = [_meaning(part) for part in analysis.parts]
     while any(edits_of_parts):
         all_edits = [edit for of_part in edits_of_parts for edit in of_part]
@@ -103,21 +103,21 @@ def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
         return False
     if block is None:
         return True
-    given = part.given.arguments.values
+    arguments = part.given.arguments.values
     return not (
         not requests
         or _INSERTED.search(part.region.text)
         or (block.name or "").lower() in analysis.noweb_names
-        or str(given.get("noweb-ref", "")).lower() in analysis.noweb_names
-        or given.get("prologue")
-        or given.get("epilogue")
-        or given.get("cache") == "yes"  # its result is cached by a hash of its text
+        or str(arguments.get("noweb-ref", "")).lower() in analysis.noweb_names
+        or arguments.get("prologue")
+        or arguments.get("epilogue")
+        or arguments.get("cache") == "yes"  # its result is cached by a hash of its text
     )
 
 
 def _meaning(part: ParsedRegion) -> _Meaning:
     """Return everything in a region that affects a run."""
-    items = [one for one in map(_of_item, part.parsed.items) if one is not None]
+    items = [item for item in map(_of_item, part.parsed.items) if item is not None]
     problems = [problem.code for problem in part.parsed.problems]
     return part.restclient, items, part.parsed.scripts, problems
 
@@ -133,12 +133,12 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
     return (item,)
 
 
-def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
+def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
     """Yield `found`, the edits of a region's text, as edits of its file."""
     to_file = part.region.to_file
-    for one in found:
-        end = to_file(one.end - 1) + 1 if one.end > one.start else to_file(one.start)
-        yield Edit(to_file(one.start), end, one.text)
+    for edit in edits:
+        end = to_file(edit.end - 1) + 1 if edit.end > edit.start else to_file(edit.start)
+        yield Edit(to_file(edit.start), end, edit.text)
 
 
 class _Region:

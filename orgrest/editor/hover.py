@@ -42,8 +42,8 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
         if start <= offset <= start + len(text):
             return _argument(text, start, offset)
     part = analysis.part_at(offset)
-    if part is not None and (found := _near(analysis, part, offset)) is not None:
-        return found
+    if part is not None and (near := _near(analysis, part, offset)) is not None:
+        return near
     return _status(analysis.text, offset)
 
 
@@ -56,8 +56,8 @@ def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Spa
             return argument
     if not part.region.span.start <= offset <= part.region.span.end:
         return None
-    found = _in_part(analysis, part, offset)
-    return (found[0], part.region.to_file_span(found[1])) if found is not None else None
+    about = _in_part(analysis, part, offset)
+    return (about[0], part.region.to_file_span(about[1])) if about is not None else None
 
 
 def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
@@ -101,47 +101,49 @@ def _known(text: str) -> str:
 # ------------------------------------------------------------------------------------- variables
 
 
-def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurrence) -> str:
+def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: Occurrence) -> str:
     """Return the description of a variable's value and definition."""
-    inside = part.region.from_file(one.span.start)
+    inside = part.region.from_file(occurrence.span.start)
     request = analysis.checked.request_at(part, inside)
     value = None
     secrets = analysis.secrets
     if request is not None:
         context = analysis.context_of(part, request)
-        value = value_of(one.name, request, context)
+        value = value_of(occurrence.name, request, context)
         secrets = context.secrets.texts
-    if one.role == "capture":
-        value = analysis.remembered.get(one.name, UNKNOWN)
-    lines = [f"**{one.name}**"]
-    if one.request:
-        return "\n\n".join([*lines, *_of_request(analysis, one)])
-    if value is None and one.role == "use":
+    if occurrence.role == "capture":
+        value = analysis.remembered.get(occurrence.name, UNKNOWN)
+    lines = [f"**{occurrence.name}**"]
+    if occurrence.request:
+        return "\n\n".join([*lines, *_of_request(analysis, occurrence)])
+    if value is None and occurrence.role == "use":
         lines.append("not defined here")
-    elif value == UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
-        lines.append(part.given.wrong[one.name])
+    elif (
+        value == UNKNOWN and occurrence.name in part.given.wrong and not part.sets(occurrence.name)
+    ):
+        lines.append(part.given.wrong[occurrence.name])
     elif value == UNKNOWN:
         lines.append("set when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask_value(value, secrets))))
-    if request is not None and one.name in analysis.overrides:
+    if request is not None and occurrence.name in analysis.overrides:
         lines.append("set by the editor setting `variables`, which takes precedence")
-    places = names.definitions(one)
+    places = names.definitions(occurrence)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
     how = {"definition": "set", "capture": "captured from a response", "argument": "set by :var"}
     lines += (
         f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
     )
-    if not places and (place := analysis.variable_imported(one.name)) is not None:
+    if not places and (place := analysis.variable_imported(occurrence.name)) is not None:
         lines.append(f"set in {place}")
     elif not places and request is not None and not part.restclient:
-        lines += _of_environment(analysis.context_of(part, request).environment, one.name)
+        lines += _of_environment(analysis.context_of(part, request).environment, occurrence.name)
     return "\n\n".join(lines)
 
 
-def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
+def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
     """Yield the description of the request that a name refers to."""
-    found = analysis.request_named(one.name, one.span.start)
+    found = analysis.request_named(occurrence.name, occurrence.span.start)
     if found is None:
         return
     request, place = found
@@ -156,8 +158,8 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
         if setting is not None:
             chosen = ", ".join(environment.chosen) or "all environments"
             yield f"from {chosen}, in {setting.file.name}"
-        elif found := environment.others_with(name):
-            yield f"defined in the environment {' or '.join(found)}"
+        elif files := environment.others_with(name):
+            yield f"defined in the environment {' or '.join(files)}"
     except OrgrestError as error:
         yield str(error)
 
@@ -168,10 +170,10 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
     """Return the hover text for an offset in a request, with a span relative to the region."""
     inside = part.region.from_file(offset)
-    if (found := assertions.about(part, inside)) is not None:
-        return found
-    if not part.restclient and (found := request_files.about(part, inside, analysis)) is not None:
-        return found
+    if (about := assertions.about(part, inside)) is not None:
+        return about
+    if not part.restclient and (about := request_files.about(part, inside, analysis)) is not None:
+        return about
     request = part.request_at(inside)
     if request is None:
         return None

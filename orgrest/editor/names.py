@@ -99,7 +99,7 @@ class Names:
     @property
     def variables(self) -> list[Occurrence]:
         """The variables, with their definitions and uses."""
-        in_parts = (one for part in self.analysis.parts for one in self.in_part(part))
+        in_parts = (occurrence for part in self.analysis.parts for occurrence in self.in_part(part))
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def in_part(self, part: ParsedRegion) -> list[Occurrence]:
@@ -126,9 +126,14 @@ class Names:
     @cached_property
     def _set_by_properties(self) -> list[Occurrence]:
         return [
-            Occurrence(one.name, Span(start + one.start, start + one.end), "argument", -1)
+            Occurrence(
+                assignment.name,
+                Span(start + assignment.start, start + assignment.end),
+                "argument",
+                -1,
+            )
             for text, start, _ in self.analysis.property_texts
-            for one in assignments(text)
+            for assignment in assignments(text)
         ]
 
     # ------------------------------------------------------------------------------ elements
@@ -138,9 +143,11 @@ class Names:
         """The names of blocks, tables and other elements."""
         return [
             Occurrence(
-                one.name, Span(start + one.start, start + one.start + len(one.name)), one.role
+                mention.name,
+                Span(start + mention.start, start + mention.start + len(mention.name)),
+                mention.role,
             )
-            for one, start in self._mentions()
+            for mention, start in self._mentions()
         ]
 
     @cached_property
@@ -171,8 +178,8 @@ class Names:
             return
         for placed in document.sections:
             find = partial(_mentions, document, placed)
-            for one in self._of_sections.get(placed.section, find):
-                yield one, placed.start
+            for mention in self._of_sections.get(placed.section, find):
+                yield mention, placed.start
 
     # ------------------------------------------------------------------------------- answers
 
@@ -195,18 +202,29 @@ class Names:
         """Return all occurrences of the thing that `name` refers to, in document order."""
         if name.part is None:
             folded = name.name.lower()
-            found = [one for one in self.elements if one.name.lower() == folded]
+            occurrences = [
+                occurrence for occurrence in self.elements if occurrence.name.lower() == folded
+            ]
         else:
             parts = self._parts_of(name.name, name.part)
             elsewhere = (*self._set_by_properties, *self._arguments_of_calls)
             of_parts = (
-                one for at in parts if at >= 0 for one in self.in_part(self.analysis.parts[at])
+                occurrence
+                for at in parts
+                if at >= 0
+                for occurrence in self.in_part(self.analysis.parts[at])
             )
-            found = [
-                one for one in of_parts if one.name == name.name and one.request == name.request
+            occurrences = [
+                occurrence
+                for occurrence in of_parts
+                if occurrence.name == name.name and occurrence.request == name.request
             ]
-            found += (one for one in elsewhere if one.name == name.name and one.part in parts)
-        return sorted(dict.fromkeys(found), key=lambda one: one.span.start)
+            occurrences += (
+                occurrence
+                for occurrence in elsewhere
+                if occurrence.name == name.name and occurrence.part in parts
+            )
+        return sorted(dict.fromkeys(occurrences), key=lambda occurrence: occurrence.span.start)
 
     def _parts_of(self, name: str, index: int) -> frozenset[int]:
         """Return the parts in which a name has the same meaning as in the part `index`."""
@@ -256,9 +274,11 @@ class Names:
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
         """Return the last definition above `name`, or else all definitions of the same name."""
-        found = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
-        above = [one for one in found if one.span.start <= name.span.start]
-        return above[-1:] if above and name.part is not None else found
+        definitions = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
+        above = [
+            occurrence for occurrence in definitions if occurrence.span.start <= name.span.start
+        ]
+        return above[-1:] if above and name.part is not None else definitions
 
     def in_file(self, name: Occurrence) -> Location | None:
         """Return the location of a name's definition in another file, or None.
@@ -268,8 +288,8 @@ class Names:
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
         if name.request:
-            found = self.analysis.request_named(name.name, name.span.start)
-            return found[1] if found else None
+            request = self.analysis.request_named(name.name, name.span.start)
+            return request[1] if request else None
         return self.analysis.variable_imported(name.name)
 
     def rename(self, name: Occurrence, new: str) -> list[Edit]:
@@ -334,32 +354,34 @@ def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
     """Return the mentions of elements in a section, with offsets relative to its start."""
     base, first, blocks = placed.start, placed.line, placed.blocks
     last = placed.end
-    inside = {at for one in blocks if one.kind == "block" for at in range(one.first, one.last)}
-    found: list[_Mention] = []
+    inside = {
+        at for block in blocks if block.kind == "block" for at in range(block.first, block.last)
+    }
+    mentions: list[_Mention] = []
     for number in range(first, last):
         line = document.lines[number]
         if "#+" in line and number not in inside and (match := _NAMED.match(line)):
             role: Role = "use" if match[1].lower().startswith("result") else "definition"
             at = document.offset(number) + match.start(2)
-            found.append(_Mention(match[2].rstrip(), at, role))
+            mentions.append(_Mention(match[2].rstrip(), at, role))
     for text, start, _ in of_properties(document, first, last):
-        found += _in_arguments(text, start)
+        mentions += _in_arguments(text, start)
     for block in blocks:
         for text, start in texts_of(document, block):
-            found += _in_arguments(text, start)
+            mentions += _in_arguments(text, start)
         if block.call is not None:
             at = called_at(document.text, block)
             given = document.text.index("(", at + len(block.call.name) + len(block.call.inside))
-            found.append(_Mention(block.call.name, at, "use", block.call.arguments, given + 1))
+            mentions.append(_Mention(block.call.name, at, "use", block.call.arguments, given + 1))
         elif block.kind == "block":
             begin, end = document.offset(block.first), document.offset(block.last)
-            found += (
+            mentions += (
                 _Mention(match[1], match.start(1), "use", match[2], match.start(2))
                 for match in _NOWEB.finditer(document.text, begin, end)
             )
     return [
-        classes.evolve(one, start=one.start - base, given_start=one.given_start - base)
-        for one in found
+        classes.evolve(mention, start=mention.start - base, given_start=mention.given_start - base)
+        for mention in mentions
     ]
 
 

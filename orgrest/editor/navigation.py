@@ -102,12 +102,14 @@ def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
         if part.region.block is not None:
             found |= {Span(part.region.block.start, part.region.block.end), part.region.span}
         inside = part.region.from_file(offset)
-        found.update(part.region.to_file_span(one) for one in _inside(part, inside))
+        found.update(part.region.to_file_span(span) for span in _inside(part, inside))
     spans: list[Span] = []
-    for one in sorted(found, key=lambda span: span.end - span.start):
-        around_last = not spans or (one.start <= spans[-1].start and spans[-1].end <= one.end)
-        if one.start <= offset <= one.end and around_last:
-            spans.append(one)
+    for file_span in sorted(found, key=lambda span: span.end - span.start):
+        around_last = not spans or (
+            file_span.start <= spans[-1].start and spans[-1].end <= file_span.end
+        )
+        if file_span.start <= offset <= file_span.end and around_last:
+            spans.append(file_span)
     return spans
 
 

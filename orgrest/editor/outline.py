@@ -76,10 +76,10 @@ class Token:
 
 def symbols(analysis: Analysis) -> list[Symbol]:
     """Return the symbols of requests and variables. In Org, they are inside symbols of blocks."""
-    found = [one for part in analysis.parts for one in symbols_of(part, analysis.document)]
+    symbols = [symbol for part in analysis.parts for symbol in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
-        return found
-    return sorted(found + verbs, key=lambda symbol: symbol.span.start)
+        return symbols
+    return sorted(symbols + verbs, key=lambda symbol: symbol.span.start)
 
 
 def symbols_of(part: ParsedRegion, document: OrgDocument | None) -> tuple[Symbol, ...]:
@@ -168,17 +168,17 @@ def folds_of(part: ParsedRegion, text: str) -> list[Span]:
 
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
     """Return the tokens of all regions, or of the regions that touch `within`, in order."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     for part in analysis.parts:
         span = part.region.span
         if within is not None and (span.end < within.start or within.end < span.start):
             continue
-        found += (
+        tokens += (
             token
             for token in tokens_of(part)
             if within is None or (token.start < within.end and token.end > within.start)
         )
-    return found
+    return tokens
 
 
 def tokens_of(part: ParsedRegion) -> Iterator[Token]:

@@ -132,21 +132,21 @@ def settings_of(
 
 
 def _set_variable(
-    found: BlockSettings, name: str, assignment: str, document: org.OrgDocument
+    settings: BlockSettings, name: str, assignment: str, document: org.OrgDocument
 ) -> None:
-    found.literal[name] = UNKNOWN
+    settings.literal[name] = UNKNOWN
     _, value = argument_syntax.value(assignment)
-    found.refers |= isinstance(value, argument_syntax.ValueReference)
+    settings.refers |= isinstance(value, argument_syntax.ValueReference)
     if isinstance(value, str):
-        found.values[name] = value
-        del found.literal[name]
+        settings.values[name] = value
+        del settings.literal[name]
     elif isinstance(value, argument_syntax.Lisp):
-        found.literal[name] = lisp.understand(value.text, {})
+        settings.literal[name] = lisp.understand(value.text, {})
     elif not isinstance(value, argument_syntax.ValueReference):
-        found.literal[name] = data.to_text(value)
+        settings.literal[name] = data.to_text(value)
     elif not document.block_named(value.name) and not element_named(document, value.name):
         message = f"no block, table, list or result named {value.name} in this document"
-        found.faults.append(Fault("unknown-name", message, name))
+        settings.faults.append(Fault("unknown-name", message, name))
 
 
 # A name after a colon may be a reference to a variable.
@@ -235,17 +235,17 @@ class RegionContent:
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
         """All names that other parts may use, as (name, kind, value as written)."""
-        found: list[tuple[str, str, str]] = []
+        settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
-                found.append((item.name, item.operator, item.value.text))
+                settings.append((item.name, item.operator, item.value.text))
             elif isinstance(item, syntax.ParsedRequest):
-                found += (
+                settings += (
                     (capture.name, "capture", capture.expression) for capture in item.captures
                 )
                 if item.name and not self.restclient:
-                    found.append((item.name, "request", ""))
-        return (*found, *((name, "script", "") for name in sorted(self.set_by_scripts)))
+                    settings.append((item.name, "request", ""))
+        return (*settings, *((name, "script", "") for name in sorted(self.set_by_scripts)))
 
     @cached_property
     def links(self) -> tuple[tuple[str | None, frozenset[str]], ...]:
@@ -292,9 +292,9 @@ def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
         if directive.name in ("ref", "force-ref"):
             yield directive.value.text.strip()
     for text in names_in(request):
-        found = responses.read(text) or responses.read_short(text)
-        if found is not None:
-            yield found.name
+        reference = responses.read(text) or responses.read_short(text)
+        if reference is not None:
+            yield reference.name
 
 
 class ParsedRegion:
@@ -378,8 +378,8 @@ class ParsedRegion:
         reading = self.reading
         if not reading.behind_colons:
             return None
-        given = None if self.region.kept is None else self.given
-        depends = given, self.earlier, self._captured.everywhere
+        settings = None if self.region.kept is None else self.given
+        depends = settings, self.earlier, self._captured.everywhere
         if reading.last_known[0] != depends:
             lengths, texts = self.lengths, reading.behind_colons
             names = {text[:length] for text in texts for length in lengths}

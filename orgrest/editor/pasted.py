@@ -62,12 +62,14 @@ def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
 
     Returns None if there is no such text.
     """
-    found = [one for span in _spans(text, kind, selection) if (one := _read(text, kind, span))]
-    if not found or (
+    requests = [
+        request for span in _spans(text, kind, selection) if (request := _read(text, kind, span))
+    ]
+    if not requests or (
         _is_in_block(text, selection.start) if kind == "org" else request_file.is_restclient(text)
     ):
         return None
-    pasted_text = min(found, key=lambda one: one.badness)
+    pasted_text = min(requests, key=lambda request: request.badness)
     new = _written(text, kind, pasted_text)
     if new is None:
         return None
@@ -149,19 +151,19 @@ def _is_in_block(text: str, offset: int) -> bool:
     return bool(inside)
 
 
-def _written(text: str, kind: Kind, found: _Found) -> str | None:
+def _written(text: str, kind: Kind, request: _Found) -> str | None:
     """Return the converted requests as text, or None if a body would need a separate file."""
     from orgrest.convert.shared import documents
 
     make = documents.org_of if kind == "org" else documents.request_file_of
-    written = make(found.collection, bodies=None)
+    written = make(request.collection, bodies=None)
     if written.notes:  # a body that needs a separate file
         return None
     if kind == "org":
         return _HEADING.sub("", written.text).strip("\n") + "\n"
     new = written.text
-    above = text[: found.span.start].rstrip().rpartition("\n")[2].lstrip()
+    above = text[: request.span.start].rstrip().rpartition("\n")[2].lstrip()
     if above.startswith("###"):
         new = re.sub(r"\A###.*\n", "", new)
-    below = text[found.span.end :].lstrip()
+    below = text[request.span.end :].lstrip()
     return new + ("\n###\n" if below and not below.startswith("###") else "")

@@ -293,10 +293,10 @@ def _verbatim(opened: re.Match[str]) -> bool:
 def _section_start(text: str, offset: int) -> int:
     """Return the start of the section around `offset`, whose heading ends all blocks above."""
     at = _line_end(text, offset)
-    while (found := text.rfind("\n*", 0, at)) >= 0:
-        if _HEADING.match(text, found + 1):
-            return found + 1
-        at = found
+    while (start := text.rfind("\n*", 0, at)) >= 0:
+        if _HEADING.match(text, start + 1):
+            return start + 1
+        at = start
     return 0
 
 

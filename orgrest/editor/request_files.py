@@ -113,10 +113,10 @@ def _in_braces(
 ) -> tuple[str, Span] | None:
     name, span = match[1], Span(match.start(1), match.end(1))
     if name.startswith("$"):
-        found = dynamic.find(name)
-        if isinstance(found, str):
-            return None if name.startswith(("$input", "$password", "$prompt")) else (found, span)
-        return f"**{found[0].usage}**\n\n{found[0].description}", span
+        function = dynamic.find(name)
+        if isinstance(function, str):
+            return None if name.startswith(("$input", "$password", "$prompt")) else (function, span)
+        return f"**{function[0].usage}**\n\n{function[0].description}", span
     request = referred(name, part.named)
     found_at = analysis.request_named(request, part.region.to_file(span.start)) if request else None
     if found_at is None:

@@ -108,9 +108,11 @@ def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
     return Location(file, request.method_span, own)
 
 
-def of_definition(file: File, one: Definition) -> Location:
+def of_definition(file: File, definition: Definition) -> Location:
     """Return the location of a variable's definition in a file."""
-    return Location(file, Span(one.name_span.end - len(one.name), one.name_span.end))
+    return Location(
+        file, Span(definition.name_span.end - len(definition.name), definition.name_span.end)
+    )
 
 
 class Described:
@@ -125,8 +127,8 @@ class Described:
 
     def get(self, name: str, context: Context) -> Description | None:
         """Return the description in the file `name`, or None if it cannot be read."""
-        found = self.read(name, context)
-        return None if isinstance(found, OrgrestError) else found
+        file = self.read(name, context)
+        return None if isinstance(file, OrgrestError) else file
 
     def read(
         self, name: str, context: Context, largest: int | None = None
@@ -167,13 +169,13 @@ class Described:
                 yield description
 
 
-def _is_current(given: Description | OrgrestError) -> bool:
+def _is_current(loaded: Description | OrgrestError) -> bool:
     """Return whether all files that a description consists of are unchanged."""
     from orgrest.description.nodes import stamp
 
-    if isinstance(given, OrgrestError):
+    if isinstance(loaded, OrgrestError):
         return True
-    return all(stamp(path) == known for path, known in given.documents.looked_at.items())
+    return all(stamp(path) == known for path, known in loaded.documents.looked_at.items())
 
 
 def _read(path: Path, name: str, context: Context, largest: int) -> Description | OrgrestError:

@@ -120,7 +120,7 @@ class Engine:
         self,
         code: str,
         host: str,
-        given: ScriptInput,
+        script_input: ScriptInput,
         request: Request,
         response: Response | None = None,
         wait: Callable[[float], None] | None = None,
@@ -136,7 +136,7 @@ class Engine:
         an exception, takes too long, uses too much memory, or returns too much. If the script
         throws, the error contains its result so far.
         """
-        job = _job(code, host, given, request, response)
+        job = _job(code, host, script_input, request, response)
         answer = self._answer(job, "script", answers.SCRIPT, wait, send)
         result = _result(answer, about_status=reads_status(code)) if "log" in answer else None
         failure = answer["error"]
@@ -146,13 +146,13 @@ class Engine:
             raise error
         return result
 
-    def evaluate(self, code: str, given: ScriptInput) -> tuple[str, Any]:
+    def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
         """Return the text and the value of an expression, in which variables are constants.
 
         Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
         limit, or has a value without a text.
         """
-        job = _job(code, "expression", given, Request("", ""), None)
+        job = _job(code, "expression", script_input, Request("", ""), None)
         answer = self._answer(job, "expression", answers.EXPRESSION)
         if answer["error"] is not None:
             raise ScriptError(f"{code}: {answer['error']['message']}")
@@ -244,9 +244,9 @@ def _result(answer: dict[str, Any], *, about_status: bool) -> Result:
 
 
 def _job(
-    code: str, host: str, given: ScriptInput, request: Request, response: Response | None
+    code: str, host: str, script_input: ScriptInput, request: Request, response: Response | None
 ) -> dict[str, Any]:
-    variables = given.variables
+    variables = script_input.variables
     raw = "rawBody" in code
     kept = {
         name: item.number
@@ -256,24 +256,26 @@ def _job(
     return {
         "code": code,
         "host": host,
-        "globals": dict(given.globals_),
+        "globals": dict(script_input.globals_),
         "variables": {
             name: item.json if isinstance(item, ScriptValue) else item
             for name, item in variables.items()
         },
         "kept": kept,
-        "file": dict(given.file),
-        "environment": dict(given.environment),
-        "environmentSelected": given.environment_selected,
-        "responses": {name: _response(item, raw=raw) for name, item in given.responses.items()},
-        "iteration": given.iteration,
-        "elements": list(given.elements),
-        "seed": given.seed,
-        "name": given.name,
-        "requires": dict(given.requires),
+        "file": dict(script_input.file),
+        "environment": dict(script_input.environment),
+        "environmentSelected": script_input.environment_selected,
+        "responses": {
+            name: _response(item, raw=raw) for name, item in script_input.responses.items()
+        },
+        "iteration": script_input.iteration,
+        "elements": list(script_input.elements),
+        "seed": script_input.seed,
+        "name": script_input.name,
+        "requires": dict(script_input.requires),
         "files": {
             path: {"source": item.source, "requires": dict(item.requires)}
-            for path, item in given.files.items()
+            for path, item in script_input.files.items()
         },
         "request": {
             "method": request.method,

@@ -76,21 +76,21 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
     results: list[str] = []
     variables: dict[str, str] = {}
     for pairs in sources:
-        for name, given in pairs:
+        for name, value in pairs:
             if name == ":var":
-                text = str(given)
+                text = str(value)
                 variables[text.partition("=")[0].strip()] = text
             elif name == ":results":
-                if isinstance(given, Lisp):
+                if isinstance(value, Lisp):
                     raise ArgumentError(
                         "header argument :results contains Emacs Lisp, which is not run: "
-                        f"{given.text}"
+                        f"{value.text}"
                     )
-                for word in (given or "").split():
+                for word in (value or "").split():
                     others = next((group for group in GROUPS if word in group), (word,))
                     results = [*(result for result in results if result not in others), word]
             elif name.startswith(":"):
-                values[name[1:]] = given
+                values[name[1:]] = value
     return Arguments(values, tuple(results), variables)
 
 
@@ -113,7 +113,7 @@ def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, objec
     printed["result-type"] = kind
     printed["results"] = write_string(" ".join(words)) if words else ""
     shown = [text for _, text in sorted(printed.items()) if text]
-    shown += [f"({name} . {write(given)})" for name, given in variables]
+    shown += [f"({name} . {write(value)})" for name, value in variables]
     return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
 
 
@@ -144,12 +144,12 @@ class Inherited:
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
         """Return the arguments below `heading` for all languages, and those for `language` only."""
         at = (heading.line if self._has_drawers else 0, language)
-        found = self._known.get(at)
-        if found is None:
+        pairs = self._known.get(at)
+        if pairs is None:
             general = self._lookup(heading, "HEADER-ARGS")
             own = self._lookup(heading, f"HEADER-ARGS:{language.upper()}") if language else ()
-            found = self._known[at] = general, own
-        return found
+            pairs = self._known[at] = general, own
+        return pairs
 
     def _lookup(self, heading: Heading, key: str) -> Pairs:
         parts: list[str | None] = []  # starting with the strongest

@@ -61,7 +61,7 @@ class OrgDocument(Elements):
 
     def __init__(self, text: str, before: OrgDocument | None = None) -> None:
         r"""Parse `text`, whose line ends are ``\n``. `before` is its previous version."""
-        starts = [0, *[one.start() + 1 for one in _HEADING.finditer(text)]]
+        starts = [0, *[match.start() + 1 for match in _HEADING.finditer(text)]]
         if syntax.HEADING.match(text):
             starts.insert(0, 0)  # the text above the first heading is empty
         ends = [start - 1 for start in starts[1:]] + [len(text)]
@@ -106,10 +106,14 @@ class OrgDocument(Elements):
         if before and is_headed != (before[0].end == 0):
             before = []
         both = zip(before, sections, strict=False)
-        found = [old for old, _ in itertools.takewhile(lambda one: one[0].section is one[1], both)]
-        heading = found[-1].heading if found else Heading(0, 0, False, None, sections[0].properties)
-        first = len(found)
-        line = found[-1].end if found else 0
+        blocks = [
+            old for old, _ in itertools.takewhile(lambda pair: pair[0].section is pair[1], both)
+        ]
+        heading = (
+            blocks[-1].heading if blocks else Heading(0, 0, False, None, sections[0].properties)
+        )
+        first = len(blocks)
+        line = blocks[-1].end if blocks else 0
         for section, start in zip(sections[first:], starts[first:], strict=True):
             if section.level:
                 parent = heading
@@ -122,10 +126,10 @@ class OrgDocument(Elements):
                 if ":" in section.title and (own := syntax.TAGS.search(f" {section.title}")):
                     tags = tags.union(filter(None, own[1].split(":")))
                 heading = Heading(section.level, line, is_comment, parent, section.properties, tags)
-            end = 0 if is_headed and not found else line + section.height
-            found.append(Placed(section, heading, line, end, start))
+            end = 0 if is_headed and not blocks else line + section.height
+            blocks.append(Placed(section, heading, line, end, start))
             line = end
-        return found
+        return blocks
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -162,11 +166,11 @@ class OrgDocument(Elements):
 
         Each line comes with the line where its enclosing region ends.
         """
-        found: dict[str, list[tuple[int, int]]] = {}
+        results: dict[str, list[tuple[int, int]]] = {}
         for placed in self.sections:
             for name, at, end in placed.section.results:
-                found.setdefault(name, []).append((placed.line + at, placed.line + end))
-        return found
+                results.setdefault(name, []).append((placed.line + at, placed.line + end))
+        return results
 
     @cached_property
     def unclosed(self) -> dict[str, list[int]]:
@@ -174,11 +178,11 @@ class OrgDocument(Elements):
 
         They are keyed by what would close the element (``src``, ``:end:``, ``#+end:``).
         """
-        found: dict[str, list[int]] = {}
+        unclosed: dict[str, list[int]] = {}
         for placed in self.sections:
             for kind, at in placed.section.unclosed:
-                found.setdefault(kind, []).append(placed.line + at)
-        return found
+                unclosed.setdefault(kind, []).append(placed.line + at)
+        return unclosed
 
     @cached_property
     def verb(self) -> list[Block]:
@@ -197,16 +201,16 @@ class OrgDocument(Elements):
 
     @cached_property
     def _namesakes(self) -> dict[str, list[Block]]:
-        found: dict[str, list[Block]] = {}
+        namesakes: dict[str, list[Block]] = {}
         for block in self.evaluated:
             if block.name:
-                found.setdefault(block.name.lower(), []).append(block)
-        return found
+                namesakes.setdefault(block.name.lower(), []).append(block)
+        return namesakes
 
     def block_named(self, name: str) -> Block | None:
         """Return the first source block with this ``#+NAME:``, ignoring case, or None."""
-        found = self.namesakes(name)
-        return next((block for block in found if block.kind == "block"), None)
+        namesakes = self.namesakes(name)
+        return next((block for block in namesakes if block.kind == "block"), None)
 
     def namesakes(self, name: str) -> list[Block]:
         """Return all blocks and calls with this ``#+NAME:``, ignoring case, in order."""

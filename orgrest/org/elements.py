@@ -177,7 +177,7 @@ def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | Non
 def landmarks_of(lines: list[str]) -> Landmarks:
     """Return the lines that close elements."""
     landmarks = Landmarks()
-    for number, line in [(at, one) for at, one in enumerate(lines) if one[:1] in _MARKS]:
+    for number, line in [(at, text) for at, text in enumerate(lines) if text[:1] in _MARKS]:
         text = line.lstrip(" \t")
         first = text[:1]
         if first == "*":

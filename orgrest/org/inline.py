@@ -73,10 +73,10 @@ def _verbatim(line: str) -> Iterator[tuple[int, int]]:
         closes[match[0]].append(match.start())
     done = 0
     for match in _VERBATIM_OPENS.finditer(line):
-        found = closes[match[0]]
-        at = bisect_right(found, match.start() + 1)
-        if match.start() >= done and at < len(found):
-            done = found[at] + 1
+        close = closes[match[0]]
+        at = bisect_right(close, match.start() + 1)
+        if match.start() >= done and at < len(close):
+            done = close[at] + 1
             yield match.start(), done
 
 

@@ -188,6 +188,6 @@ def resembled(name: str) -> str | None:
     """Return the known header argument that an unknown name seems to mean, or None."""
     from difflib import get_close_matches
 
-    words = {one: one for one in KNOWN} | _ASSERTING
+    words = {name: name for name in KNOWN} | _ASSERTING
     close = get_close_matches(name.lower(), words, 1, 0.8)
     return words[close[0]] if close else None

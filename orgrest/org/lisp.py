@@ -71,8 +71,8 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
         if word == "nil":
             return None, match.end()
         return (Number(word) if NUMBER.fullmatch(word) else word), match.end()
-    found: list[Literal] = []
-    stack = [found]
+    literals: list[Literal] = []
+    stack = [literals]
     at += 1
     while stack:
         at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
@@ -91,7 +91,7 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
         else:
             item, at = literal(text, at)
             stack[-1].append(item)
-    return found, at
+    return literals, at
 
 
 def forms(text: str) -> list[Form]:
@@ -177,10 +177,10 @@ def write_number(text: str) -> str:
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 
-def write(given: object) -> str:
+def write(value: object) -> str:
     """Return a value as Lisp data."""
-    if isinstance(given, Number):
-        return write_number(given.text)
-    if isinstance(given, list):
-        return "(" + " ".join(write(item) for item in given) + ")"
-    return "nil" if given is None else write_string(str(given))
+    if isinstance(value, Number):
+        return write_number(value.text)
+    if isinstance(value, list):
+        return "(" + " ".join(write(item) for item in value) + ")"
+    return "nil" if value is None else write_string(str(value))

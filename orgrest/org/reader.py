@@ -276,20 +276,20 @@ class _Reader:
     def _inlines(self, at: int) -> None:
         start = self._offset(at)
         region = self._region()
-        for found in inline.find(self._lines[at]):
-            is_call = not found.language
+        for span in inline.find(self._lines[at]):
+            is_call = not span.language
             self._section.blocks.append(
                 Block(
                     kind="inline call" if is_call else "inline",
-                    start=start + found.start,
-                    end=start + found.end,
+                    start=start + span.start,
+                    end=start + span.end,
                     line=at,
                     heading=_NOWHERE,
                     region=region,
-                    language=found.language,
-                    arguments="" if is_call else found.inside,
-                    inline="" if is_call else found.body,
-                    call=BabelCall(found.name, found.inside, found.body, found.final)
+                    language=span.language,
+                    arguments="" if is_call else span.inside,
+                    inline="" if is_call else span.body,
+                    call=BabelCall(span.name, span.inside, span.body, span.final)
                     if is_call
                     else None,
                 )

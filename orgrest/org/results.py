@@ -69,7 +69,7 @@ def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int,
     """
     keywords = document.results.get(name.lower(), [])
     namesakes = document.namesakes(name)
-    number = bisect_left(namesakes, block.start, key=lambda one: one.start)
+    number = bisect_left(namesakes, block.start, key=lambda keyword: keyword.start)
     in_section = block.kind == "heading"
     at = bisect_left(keywords, (block.line,)) if number or in_section else 0
     if at == len(keywords):
@@ -145,8 +145,8 @@ def element_named(document: OrgDocument, name: str) -> tuple[str, list[str]] | N
         return None if result is None else document.element_at(result.keyword + 1)
     line = document.named.get(name.lower())
     if line is None:
-        found = document.results.get(name.lower())
-        if not found:
+        positions = document.results.get(name.lower())
+        if not positions:
             return None
-        line = found[0][0] + 1
+        line = positions[0][0] + 1
     return document.element_at(line)

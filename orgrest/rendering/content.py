@@ -231,5 +231,5 @@ def extension(kind: str) -> str:
         return _EXTENSIONS[kind]
     import mimetypes
 
-    found = mimetypes.guess_extension(kind)
-    return found if found in DATA_ENDINGS else ".bin"
+    suffix = mimetypes.guess_extension(kind)
+    return suffix if suffix in DATA_ENDINGS else ".bin"

@@ -140,13 +140,13 @@ def _options(args: str) -> _Options:
     for word in left:
         count = _WITH_VALUES.get(word)
         if count is not None:
-            given = list(islice(left, count))
-            if len(given) < count:
+            arguments = list(islice(left, count))
+            if len(arguments) < count:
                 raise CaptureError(f"jq argument {word} requires a value")
             if word == "--indent":
                 letters.add("i")
             else:
-                values[given[0]] = _json(given[1]) if word == "--argjson" else given[1]
+                values[arguments[0]] = _json(arguments[1]) if word == "--argjson" else arguments[1]
         elif word in _PLAIN:
             letters.add(_PLAIN[word])
         elif re.fullmatch(r"-[rcjsSane]{2,}", word):

@@ -295,10 +295,10 @@ class _LiveError(Exception):
 
 def _inert(text: str) -> str:
     """Return the text of an item or cell, as verbatim text if Org would parse it."""
-    found = verbatim(text)
-    if found is None:
+    inert = verbatim(text)
+    if inert is None:
         raise _LiveError
-    return found
+    return inert
 
 
 def listed(text: str, *, bare: bool = True) -> str:

@@ -83,8 +83,8 @@ def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
     if not secrets:
         return data
     secrets = frozenset(secrets)
-    found = _in_bytes.of(secrets).occurrences(data)
-    spans = [(start, end) for start, end, owners in found if owners.are_masked(secrets)]
+    occurrences = _in_bytes.of(secrets).occurrences(data)
+    spans = [(start, end) for start, end, owners in occurrences if owners.are_masked(secrets)]
     return replaced(data, spans, MASK.encode()) if spans else data
 
 
@@ -112,9 +112,9 @@ def masked(
     for name, value in request.headers:
         whole[name.lower()] = f"{whole.get(name.lower(), '')}\n{value}"
     inside: dict[str, set[str]] = {part: set() for part in (*whole, "body")}
-    for part, one in request.held:
-        if part in inside and not one.possible:
-            inside[part].add(one.text)
+    for part, secret in request.held:
+        if part in inside and not secret.possible:
+            inside[part].add(secret.text)
     if body and inside["body"]:
         whole["body"] = (request.body or b"").decode("utf-8", "surrogateescape")
     hidden = {part for part, text in whole.items() if not _are_spelled(inside[part], text)}
@@ -152,8 +152,8 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
     missing = {secret for secret in secrets if not 0 < len(secret.strip()) < LEAST}
     if not text or not missing:
         return True
-    blank = {one for one in missing if not one.strip()}
-    if any(not one or one not in text for one in blank):
+    blank = {secret for secret in missing if not secret.strip()}
+    if any(not secret or secret not in text for secret in blank):
         return False
     missing -= blank
     for _, _, owners in _in_text.of(frozenset(missing)).occurrences(text):
@@ -228,7 +228,7 @@ class _Owners:
 @lru_cache(maxsize=4096)
 def _spelled(secret: str) -> _Spelled:
     lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
-    texts = {one for text in _lined(secret) for one in _texts(text)}
+    texts = {spelling for text in _lined(secret) for spelling in _texts(text)}
     inside: set[str] = set()
     for data in _encoded(secret):
         texts |= {*_base64(data), data.hex(), data.hex().upper()}
@@ -237,7 +237,7 @@ def _spelled(secret: str) -> _Spelled:
     return _Spelled(
         frozenset(text for text in whole if text.strip() and text.strip("*")),
         frozenset(inside),
-        frozenset(one for one in texts | inside if one),
+        frozenset(spelling for spelling in texts | inside if spelling),
     )
 
 
@@ -289,16 +289,16 @@ _in_text, _in_bytes = _Spellings(str), _Spellings(to_bytes)
 
 def _encoded(text: str) -> set[bytes]:
     """Return the bytes of `text` in UTF-8 and, if Latin-1 can encode it, in Latin-1."""
-    found = {to_bytes(text)}
+    encoded = {to_bytes(text)}
     with contextlib.suppress(UnicodeEncodeError):
-        found.add(text.encode("latin-1"))
-    return found
+        encoded.add(text.encode("latin-1"))
+    return encoded
 
 
 def _texts(text: str) -> Iterator[str]:
     """Yield the spellings of `text` in which each character is encoded separately."""
-    for one in (text, text.upper(), text.lower(), *_misread(text)):
-        yield from (one, visible(one), visible(one, one_line=True))
+    for spelling in (text, text.upper(), text.lower(), *_misread(text)):
+        yield from (spelling, visible(spelling), visible(spelling, one_line=True))
     for data in _encoded(text):
         yield from _quoted(data)
     yield from _json(text)
@@ -318,9 +318,9 @@ def _misread(text: str) -> Iterator[str]:
 def _quoted(data: bytes) -> Iterator[str]:
     from urllib.parse import quote, quote_plus
 
-    for one in {quote_plus(data), *(quote(data, safe=safe) for safe in _QUOTED_SAFE)}:
-        yield one
-        yield _PERCENT.sub(lambda match: match[0].lower(), one)
+    for spelling in {quote_plus(data), *(quote(data, safe=safe) for safe in _QUOTED_SAFE)}:
+        yield spelling
+        yield _PERCENT.sub(lambda match: match[0].lower(), spelling)
 
 
 def _json(text: str) -> Iterator[str]:

@@ -198,9 +198,9 @@ def is_plain(response: Response, limit: int | None = None) -> bool:
     return not decode(response, kind)[1]
 
 
-def test_line(one: Verdict) -> str:
+def test_line(verdict: Verdict) -> str:
     """Return a line with the outcome of an assertion or test, and the reason if it failed."""
-    return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
+    return f"ok  {verdict.name}" if verdict.held else f"FAILED  {verdict.name}: {verdict.reason}"
 
 
 @classes.frozen

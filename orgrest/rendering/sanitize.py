@@ -79,7 +79,7 @@ def without_links(line: str) -> str:
 def with_escaped_links(string: str) -> str:
     """Return the inside of a Lisp string with Org's links escaped. Its value is the same."""
     return re.sub(
-        _LINK_TYPE, lambda found: f"{found[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
+        _LINK_TYPE, lambda match: f"{match[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
     )
 
 

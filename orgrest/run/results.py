@@ -69,7 +69,7 @@ class RequestResults:
         """Return the outcome of a step, or None if it has not been sent yet."""
         return self._outcomes.get(step)
 
-    def needed(self, step: StepId, given: Mapping[str, str]) -> Outcome:
+    def needed(self, step: StepId, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a step that another step needs.
 
         `given` contains variables to send the step with. Raises RequestNeededError if the step has
@@ -80,7 +80,7 @@ class RequestResults:
         if failure is not None and (outcome is None or outcome.state == "failed"):
             raise failure.with_traceback(None)
         if outcome is None:
-            raise RequestNeededError(step, given)
+            raise RequestNeededError(step, variables)
         return outcome
 
     def keep(self, step: StepId, outcome: Outcome) -> None:

@@ -45,7 +45,7 @@ _MOST = 2**21  # maximum bytes of the digests; if exceeded, the older half is dr
 
 def check(
     target: Path,
-    given: str,
+    path_text: str,
     document: Path,
     allowed: Iterable[Path],
     *,
@@ -65,12 +65,12 @@ def check(
         part.startswith(".") for part in target.relative_to(folder).parts
     ):
         raise EvaluationError(
-            f"{given}: results can only be written inside the document's folder, and not to "
+            f"{path_text}: results can only be written inside the document's folder, and not to "
             f"hidden files {hint}"
         )
     if target.suffix.lower() not in DATA_ENDINGS:
         raise EvaluationError(
-            f"{given}: documents can only write data files, such as .json, .txt or .png {hint}"
+            f"{path_text}: documents can only write data files, such as .json, .txt or .png {hint}"
         )
     exists = os.path.exists(target)  # noqa: PTH110 (never raises)
     own = exists and _is_own(target)
@@ -82,13 +82,13 @@ def check(
     is_known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
     if not (named or is_known or target.suffix.lower() in PLAIN_ENDINGS):
         raise EvaluationError(
-            f"{given}: other tools may read a file with this name. Names of a document's "
+            f"{path_text}: other tools may read a file with this name. Names of a document's "
             f"{target.suffix} files must start with the document's own name: "
             f"{document.stem}-{target.name}, or {document.stem}-results/{target.name} {hint}"
         )
     if exists and not linked and not own:
         raise EvaluationError(
-            f"{given} already exists and was not written by orgrest, so it was not "
+            f"{path_text} already exists and was not written by orgrest, so it was not "
             f"overwritten {hint}"
         )
 

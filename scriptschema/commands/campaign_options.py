@@ -79,9 +79,9 @@ def config_of(
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.targets.description import TargetError, from_word
 
-    given = {name: value for name, value in options.items() if value is not None}
+    options_given = {name: value for name, value in options.items() if value is not None}
     if known is not None:
-        given["known"] = str(known.absolute())
+        options_given["known"] = str(known.absolute())
     limits: dict[str, Any] = {"variants": variants} if variants else {}
     limits |= {} if timeout is None else {"seconds": timeout}
     limits |= {} if memory is None else {"megabytes": memory}
@@ -94,21 +94,23 @@ def config_of(
                 f"{', '.join(extra)} cannot be combined with --config: the file describes the "
                 "targets"
             )
-        return _read_config(config_path, given)
+        return _read_config(config_path, options_given)
     if not words:
-        if given or limits or not (folder / "campaign.json").exists():
+        if options_given or limits or not (folder / "campaign.json").exists():
             raise click.UsageError(
                 "missing target: use for example --target luau-web (to continue an "
                 "existing campaign, give only its folder)"
             )
         return None
-    if given.get("engine") == "afl" and given.get("broken"):
+    if options_given.get("engine") == "afl" and options_given.get("broken"):
         raise click.UsageError("--broken requires --engine own: AFL++ creates such sources itself")
-    if given.get("engine") == "afl" and ":" not in words[0]:
+    if options_given.get("engine") == "afl" and ":" not in words[0]:
         words = (f"command:{words[0]}", *words[1:])
     try:
         targets = [from_word(word, **limits) for word in words]
-        return Config(targets=tuple(_with_absolute_folder(target) for target in targets), **given)
+        return Config(
+            targets=tuple(_with_absolute_folder(target) for target in targets), **options_given
+        )
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint="--target") from None
 
@@ -122,7 +124,7 @@ def _with_absolute_folder(target: Description) -> Description:
     return attrs.evolve(target, folder=str(Path(target.folder or ".").absolute()))
 
 
-def _read_config(path: Path, given: dict[str, Any]) -> Config:
+def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
     """Return the configuration in a TOML file. Options in `given` override it."""
     import tomllib
 
@@ -132,7 +134,7 @@ def _read_config(path: Path, given: dict[str, Any]) -> Config:
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
-        return Config.from_json({"format": FORMAT, **table, **given})
+        return Config.from_json({"format": FORMAT, **table, **overrides})
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None

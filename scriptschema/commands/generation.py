@@ -179,7 +179,7 @@ def generate(
 
     cls = message_class(message_name, luau)
     kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
-    kind: Kind = next((each for each, given in kinds.items() if given), "tree")
+    kind: Kind = next((each for each, chosen in kinds.items() if chosen), "tree")
     if sum(kinds.values()) > 1:
         raise click.UsageError("--programs, --repaired and --broken cannot be combined")
     options: ProgramOptions = {}

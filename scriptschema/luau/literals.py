@@ -43,9 +43,9 @@ def unescape(text: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescaped(match: re.Match[bytes]) -> bytes:
     """Return the bytes that an escape sequence represents."""
-    newline, byte, codepoint, decimal, other = found.groups()
+    newline, byte, codepoint, decimal, other = match.groups()
     if newline:
         return b"\n"
     if byte:
@@ -56,9 +56,9 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
         return bytes([int(decimal)])
     if other and other not in b"xu":
         return bytes([_CONTROLS.get(other[0], other[0])])
-    if found[0].startswith(b"\\z"):
+    if match[0].startswith(b"\\z"):
         return b""
-    raise ValueError(f"`{found[0].decode('utf-8', 'replace')}`")
+    raise ValueError(f"`{match[0].decode('utf-8', 'replace')}`")
 
 
 def join(texts: list[str]) -> str:

@@ -36,33 +36,35 @@ class Authorization:
         return url, [*kept, (self.name, self.value)]
 
 
-def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
+def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     """Return credentials of a kind, and a note about parts that are not translated, or "".
 
     `given` contains the parameters under Postman's names. The values may contain references to
     variables.
     """
     if kind == "basic":
-        return _pair("Basic", given)
+        return _pair("Basic", parameters)
     if kind == "digest":
-        return _pair("Digest", given)
+        return _pair("Digest", parameters)
     if kind == "ntlm":
-        return _ntlm(given)
+        return _ntlm(parameters)
     if kind == "bearer":
-        token = given.get("token", "")
-        prefix = given.get("prefix", "").strip() or "Bearer"
+        token = parameters.get("token", "")
+        prefix = parameters.get("prefix", "").strip() or "Bearer"
         return (
             Authorization("Authorization", f"{prefix} {token}") if token else Authorization()
         ), ""
     if kind == "apikey":
-        name = given.get("key", "")
+        name = parameters.get("key", "")
         if not name:
             return Authorization(), "the API key has no name"
-        return Authorization(name, given.get("value", ""), query=given.get("in") == "query"), ""
+        return Authorization(
+            name, parameters.get("value", ""), query=parameters.get("in") == "query"
+        ), ""
     if kind == "awsv4":
-        return _aws(given)
+        return _aws(parameters)
     if kind == "oauth2":
-        return _oauth2(given)
+        return _oauth2(parameters)
     return Authorization(), f"unknown authentication type {kind}"
 
 
@@ -71,8 +73,8 @@ def _has_blanks(text: str) -> bool:
     return any(isinstance(piece, str) and re.search(r"\s", piece) for piece in texts.pieces(text))
 
 
-def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
-    user, password = given.get("username", ""), given.get("password", "")
+def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
+    user, password = parameters.get("username", ""), parameters.get("password", "")
     if user and password and not _has_blanks(user + password):
         return Authorization("Authorization", f"{scheme} {user} {password}"), ""
     plain = texts.plain(f"{user}:{password}")
@@ -82,21 +84,21 @@ def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
     return Authorization("Authorization", f"Basic {coded}"), ""
 
 
-def _ntlm(given: Mapping[str, str]) -> tuple[Authorization, str]:
-    user, domain = given.get("username", ""), given.get("domain", "")
+def _ntlm(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
+    user, domain = parameters.get("username", ""), parameters.get("domain", "")
     if domain:
         between = "\\\\" if user.startswith("{{") else "\\"  # a single one would escape the braces
         user = f"{domain}{between}{user}"
-    found, problem = _pair("NTLM", {**given, "username": user})
-    if given.get("workstation") and not problem:
+    header, problem = _pair("NTLM", {**parameters, "username": user})
+    if parameters.get("workstation") and not problem:
         problem = "the workstation was left out: the name of this machine is sent"
-    return found, problem
+    return header, problem
 
 
-def _aws(given: Mapping[str, str]) -> tuple[Authorization, str]:
+def _aws(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     named = (("token", "sessionToken"), ("region", "region"), ("service", "service"))
-    words = ["AWS", given.get("accessKey", ""), given.get("secretKey", "")]
-    words += [f"{name}:{given[key]}" for name, key in named if given.get(key)]
+    words = ["AWS", parameters.get("accessKey", ""), parameters.get("secretKey", "")]
+    words += [f"{name}:{parameters[key]}" for name, key in named if parameters.get(key)]
     if not all(words) or any(map(_has_blanks, words)):
         return Authorization(), "AWS requires an access key and a secret key"
     return Authorization("Authorization", " ".join(words)), ""
@@ -129,36 +131,40 @@ _PREFIXES = ("headerPrefix", "tokenPrefix", "token_header_prefix")
 _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\{")
 
 
-def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
+def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     """Return the credentials for a given token, or for a login that gets a token."""
-    token = given.get("accessToken", "")
-    prefix = next((given[one].strip() for one in _PREFIXES if one in given), "") or "Bearer"
-    in_query = any(given.get(name) == value for name, value in _IN_QUERY.items())
+    token = parameters.get("accessToken", "")
+    prefix = (
+        next((parameters[key].strip() for key in _PREFIXES if key in parameters), "") or "Bearer"
+    )
+    in_query = any(parameters.get(name) == value for name, value in _IN_QUERY.items())
     if token and in_query:
         return Authorization("access_token", token, query=True), ""
     if token:
         return Authorization("Authorization", f"{prefix} {token}"), ""
-    wanted = given.get("grant_type", given.get("grantType", "authorization_code"))
+    wanted = parameters.get("grant_type", parameters.get("grantType", "authorization_code"))
     flow = _FLOWS.get(wanted)
     if flow is None:
         return Authorization(), f"OAuth 2.0 flow {wanted} is not supported"
     if in_query or prefix != "Bearer":
         return Authorization(), "an OAuth 2.0 token can only be sent in a header, after Bearer"
-    found = {}
+    values = {}
     for name, settings in _OAUTH2.items():
-        found[name] = next((given[setting] for setting in settings if given.get(setting)), "")
-    if any("\n" in one for one in found.values()):
+        values[name] = next(
+            (parameters[setting] for setting in settings if parameters.get(setting)), ""
+        )
+    if any("\n" in value for value in values.values()):
         return Authorization(), "a setting of OAuth 2.0 spans several lines"
     problem = ""
-    if found["redirectUri"] and not _LOOPBACK.match(found["redirectUri"]):
+    if values["redirectUri"] and not _LOOPBACK.match(values["redirectUri"]):
         problem = (
-            f"{found['redirectUri']} was left out: the login redirects to a free port "
+            f"{values['redirectUri']} was left out: the login redirects to a free port "
             "of this machine"
         )
-        del found["redirectUri"]
-    if any(given.get(name) == value for name, value in _IN_BODY.items()):
-        found["useAuthorizationHeader"] = "false"
-    variables = tuple((name, value) for name, value in found.items() if value)
-    if not found["tokenEndpoint"]:
+        del values["redirectUri"]
+    if any(parameters.get(name) == value for name, value in _IN_BODY.items()):
+        values["useAuthorizationHeader"] = "false"
+    variables = tuple((name, value) for name, value in values.items() if value)
+    if not values["tokenEndpoint"]:
         return Authorization(), "OAuth 2.0 without a token endpoint"
     return Authorization("Authorization", f"oauth2 {flow}", variables=variables), problem

@@ -87,7 +87,10 @@ class _Document:
         )
 
     def _items(self, task: Task, outcome: Outcome) -> Iterator[_Item]:
-        done = {(one.request.line, one.request.column): one for one in outcome.exchanges}
+        done = {
+            (exchange.request.line, exchange.request.column): exchange
+            for exchange in outcome.exchanges
+        }
         for parsed in task.parsed:
             at = parsed.source.position(parsed.span.start)
             exchange: Exchange | None = done.get((at.line, at.column))
@@ -114,8 +117,8 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     shown, failed, secrets = document.completed(complete=False)
     exact, _, more = document.completed(complete=True)
     secrets |= more
-    items = {key: _better(exact.get(key), one) for key, one in shown.items()}
-    around = text + "".join(repr(one.request) for one in items.values())
+    items = {key: _better(exact.get(key), item) for key, item in shown.items()}
+    around = text + "".join(repr(item.request) for item in items.values())
     table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
@@ -127,22 +130,22 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
             continue
         own = _own(item)
         try:
-            found = _merged(item, again, table, own, secrets)
-            notes = [Note(item.place, reason) for reason in (*_lost(item.parsed), *found.notes)]
-            texts = "\n".join(found.texts())
+            merged = _merged(item, again, table, own, secrets)
+            notes = [Note(item.place, reason) for reason in (*_lost(item.parsed), *merged.notes)]
+            texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
-            variables = kept.table([*variables, *((one, own.get(one)) for one in used)], secrets)
+            variables = kept.table([*variables, *((name, own.get(name)) for name in used)], secrets)
             calls.append(
                 ExportedRequest(
                     item.name,
                     item.place,
-                    found.request,
+                    merged.request,
                     item.options.get("follow", True),
                     item.options.get("timeout"),
-                    {table[one]: variables[one, own.get(one)] for one in used},
+                    {table[name]: variables[name, own.get(name)] for name in used},
                     (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                     tuple(notes),
-                    _added(item.parsed, found.request),
+                    _added(item.parsed, merged.request),
                 )
             )
         except Exception as error:
@@ -167,15 +170,15 @@ def _merged(
     """
     if again is not None:
         values = {marker: own.get(name) for name, marker in table.items()}
-        private = {one for one, value in values.items() if value and kept.holds(value, secrets)}
+        private = {name for name, value in values.items() if value and kept.holds(value, secrets)}
         return kept.merged(item.request, again, values, private)
     assert item.request is not None  # noqa: S101 - else it is not exported
-    found = kept.Merged(item.request)
+    merged = kept.Merged(item.request)
     if item.origins:
-        found.fix("the request")
+        merged.fix("the request")
     if item.reason:
-        found.notes.append(f"values in angle brackets are only known during a run: {item.reason}")
-    return found
+        merged.notes.append(f"values in angle brackets are only known during a run: {item.reason}")
+    return merged
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:

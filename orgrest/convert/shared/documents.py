@@ -133,15 +133,15 @@ class _Writer:
     def _safely(self, request: Request, lines: Iterator[str]) -> Iterator[str]:
         """Yield the `lines` of a request, or a comment if the request cannot be written."""
         try:
-            found = list(lines)
+            written = list(lines)
         except Exception as error:
             note = Note.of_error(request.place, error)
             self.notes.append(note)
-            found = [f"# {_line(request.place)}: not translated: {_line(note.reason, 400)}", ""]
-        yield from found
+            written = [f"# {_line(request.place)}: not translated: {_line(note.reason, 400)}", ""]
+        yield from written
 
     def _written(self, request: Request) -> list[str]:
-        if any(one.blocks for one in request.notes) and "disabled" not in request.directives:
+        if any(note.blocks for note in request.notes) and "disabled" not in request.directives:
             request = classes.evolve(request, directives=(*request.directives, "disabled"))
         if request.body is not None and any(isinstance(piece, bytes) for piece in request.body):
             request = self._with_file(request)
@@ -177,24 +177,24 @@ class _Writer:
         """Return a request with its body in a file, or the same request if that is impossible."""
         if self._bodies is None or _has_files(request):
             return request
-        pieces = [one for one in request.body or () if not isinstance(one, Inclusion)]
-        if any(isinstance(one, bytes) for one in pieces):
-            data = b"\n".join(one if isinstance(one, bytes) else one.encode() for one in pieces)
+        pieces = [part for part in request.body or () if not isinstance(part, Inclusion)]
+        if any(isinstance(part, bytes) for part in pieces):
+            data = b"\n".join(part if isinstance(part, bytes) else part.encode() for part in pieces)
             return classes.evolve(request, body=(Inclusion(self._file(request, data)),))
-        text = "\n".join(str(one) for one in pieces)
+        text = "\n".join(str(part) for part in pieces)
         plain = texts.plain(text)
         data = (text if plain is None else plain).encode("utf-8", "surrogateescape")
-        found = classes.evolve(request, body=(Inclusion(self._file(request, data)),))
+        changed = classes.evolve(request, body=(Inclusion(self._file(request, data)),))
         if plain is not None:
-            return found
-        return classes.evolve(found, directives=(*request.directives, "inject-variables"))
+            return changed
+        return classes.evolve(changed, directives=(*request.directives, "inject-variables"))
 
     def _file(self, request: Request, data: bytes) -> str:
         stem = (
             _NOT_IN_FILE.sub("-", request.name or _title(request))[:40].strip("-").lower() or "body"
         )
         kinds = " ".join(value for key, value in request.headers if key.lower() == "content-type")
-        suffix = next((one for one in _SUFFIXES if one in kinds), "body")
+        suffix = next((kind for kind in _SUFFIXES if kind in kinds), "body")
         path, number = f"{self._bodies}/{stem}.{suffix}", 1
         while path in self.files and self.files[path] != data:
             number += 1
@@ -256,7 +256,7 @@ class _OrgWriter(_Writer):
     def _block(self, request: Request, depth: int) -> Iterator[str]:
         name = self._unique(without_links(_line(request.name)) or _title(request))
         if request.method:  # blocks with a directive are never read as restclient's
-            own = any(one.startswith("name ") for one in request.directives)
+            own = any(directive.startswith("name ") for directive in request.directives)
             directives = (*([] if own else [f"name {name}"]), *request.directives)
             lines = self._written(classes.evolve(request, directives=directives))
         else:

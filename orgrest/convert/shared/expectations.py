@@ -133,21 +133,21 @@ def translated(script: str) -> Translated:
     for statement in statements:
         if match := _ASSIGNED.fullmatch(statement):
             names[match["name"]] = match["json"]
-    found: list[str] = []
+    assertions: list[str] = []
     left: list[str] = []
     titles: dict[str, str] = {}
-    for one in statements:
-        made = _of_statement(one, dict(names))
+    for statement in statements:
+        made = _of_statement(statement, dict(names))
         if made is None:
-            left.append(one)
+            left.append(statement)
         else:
-            found += made
-            titles = dict.fromkeys(made, _title(one)) | titles
-    if all(_ASSIGNED.fullmatch(one) for one in left):
-        return Translated(tuple(found), "", titles)
-    if not found:
+            assertions += made
+            titles = dict.fromkeys(made, _title(statement)) | titles
+    if all(_ASSIGNED.fullmatch(line) for line in left):
+        return Translated(tuple(assertions), "", titles)
+    if not assertions:
         return Translated((), script.strip("\n"))
-    return Translated(tuple(found), ";\n".join(left) + ";", titles)
+    return Translated(tuple(assertions), ";\n".join(left) + ";", titles)
 
 
 def _title(statement: str) -> str:
@@ -158,7 +158,7 @@ def _title(statement: str) -> str:
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     """Return the assertions for all scripts, with their titles, and the remaining scripts."""
-    every = [translated(one) for one in scripts]
+    every = [translated(script) for script in scripts]
     assertions: dict[str, str] = {}
     for each in every:
         for assertion in each.assertions:
@@ -189,9 +189,9 @@ def as_pm(script: str) -> str:
         if pattern.startswith(r"\bres\.") and _OWN.search(script):
             continue
         script = re.sub(pattern, instead, script, flags=re.MULTILINE)
-    used = [one for one in _REQ if re.search(rf"\breq\.{one}\(", script)]
+    used = [name for name in _REQ if re.search(rf"\breq\.{name}\(", script)]
     if used:
-        script = f"{_REQ_BEGINS}{', '.join(f'{one}: {_REQ[one]}' for one in used)}}};\n{script}"
+        script = f"{_REQ_BEGINS}{', '.join(f'{name}: {_REQ[name]}' for name in used)}}};\n{script}"
     return script
 
 
@@ -246,16 +246,16 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     if match is None:
         return _one(statement, names)
-    found: list[str] = []
-    for one in _statements(match["body"]):
-        if assigned := _ASSIGNED.fullmatch(one):
+    assertions: list[str] = []
+    for part in _statements(match["body"]):
+        if assigned := _ASSIGNED.fullmatch(part):
             names[assigned["name"]] = assigned["json"]
             continue
-        made = _one(one, names)
+        made = _one(part, names)
         if made is None:
             return None
-        found += made
-    return found or None
+        assertions += made
+    return assertions or None
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
@@ -265,7 +265,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
         made = _of_response(" ".join(match["rest"].split()))
     elif match := _EXPECT.fullmatch(statement):
         made = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
-    if made is None or not all(isinstance(find(one), ParsedAssertion) for one in made):
+    if made is None or not all(isinstance(find(line), ParsedAssertion) for line in made):
         return None
     return made
 
@@ -321,7 +321,7 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
 def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
     subject = subject_of(left.strip(), names)
     made = None if subject is None else equality(subject, right)
-    return made if made and all(isinstance(find(one), ParsedAssertion) for one in made) else None
+    return made if made and all(isinstance(find(line), ParsedAssertion) for line in made) else None
 
 
 def equality(subject: str, literal: str) -> list[str]:

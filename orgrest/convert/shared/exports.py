@@ -86,11 +86,11 @@ class ExportedRequest:
         what = "a script that runs before the request" if early else "a script for the response"
         return Note(self.place, what)
 
-    def text(self, given: str) -> Text:
+    def text(self, value: str) -> Text:
         """Return a string in the request with variables instead of markers."""
         if not self.kept:
-            return (given,) if given else ()
-        pieces = re.split(f"({'|'.join(self.kept)})", given)
+            return (value,) if value else ()
+        pieces = re.split(f"({'|'.join(self.kept)})", value)
         return tuple(self.kept.get(piece, piece) for piece in pieces if piece)
 
     def body(self) -> str | None:

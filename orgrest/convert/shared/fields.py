@@ -18,8 +18,8 @@ _SHOWN = 60
 class Fields:
     """An object in a source. `place` is its place, such as `api.json: item[3].request`."""
 
-    def __init__(self, given: Mapping[str, Any], place: str) -> None:
-        self.given = given
+    def __init__(self, fields: Mapping[str, Any], place: str) -> None:
+        self.given = fields
         self.place = place
         self._read: set[str] = set()
         self._parts: list[Fields] = []
@@ -74,9 +74,9 @@ class Fields:
         if not isinstance(value, list):
             return []
         objects_found = []
-        for index, one in enumerate(value):
-            if isinstance(one, Mapping):
-                objects_found.append(self._part(name, f"{name}[{index}]", one))
+        for index, item in enumerate(value):
+            if isinstance(item, Mapping):
+                objects_found.append(self._part(name, f"{name}[{index}]", item))
             else:
                 self.note(f"{name}[{index}] is not an object")
         self._read.add(name)

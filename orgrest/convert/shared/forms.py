@@ -68,9 +68,9 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
 
     A boundary in `kind` is used. Otherwise, a boundary is chosen that does not occur in the fields.
     """
-    given = _GIVEN.search(kind)
-    boundary = (given[1] or given[2]) if given else _BOUNDARY
-    while not given and any(boundary in text for _, text, *_ in fields):
+    match = _GIVEN.search(kind)
+    boundary = (match[1] or match[2]) if match else _BOUNDARY
+    while not match and any(boundary in text for _, text, *_ in fields):
         boundary += "-x"
     pieces: list[Piece] = []
     for name, text, filename, content_type, is_file in fields:
@@ -84,7 +84,7 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
         else:
             pieces.append("\n".join([*lines, "", text]))
     pieces.append(f"--{boundary}--")
-    kind = kind if given else f"{kind or 'multipart/form-data'}; boundary={boundary}"
+    kind = kind if match else f"{kind or 'multipart/form-data'}; boundary={boundary}"
     return tuple(pieces), kind
 
 

@@ -93,20 +93,20 @@ def merged(
         resolved, values = marked, dict.fromkeys(values)
     resolved = classes.evolve(resolved, url=wire_url(resolved))
     hidden = masked(classes.evolve(resolved, secrets=frozenset()))
-    found = Merged(classes.evolve(hidden, secrets=resolved.secrets))
+    merged_request = Merged(classes.evolve(hidden, secrets=resolved.secrets))
 
     def same(one: str, other: str) -> bool:
         if _replaced(one, values) in (None, other):
             return True
         if not any(marker in secrets and marker in one for marker in values):
             return False
-        found.notes.append(_ENCODED)
+        merged_request.notes.append(_ENCODED)
         return True
 
     encoded = {
-        one: value
-        for one, value in values.items()
-        if value is not None and one not in secrets and not _UNCHANGED.fullmatch(value)
+        name: value
+        for name, value in values.items()
+        if value is not None and name not in secrets and not _UNCHANGED.fullmatch(value)
     }
     raw = _replaced(marked.url, encoded) or marked.url
     try:
@@ -115,20 +115,24 @@ def merged(
         url = raw
     is_kept = same(url, resolved.url)
     if is_kept and url != resolved.url:
-        found.request = classes.evolve(found.request, url=url)
+        merged_request.request = classes.evolve(merged_request.request, url=url)
     if raw != marked.url or not is_kept:
-        found.fix("the URL")
-    _merge_headers(found, resolved, marked, same)
-    _merge_body(found, resolved, marked, same)
+        merged_request.fix("the URL")
+    _merge_headers(merged_request, resolved, marked, same)
+    _merge_body(merged_request, resolved, marked, same)
     if marked.credentials is not None and resolved.credentials != marked.credentials:
-        texts = [_texts(one.credentials) for one in (marked, resolved)]
+        texts = [_texts(request.credentials) for request in (marked, resolved)]
         if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
-            found.request = classes.evolve(found.request, credentials=marked.credentials)
+            merged_request.request = classes.evolve(
+                merged_request.request, credentials=marked.credentials
+            )
         else:
-            found.fix("Authorization")
-    if any(one not in _parts(resolved) for one in _parts(found.request) & _parts(hidden)):
-        found.notes.append(_ENCODED)
-    return found
+            merged_request.fix("Authorization")
+    if any(
+        part not in _parts(resolved) for part in _parts(merged_request.request) & _parts(hidden)
+    ):
+        merged_request.notes.append(_ENCODED)
+    return merged_request
 
 
 def _parts(request: Request) -> set[object]:
@@ -136,40 +140,42 @@ def _parts(request: Request) -> set[object]:
 
 
 def _merge_headers(
-    found: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+    merged_request: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
 ) -> None:
     if len(resolved.headers) != len(marked.headers):
-        found.fix("the headers")
+        merged_request.fix("the headers")
         return
     headers: list[tuple[str, str]] = []
-    pairs = zip(resolved.headers, marked.headers, found.request.headers, strict=True)
+    pairs = zip(resolved.headers, marked.headers, merged_request.request.headers, strict=True)
     for (name, value), (other, text), shown in pairs:
         if name.lower() == "authorization":
             pair, given = _pair(text), _pair(value)
             if pair and given and all(map(same, pair, given)):
-                found.request = classes.evolve(found.request, credentials=Basic(*pair))
+                merged_request.request = classes.evolve(
+                    merged_request.request, credentials=Basic(*pair)
+                )
                 continue
         if name == other and same(text, value):
             headers.append(shown if text == value else (name, text))
             continue
         headers.append(shown)
-        found.fix(name)
-    found.request = classes.evolve(found.request, headers=tuple(headers))
+        merged_request.fix(name)
+    merged_request.request = classes.evolve(merged_request.request, headers=tuple(headers))
 
 
 def _merge_body(
-    found: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+    merged_request: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
 ) -> None:
     if resolved.body == marked.body:
         return
     try:
-        texts = [(one.body or b"").decode() for one in (marked, resolved)]
+        texts = [(request.body or b"").decode() for request in (marked, resolved)]
     except UnicodeDecodeError:
         texts = []
     if texts and same(*texts):
-        found.request = classes.evolve(found.request, body=marked.body)
+        merged_request.request = classes.evolve(merged_request.request, body=marked.body)
     else:
-        found.fix("the body")
+        merged_request.fix("the body")
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
@@ -177,8 +183,8 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
-    found = [values.get(piece, piece) for piece in pieces]
-    return None if None in found else "".join(one or "" for one in found)
+    replaced = [values.get(piece, piece) for piece in pieces]
+    return None if None in replaced else "".join(piece or "" for piece in replaced)
 
 
 def _pair(value: str) -> tuple[str, str] | None:
@@ -197,13 +203,13 @@ def _pair(value: str) -> tuple[str, str] | None:
 
 
 def _texts(credentials: Any) -> list[str]:
-    return [str(one) for one in classes.astuple(credentials)] if credentials is not None else []
+    return [str(value) for value in classes.astuple(credentials)] if credentials is not None else []
 
 
 def holds(value: str, secrets: frozenset[str]) -> bool:
     """Return whether a value is or contains a secret."""
-    known = any(not one.possible for one in secrets_in(value))
-    return known or any(one and one in value for one in secrets)
+    known = any(not secret.possible for secret in secrets_in(value))
+    return known or any(secret and secret in value for secret in secrets)
 
 
 def table(

@@ -76,7 +76,7 @@ def _transformed(text: str, request: Request) -> bool:
     """Return whether sending a request would change `text`, its body, because of its media type."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
-        plain = "".join(one if isinstance(one, str) else "x" for one in texts.pieces(text))
+        plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))
         return shorthand.form(plain) != plain
     return "ndjson" in kind
 
@@ -94,8 +94,8 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     ):
         return "", ""
     parts = [request.url, *(text for pair in request.headers for text in pair)]
-    parts += (one for one in body if isinstance(one, str))
-    if any(isinstance(one, Inclusion) for one in body) or not all(map(texts.is_literal, parts)):
+    parts += (part for part in body if isinstance(part, str))
+    if any(isinstance(part, Inclusion) for part in body) or not all(map(texts.is_literal, parts)):
         return "", ""
     try:
         sent = expand(parsed, Context())
@@ -103,10 +103,10 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
         return "URL" if error.code == "bad-url" else "headers", error.reason
     if sent.method != request.method:
         return "method", f"{request.method} has another meaning in a request file"
-    given = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
-    if not request.shorthand and sent.headers != given:
+    headers = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
+    if not request.shorthand and sent.headers != headers:
         return "headers", "its headers would be parsed as shorthand for others"
-    text = texts.plain("\n".join(str(one) for one in body)) or ""
+    text = texts.plain("\n".join(str(part) for part in body)) or ""
     if any(
         re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"
     ):

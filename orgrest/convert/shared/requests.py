@@ -82,30 +82,31 @@ class Reader:
     def __init__(self) -> None:
         self.names = Names()
 
-    def draft(self, given: Fields, around: Inherited, /) -> Draft:
+    def draft(self, fields: Fields, around: Inherited, /) -> Draft:
         """Return a request without inherited settings. Raises ConversionError if it is invalid.
 
         `around` contains the settings that the request inherits.
         """
         raise NotImplementedError
 
-    def item(self, given: Fields, name: str, around: Inherited) -> Request:
+    def item(self, fields: Fields, name: str, around: Inherited) -> Request:
         """Return a request with inherited settings.
 
         If it is invalid, the request is empty and has a note with the error.
         """
         self.names.unknown.clear()
         try:
-            found = self._put_together(self.draft(given, around), given, name, around)
+            request = self._put_together(self.draft(fields, around), fields, name, around)
         except Exception as error:
-            notes = (Note.of_error(given.place, error), *given.unread())
-            return Request("", "", name=name, notes=notes, place=given.place)
+            notes = (Note.of_error(fields.place, error), *fields.unread())
+            return Request("", "", name=name, notes=notes, place=fields.place)
         unknown = (
-            Note(given.place, f"{one} is not supported", blocks=True) for one in self.names.unknown
+            Note(fields.place, f"{name} is not supported", blocks=True)
+            for name in self.names.unknown
         )
-        return classes.evolve(found, notes=(*found.notes, *unknown, *given.unread()))
+        return classes.evolve(request, notes=(*request.notes, *unknown, *fields.unread()))
 
-    def _put_together(self, own: Draft, given: Fields, name: str, around: Inherited) -> Request:
+    def _put_together(self, own: Draft, fields: Fields, name: str, around: Inherited) -> Request:
         if not is_token(own.method):
             raise ConversionError(f"invalid method {own.method[:40]!r}")
         headers = list(_overridden(around.headers, own.headers))
@@ -119,8 +120,8 @@ class Reader:
             url, headers = authorization.applied(url, headers)
         assertions, after = expectations.all_translated((*around.after, *own.scripts[1]))
         before = (*around.before, *own.scripts[0])
-        notes = [*own.notes, *expectations.notes_on(before, after, given.place)]
-        described = [*own.described, *(f"(disabled: {one})" for one in own.disabled)]
+        notes = [*own.notes, *expectations.notes_on(before, after, fields.place)]
+        described = [*own.described, *(f"(disabled: {line})" for line in own.disabled)]
         return Request(
             own.method,
             url,
@@ -135,26 +136,26 @@ class Reader:
             definitions=own.definitions,
             description="\n".join(filter(None, described)),
             notes=tuple(notes),
-            place=given.place,
+            place=fields.place,
             shorthand=authorization is not None,
         )
 
     def credentials(
-        self, given: Fields, kind: str, parameters: Mapping[str, str], *, inherited: bool
+        self, fields: Fields, kind: str, parameters: Mapping[str, str], *, inherited: bool
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need.
 
         `kind` and `parameters` are in Postman's terms. Credentials that are `inherited` from a
         folder are stored in a variable.
         """
-        found, problem = header_of(kind, parameters)
+        header, problem = header_of(kind, parameters)
         if problem:
-            given.note(f"auth: {problem}", blocks=not found.name)
-        if found.variables:
+            fields.note(f"auth: {problem}", blocks=not header.name)
+        if header.variables:
             prefix = self.names.free("login")
-            variables = tuple((f"{prefix}_{name}", value) for name, value in found.variables)
-            return classes.evolve(found, value=f"{found.value} {prefix}", variables=()), variables
-        if not inherited or not found.value:
-            return found, ()
+            variables = tuple((f"{prefix}_{name}", value) for name, value in header.variables)
+            return classes.evolve(header, value=f"{header.value} {prefix}", variables=()), variables
+        if not inherited or not header.value:
+            return header, ()
         name = self.names.free("authorization")
-        return classes.evolve(found, value=f"{{{{{name}}}}}"), ((name, found.value),)
+        return classes.evolve(header, value=f"{{{{{name}}}}}"), ((name, header.value),)

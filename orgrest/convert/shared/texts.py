@@ -83,9 +83,9 @@ def translated(text: str, variable: Callable[[str], Variable | str | None]) -> s
     return written([*translated_pieces, text[at:]])
 
 
-def name_of(given: str) -> str:
+def name_of(text: str) -> str:
     """Return the name of a variable, changed so that request files allow it."""
-    return _NOT_IN_NAME.sub("_", given.strip()).strip("_") or "variable"
+    return _NOT_IN_NAME.sub("_", text.strip()).strip("_") or "variable"
 
 
 def _escape(text: str) -> str:
@@ -127,10 +127,10 @@ def pieces(text: str) -> tuple[str | Variable, ...]:
     return _joined([*read, text[at:]])
 
 
-def _joined(given: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
+def _joined(pieces: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
     """Return pieces with adjacent strings joined, and without empty strings."""
     out: list[str | Variable] = []
-    for piece in given:
+    for piece in pieces:
         if isinstance(piece, str) and out and isinstance(last := out[-1], str):
             out[-1] = last + piece
         elif piece:

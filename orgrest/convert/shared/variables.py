@@ -29,12 +29,12 @@ class Names:
         self.unknown: dict[str, None] = {}
         """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
 
-    def name(self, given: str) -> str:
+    def name(self, original: str) -> str:
         """Return the name in the request file for the variable called `given`."""
-        given = given.strip()
-        if given not in self._names:
-            self._names[given] = self.free(texts.name_of(given))
-        return self._names[given]
+        original = original.strip()
+        if original not in self._names:
+            self._names[original] = self.free(texts.name_of(original))
+        return self._names[original]
 
     def free(self, wanted: str) -> str:
         """Reserve and return an unused name that is `wanted` or begins with it."""
@@ -45,16 +45,16 @@ class Names:
         self._taken.add(name)
         return name
 
-    def variable(self, given: str) -> Variable:
+    def variable(self, original: str) -> Variable:
         """Return the variable for the content of double braces."""
-        given = given.strip()
-        if given in _DYNAMIC:
-            return Variable(_DYNAMIC[given])
-        if not given.startswith("$"):
-            return Variable(self.name(given))
-        if isinstance(find(given), str):
-            self.unknown[f"{{{{{given}}}}}"] = None
-        return Variable(given)
+        original = original.strip()
+        if original in _DYNAMIC:
+            return Variable(_DYNAMIC[original])
+        if not original.startswith("$"):
+            return Variable(self.name(original))
+        if isinstance(find(original), str):
+            self.unknown[f"{{{{{original}}}}}"] = None
+        return Variable(original)
 
     def text(self, text: str) -> str:
         """Return a string from the other tool in the notation of request files."""

@@ -79,15 +79,18 @@ class ContextAbove:
 
 
 def _common(text: str) -> Iterator[Definition]:
-    for one in _COLON_DEFINITIONS.finditer(text):
-        yield Definition(one["name"], one.start(), one["value"].rstrip(BLANKS))
+    for match in _COLON_DEFINITIONS.finditer(text):
+        yield Definition(match["name"], match.start(), match["value"].rstrip(BLANKS))
 
 
 def _restclient(text: str) -> Iterator[Definition]:
     for start, end in pairwise([*restclient.parts(text), len(text)]):
         if _SETS.search(text, start, end):
             document = restclient.parse(text[start:end])
-            yield from (classes.evolve(one, offset=start + one.offset) for one in _of(document))
+            yield from (
+                classes.evolve(definition, offset=start + definition.offset)
+                for definition in _of(document)
+            )
 
 
 def _of(document: syntax.Document) -> Iterator[Definition]:

@@ -31,21 +31,21 @@ def is_assertion(cursor: Cursor) -> bool:
 def contexts(cursor: Cursor) -> Iterator[Context]:
     """Yield the possible contexts in an assertion."""
     match = _LINE.fullmatch(cursor.before)
-    given = match["text"] if match is not None else ""
-    word = _WORD.search(given)
+    text = match["text"] if match is not None else ""
+    word = _WORD.search(text)
     prefix = word[0] if word is not None else ""
-    words = given[: len(given) - len(prefix)].split()
+    words = text[: len(text) - len(prefix)].split()
     if not words:
         yield cursor.here("subject", prefix, rest=r"\w*")
         return
     subject = SUBJECTS.get(words[0].lower())
     path = words[1:-1] if words[-1].lower() == "not" else words[1:]
-    operator = next((n for n, one in enumerate(words) if n and one.lower() in _LOWER), None)
+    operator = next((n for n, word in enumerate(words) if n and word.lower() in _LOWER), None)
     described = openapi.operation(cursor) is not None
     if described and subject is not None and operator == len(words) - 1:
         about = " ".join(words[1:operator]).removesuffix(" not").removesuffix("not").strip()
         yield cursor.here("expected", prefix, f"{subject.name} {about}".strip(), r"[^\s]*")
-    if subject is None or any(one.lower() in _LOWER for one in path):
+    if subject is None or any(word.lower() in _LOWER for word in path):
         if OPERATORS[_LOWER.get(words[-1].lower(), "==")].expected == "FILE":
             folder, slash, name = prefix.rpartition("/")
             yield cursor.here("file", name, folder + slash, r"[^\s/]*")
@@ -75,9 +75,12 @@ def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
 
 def operators(_: Cursor, __: Context) -> Iterator[Offer]:
     """Yield the operators."""
-    for rank, one in enumerate(OPERATORS.values()):
-        insert = f"{one.name} " if one.expected else one.name
+    for rank, operator in enumerate(OPERATORS.values()):
+        insert = f"{operator.name} " if operator.expected else operator.name
         yield Offer(
-            one.name, f"{one.name} {one.expected}".rstrip() + f"\n\n{one.description}", insert, rank
+            operator.name,
+            f"{operator.name} {operator.expected}".rstrip() + f"\n\n{operator.description}",
+            insert,
+            rank,
         )
     yield Offer("not", "not OPERATOR\n\nNegates the assertion.", "not ", len(OPERATORS))

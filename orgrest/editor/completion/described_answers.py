@@ -30,18 +30,18 @@ _IN_BODY = ("body", "jsonpath")
 
 def _responses(cursor: Cursor) -> list[tuple[str, Node]]:
     """Return the described responses to the request above, with status 2xx first."""
-    found = operation(cursor)
-    every = list(found.node.child("responses").children()) if found is not None else []
-    return sorted(every, key=lambda one: not one[0].startswith("2"))
+    described = operation(cursor)
+    every = list(described.node.child("responses").children()) if described is not None else []
+    return sorted(every, key=lambda response: not response[0].startswith("2"))
 
 
 def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Yield the headers of a response, or the fields of its body."""
     for status, response in _responses(cursor):
         if here.subject == "header":
-            for name, one in response.child("headers").children():
+            for name, header in response.child("headers").children():
                 if is_harmless(name, blanks=False):
-                    about = one.first_line("description") or f"A header of the status {status}."
+                    about = header.first_line("description") or f"A header of the status {status}."
                     yield Offer(name, about, f"{name} ", 0)
         elif here.subject in _IN_BODY:
             yield from _fields(response, here.prefix)
@@ -58,8 +58,8 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
         level, into = [schema], start
         if kinds(schema) == {"array"}:
             level, into = composed([items(schema)]), f"{start.removesuffix('.')}[0]."
-        for one in level:
-            for name, inner in one.child("properties").children():
+        for field in level:
+            for name, inner in field.child("properties").children():
                 if _PLAIN.fullmatch(name) and inner.object.get("writeOnly") is not True:
                     about = documentation(inner, inner.first_line("description"), required=False)
                     yield Offer(f"{into}{name}", about, rank=0)
@@ -71,14 +71,14 @@ def _steps(path: str) -> tuple[str | None, ...] | None:
     The step None leads into a list.
     """
     rest = path.removeprefix("$")
-    found: list[str | None] = []
+    steps: list[str | None] = []
     while rest:
         match = _STEP.match(rest)
         if match is None:
             return None
-        found.append(match[1] or match[2])
+        steps.append(match[1] or match[2])
         rest = rest[match.end() :]
-    return tuple(found)
+    return tuple(steps)
 
 
 def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
@@ -93,7 +93,7 @@ def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
                 if is_harmless(kind):
                     yield Offer(kind, f"A body of the status {status}.", rank=0)
         elif subject == "header":
-            names = {name.lower(): one for name, one in response.child("headers").children()}
+            names = {name.lower(): header for name, header in response.child("headers").children()}
             if path.lower() in names:
                 yield from _listed([names[path.lower()].child("schema")], path)
         elif subject in _IN_BODY and (steps := _steps(path)) is not None:

@@ -43,8 +43,8 @@ def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
         return (), False
     if not name or name == AUTO:
         return cursor.beside(), True
-    found = cursor.described(name)
-    return (() if found is None else (found,)), False
+    description = cursor.described(name)
+    return (() if description is None else (description,)), False
 
 
 def _named(cursor: Cursor) -> str:
@@ -64,21 +64,21 @@ def _named(cursor: Cursor) -> str:
 def operation(cursor: Cursor) -> Operation | None:
     """Return the operation that describes the request around the offset, or None."""
     every, is_beside = descriptions(cursor)
-    for found in every:
+    for description in every:
         end = cursor.start + len(cursor.before + cursor.after)
         for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
             if match[1] in _METHODS:
                 url = _plain(match[2])
-                known = found.operation(match[1], url)
-                if known and (not is_beside or _may_apply(found, url)):
+                known = description.operation(match[1], url)
+                if known and (not is_beside or _may_apply(description, url)):
                     return known[0]
                 break
     return None
 
 
-def _may_apply(found: Description, url: str) -> bool:
+def _may_apply(description: Description, url: str) -> bool:
     """Return whether a description beside the document may apply to a URL with unknown parts."""
-    return url.startswith(f"{_UNKNOWN}/") or found.matches_server_or_localhost(url)
+    return url.startswith(f"{_UNKNOWN}/") or description.matches_server_or_localhost(url)
 
 
 def _plain(url: str) -> str:
@@ -95,46 +95,50 @@ def _plain(url: str) -> str:
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Yield the URLs of the operations with this line's method, as completions of the typed URL."""
     every, is_beside = descriptions(cursor)
-    for found in every:
-        if not is_beside or _fits(found, here.prefix):
-            yield from _urls(found, cursor, here)
+    for description in every:
+        if not is_beside or _fits(description, here.prefix):
+            yield from _urls(description, cursor, here)
             return
 
 
-def _fits(found: Description, typed: str) -> bool:
+def _fits(description: Description, typed: str) -> bool:
     """Return whether a description beside the document may apply to a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
-        return bool(base and base[0]) or any(server.startswith(typed) for server in found.servers)
+        return bool(base and base[0]) or any(
+            server.startswith(typed) for server in description.servers
+        )
     return any(
-        server.startswith(base[0]) for server in found.servers
-    ) or found.matches_server_or_localhost(base[0])
+        server.startswith(base[0]) for server in description.servers
+    ) or description.matches_server_or_localhost(base[0])
 
 
-def _urls(found: Description, cursor: Cursor, here: Context) -> Iterator[Offer]:
+def _urls(description: Description, cursor: Cursor, here: Context) -> Iterator[Offer]:
     method = cursor.before.split()[0].upper() if cursor.before.split() else ""
     servers = [
-        server.rstrip("/") for server in found.servers if here.prefix.startswith(server.rstrip("/"))
+        server.rstrip("/")
+        for server in description.servers
+        if here.prefix.startswith(server.rstrip("/"))
     ]
     typed = _BASE.match(here.prefix)
-    known = [server for server in found.servers if is_harmless(server, blanks=False)]
-    begun = [one for one in known if one.startswith(here.prefix)]
+    known = [server for server in description.servers if is_harmless(server, blanks=False)]
+    begun = [url for url in known if url.startswith(here.prefix)]
     bases = servers[:1] or begun[:1] or [typed[0]] if typed and typed[0] else known[:1]
     opened, closed = ("{{", "}}") if cursor.is_common else (":", "")
-    for described in found.operations:
+    for described in description.operations:
         if method in ("", described.method) and is_harmless(described.path, blanks=False):
             path = described.path.replace("{", opened).replace("}", closed)
             for base in bases or [""]:
                 yield Offer(base.rstrip("/") + path, _about(described), rank=0)
 
 
-def _about(one: Operation) -> str:
-    return "\n\n".join(filter(None, (one.name, one.summary)))
+def _about(described: Operation) -> str:
+    return "\n\n".join(filter(None, (described.name, described.summary)))
 
 
 def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
-    found = operation(cursor)
-    for parameter in found.parameters() if found is not None else ():
+    described = operation(cursor)
+    for parameter in described.parameters() if described is not None else ():
         if parameter.where == where and is_harmless(parameter.name, blanks=False):
             yield parameter
 
@@ -170,22 +174,22 @@ def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
     for parameter in _parameters(cursor, "header"):
         if parameter.name.lower() == here.subject.lower():
             yield from _plain_values(parameter)
-    found = operation(cursor)
-    if found is not None and here.subject.lower() == "content-type":
-        for kind, _ in found.body.child("content").children():
+    described = operation(cursor)
+    if described is not None and here.subject.lower() == "content-type":
+        for kind, _ in described.body.child("content").children():
             if is_harmless(kind):
-                yield Offer(kind, f"A body of {found.name}.", rank=-1)
+                yield Offer(kind, f"A body of {described.name}.", rank=-1)
 
 
-def _plain_values(one: Parameter) -> Iterator[Offer]:
-    listed = "array" in kinds(one.schema)
-    for value in values_of(items(one.schema) if listed else one.schema):
+def _plain_values(parameter: Parameter) -> Iterator[Offer]:
+    listed = "array" in kinds(parameter.schema)
+    for value in values_of(items(parameter.schema) if listed else parameter.schema):
         text = value if isinstance(value, str) else json.dumps(value)
-        yield Offer(text, _told(one), rank=0)
+        yield Offer(text, _told(parameter), rank=0)
 
 
-def _told(one: Parameter) -> str:
-    return documentation(one.schema, one.description, required=one.required)
+def _told(parameter: Parameter) -> str:
+    return documentation(parameter.schema, parameter.description, required=parameter.required)
 
 
 def documentation(schema: Node, text: str, *, required: bool) -> str:
@@ -199,7 +203,7 @@ def documentation(schema: Node, text: str, *, required: bool) -> str:
 def values_of(schema: Node) -> list[Any]:
     """Return the values listed in a schema, except for values that are unsafe in a document."""
     listed = (value for part in composed([schema]) for value in values(part))
-    return [one for one in listed if is_harmless(str(one))]
+    return [value for value in listed if is_harmless(str(value))]
 
 
 # ----------------------------------------------------------------------------------- bodies
@@ -279,17 +283,23 @@ def _typed(cursor: Cursor) -> _Place | None:
 
 def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
     """Yield the fields of the object at the offset of a body."""
-    found, place = operation(cursor), _typed(cursor)
-    if found is None or place is None:
+    described, place = operation(cursor), _typed(cursor)
+    if described is None or place is None:
         return
     seen: set[str] = set()
-    for schema in within(json_of(found.body), place.steps):
+    for schema in within(json_of(described.body), place.steps):
         required = schema.object.get("required")
-        for name, one in schema.child("properties").children():
-            if name not in seen and is_harmless(name) and one.object.get("readOnly") is not True:
+        for name, property_ in schema.child("properties").children():
+            if (
+                name not in seen
+                and is_harmless(name)
+                and property_.object.get("readOnly") is not True
+            ):
                 seen.add(name)
                 needed = isinstance(required, list) and name in required
-                about = documentation(one, one.first_line("description"), required=needed)
+                about = documentation(
+                    property_, property_.first_line("description"), required=needed
+                )
                 written = json.dumps(name, ensure_ascii=False)
                 insert = written[1:-1] if place.quoted else f"{written}: "
                 yield Offer(name, about, insert, 0 if needed else 1)
@@ -297,11 +307,11 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
     """Yield the described values of the field at the offset of a body."""
-    found, place = operation(cursor), _typed(cursor)
-    if found is None or place is None:
+    described, place = operation(cursor), _typed(cursor)
+    if described is None or place is None:
         return
     about = f"A value of {place.steps[-1] or 'the list'}."
-    for schema in within(json_of(found.body), place.steps):
+    for schema in within(json_of(described.body), place.steps):
         for value in values_of(schema):
             text = json.dumps(value, ensure_ascii=False)
             if not place.quoted:
@@ -313,7 +323,7 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
 def json_of(node: Node) -> list[Node]:
     """Return a list with the schema of the JSON body of a request or response, if it has one."""
     content = node.child("content").children()
-    return [one.child("schema") for name, one in content if "json" in name][:1]
+    return [media_type.child("schema") for name, media_type in content if "json" in name][:1]
 
 
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:

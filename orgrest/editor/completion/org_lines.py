@@ -70,12 +70,12 @@ def _arguments(cursor: Cursor, text: str) -> Iterator[Context]:
     if name and name[1]:
         yield cursor.here("argument", name[1], rest=r"[\w-]*")
         return
-    *_, given = (None, *_GIVEN.finditer(text))
-    value = text[given.end() :] if given else ""
-    if given:
-        yield from _argument_value(cursor, given[1], value)
+    *_, match = (None, *_GIVEN.finditer(text))
+    value = text[match.end() :] if match else ""
+    if match:
+        yield from _argument_value(cursor, match[1], value)
     last = value.rstrip(BLANKS)[-1:]
-    if name and (not given or last not in ("", "=")):
+    if name and (not match or last not in ("", "=")):
         yield cursor.here("argument", "")
 
 

@@ -46,9 +46,9 @@ def context(cursor: Cursor) -> Context | None:
         if match.end() == len(cursor.before):
             return cursor.here("directive", match[1], rest=r"[\w-]*")
         rule = rule_of(match[1])
-        given = re.fullmatch(r"[ \t]+(\S*)", cursor.before[match.end() :])
-        if rule is not None and rule.names and rule.name != "name" and given:
-            return cursor.here("request", given[1], rest=r"\S*")
+        argument = re.fullmatch(r"[ \t]+(\S*)", cursor.before[match.end() :])
+        if rule is not None and rule.names and rule.name != "name" and argument:
+            return cursor.here("request", argument[1], rest=r"\S*")
         return None
     name = _NAME.search(cursor.before)
     if name is None:
@@ -56,7 +56,7 @@ def context(cursor: Cursor) -> Context | None:
     at = cursor.start + len(cursor.before)
     if "{%" not in cursor.code[:at]:
         return None
-    opened = max((one.end() for one in _OPENED.finditer(cursor.code, 0, at)), default=-1)
+    opened = max((match.end() for match in _OPENED.finditer(cursor.code, 0, at)), default=-1)
     if opened < 0 or "%}" in cursor.code[opened:at]:
         return None
     return cursor.here("script", name[0], rest=r"[\w.]*")
@@ -108,8 +108,8 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
             seen.add(name)
             yield _variable(name, "set when requests are sent", "set by a script")
     imported = cursor.imported()
-    for given in (imported.variables, cursor.settings()):
-        for name, (value, where) in given.items():
+    for variables in (imported.variables, cursor.settings()):
+        for name, (value, where) in variables.items():
             if name not in seen:
                 seen.add(name)
                 yield _variable(name, value, where)

@@ -60,5 +60,7 @@ def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Sign
     starts = itertools.accumulate(
         (len(parameter) + 2 for parameter in parameters), initial=len(name) + 1
     )
-    spans = tuple((at, at + len(one)) for at, one in zip(starts, parameters, strict=False))
+    spans = tuple(
+        (at, at + len(parameter)) for at, parameter in zip(starts, parameters, strict=False)
+    )
     return Signature(label, function.description, spans, active)

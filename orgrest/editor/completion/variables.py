@@ -39,7 +39,7 @@ _FIRST_DRAWER = re.compile(
 _PROPERTY_LINES = re.compile(r"\n[ \t]*+#\+(?i:property):.*")
 _KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
 _SECRET = re.compile(
-    rf"\b(?:{'|'.join(name for name, one in FUNCTIONS.items() if one.secret)}|getenv)\b"
+    rf"\b(?:{'|'.join(name for name, function in FUNCTIONS.items() if function.secret)}|getenv)\b"
 )
 _NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
@@ -49,21 +49,21 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Yield the variables in scope at an offset."""
     known: dict[str, Definition] = {}
     if cursor.region is not None:
-        known = {one.name: one for one in _from_outside(cursor, cursor.region)}
-    for one in cursor.above.definitions:
-        known[one.name] = one
+        known = {variable.name: variable for variable in _from_outside(cursor, cursor.region)}
+    for definition in cursor.above.definitions:
+        known[definition.name] = definition
     secrets = _secrets(known)
-    fitting = [one for one in known.values() if fits(one.name, here.prefix)]
-    fitting.sort(key=lambda one: one.offset)
-    inside = [one for one in fitting if not one.where]
-    lines = dict(zip(inside, cursor.lines(one.offset for one in inside), strict=True))
-    for one in fitting:
-        value = MASK if one.name in secrets else one.value or one.note
+    fitting = [variable for variable in known.values() if fits(variable.name, here.prefix)]
+    fitting.sort(key=lambda variable: variable.offset)
+    inside = [variable for variable in fitting if not variable.where]
+    lines = dict(zip(inside, cursor.lines(variable.offset for variable in inside), strict=True))
+    for definition in fitting:
+        value = MASK if definition.name in secrets else definition.value or definition.note
         if len(value) > _MAX_SHOWN:
             value = value[: _MAX_SHOWN - 3] + "..."
-        where = one.where or f"line {lines[one]}"
-        insert = f"{one.name}}}}}" if here.subject == "{{" else one.name
-        yield Offer(one.name, f"{value}\n\n{where}", insert)
+        where = definition.where or f"line {lines[definition]}"
+        insert = f"{definition.name}}}}}" if here.subject == "{{" else definition.name
+        yield Offer(definition.name, f"{value}\n\n{where}", insert)
     if cursor.is_common and here.subject == "{{":
         yield from request_files.in_braces(cursor, frozenset(known))
 
@@ -72,20 +72,27 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
     """Return the names of variables whose values derive from the environment or netrc."""
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # for each variable: the variables whose values refer to it
-    for one in known.values():
-        for match in REFERENCE.finditer(one.value):
-            text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
+    for variable in known.values():
+        for match in REFERENCE.finditer(variable.value):
+            text = (
+                match[1]
+                or _NAME.findall(variable.value[match.end() : match.end() + lengths[-1]])[0]
+            )
             for name in (text[:length] for length in lengths if length <= len(text)):
                 if name in known:
-                    users.setdefault(name, []).append(one.name)
-    todo = [one.name for one in known.values() if one.computed and _SECRET.search(one.value)]
-    found: set[str] = set()
+                    users.setdefault(name, []).append(variable.name)
+    todo = [
+        variable.name
+        for variable in known.values()
+        if variable.computed and _SECRET.search(variable.value)
+    ]
+    secrets: set[str] = set()
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
+        if name not in secrets:
+            secrets.add(name)
             todo += users.get(name, [])
-    return found
+    return secrets
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
@@ -95,8 +102,8 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
         yield Definition(match[1], -1, note=picked(match[2]), where=f"line {line}")
     try:
-        given = _header_arguments(cursor, region).variables
-        for name, assignment in given.items():
+        variables = _header_arguments(cursor, region).variables
+        for name, assignment in variables.items():
             value, note = _shown(argument_syntax.value(assignment)[1])
             yield Definition(name, -1, value, note, "header argument :var")
     except ArgumentError:

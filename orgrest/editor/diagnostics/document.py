@@ -51,7 +51,7 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield the calls of blocks that do not exist."""
-    names = [one.name for one in document.blocks if one.name and one.kind == "block"]
+    names = [block.name for block in document.blocks if block.name and block.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
             continue
@@ -146,7 +146,7 @@ def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
 @lru_cache(4096)
 def _unknown(text: str) -> tuple[tuple[str, int], ...]:
     """Return the unknown argument names in `text`, each with its index."""
-    return tuple(one for one in arguments.names_in(text) if one[0][1:] not in KNOWN)
+    return tuple(name for name in arguments.names_in(text) if name[0][1:] not in KNOWN)
 
 
 def _misspelt(

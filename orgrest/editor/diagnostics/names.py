@@ -127,9 +127,9 @@ def _circles(imports: Imports, text: str) -> Iterator[Problem]:
             if other is None or id(other) in done:
                 continue
             if id(other) in open_:
-                under_way = [one.request for one in path]
-                first = next(i for i, one in enumerate(under_way) if one is other)
-                chain = [one.name or "this request" for one in (*under_way[first:], other)]
+                under_way = [step.request for step in path]
+                first = next(i for i, request in enumerate(under_way) if request is other)
+                chain = [request.name or "this request" for request in (*under_way[first:], other)]
                 message = f"{name} refers to itself: {' -> '.join(chain)}"
                 at = next(
                     visit.at for visit in reversed(path) if visit.request.source is own.source
@@ -153,7 +153,7 @@ def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str
         templates.append(request.body.template)
     for template in templates:
         stop = len(template.text)
-        for found in references(template.text, 0, stop, (), bool, restclient=False):
-            meant = referred(found.name, named)
+        for reference in references(template.text, 0, stop, (), bool, restclient=False):
+            meant = referred(reference.name, named)
             if meant is not None:
-                yield meant, template.offset(found.at)
+                yield meant, template.offset(reference.at)

@@ -99,16 +99,16 @@ def _wrong(
     if checked.problems:
         return
     url = checked.url if "://" in checked.url else f"http://{checked.url}"
-    found = description.operation(request.method, url)
+    described = description.operation(request.method, url)
     host = url.partition("://")[2].partition("/")[0]
     is_known = UNKNOWN not in host
-    if found is None:
+    if described is None:
         if is_known and description.is_of_server(url) and is_named:
             yield f"{description.name} does not describe this {request.method} request"
         return
     if not is_named and is_known and not description.matches_server_or_localhost(url):
         return
-    operation, path = found
+    operation, path = described
     body = b"".join(text.encode("utf-8", "replace") for text, _ in checked.body)
     sent = Request(request.method, checked.url, checked.headers, body if request.body else None)
     findings = of_request(operation, path, sent, complete=False)

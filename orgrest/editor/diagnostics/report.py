@@ -38,7 +38,7 @@ _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 def _given_by(environment: Environment) -> Hashable:
     """Return the variables of the chosen environments, and the errors in environment files."""
-    wrong = tuple(str(one.error) for one in environment.every.broken)
+    wrong = tuple(str(file.error) for file in environment.every.broken)
     with contextlib.suppress(OrgrestError):  # reported where a variable is not found
         return wrong, tuple(environment.settings().items())
     return wrong
@@ -68,7 +68,9 @@ class Report:
         findings = list(self._findings())
         self._fixes = {finding.diagnostic: finding.fixes for finding in findings}
         every = (finding.diagnostic for finding in findings)
-        self.diagnostics = tuple(sorted(every, key=lambda one: (one.span.start, one.span.end)))
+        self.diagnostics = tuple(
+            sorted(every, key=lambda diagnostic: (diagnostic.span.start, diagnostic.span.end))
+        )
         self._before = {}
 
     def _outside(self) -> Hashable:
@@ -85,7 +87,7 @@ class Report:
             analysis.secrets,
             tuple(analysis.remembered.items()),
             tuple(analysis.overrides.items()),
-            tuple((name, one.value.text) for name, (_, one) in imported.items()),
+            tuple((name, value.value.text) for name, (_, value) in imported.items()),
             imports is not None and bool(imports.broken),
             imports is not None and analysis.named,
         )
@@ -139,9 +141,9 @@ class Report:
         analysis, document = self.analysis, self.analysis.checked.document(part)
         base, text = analysis.checked.text(part)
         context = part.context(self._context)
-        given = part.given.arguments.values
-        loose = given.get("prologue") or (
-            given.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
+        arguments = part.given.arguments.values
+        loose = arguments.get("prologue") or (
+            arguments.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
@@ -187,16 +189,16 @@ class Report:
             depends = (part.reading, part.given, self._around, self._sets or part.earlier)
             key = (*depends, number, about.is_named, about.descriptions)
             make = partial(of_descriptions, text, request, context, about)
-            found = self._of_descriptions.get(key, partial(_moved, make, -base))
-            yield from found
+            problems = self._of_descriptions.get(key, partial(_moved, make, -base))
+            yield from problems
 
     def _may_be_empty(self, part: ParsedRegion) -> bool:
         """Return whether a part may lack requests: if it is empty, never sent or used by others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
-        given = part.given.arguments.values.get("noweb-ref")
-        names = {(block.name or "").lower(), given.lower() if isinstance(given, str) else ""}
+        argument = part.given.arguments.values.get("noweb-ref")
+        names = {(block.name or "").lower(), argument.lower() if isinstance(argument, str) else ""}
         with contextlib.suppress(lisp.ArgumentError):
             if part.given.arguments.eval in ("no", "never"):
                 return True
@@ -205,7 +207,7 @@ class Report:
 
 
 def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...]:
-    return tuple(one.moved(by) for one in make())
+    return tuple(diagnostic.moved(by) for diagnostic in make())
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
@@ -229,30 +231,33 @@ def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Prob
     top = next((at for at in range(most) if old[at] is not new[at]), most)
     end = next((at for at in range(most - top) if old[-1 - at] is not new[-1 - at]), most - top)
     was, now = old[top : len(old) - end], new[top : len(new) - end]
-    sets = [{one for each in some for one in each.sets} for some in (was, now)]
+    sets = [{setting for each in some for setting in each.sets} for some in (was, now)]
     both = sets[0] & sets[1]
-    names = {one[0] for one in sets[0] ^ sets[1]}
-    orders = [[one for each in some for one in each.sets if one in both] for some in (was, now)]
+    names = {setting[0] for setting in sets[0] ^ sets[1]}
+    orders = [
+        [setting for each in some for setting in each.sets if setting in both]
+        for some in (was, now)
+    ]
     if orders[0] != orders[1]:
-        names |= {one[0] for one in both}
+        names |= {setting[0] for setting in both}
     waiting = set(names)
     while waiting:
         waiting = {
             name
             for each in new
             for name, _, value in each.sets
-            if name not in names and any(one in value for one in waiting)
+            if name not in names and any(changed in value for changed in waiting)
         }
         names |= waiting
     moved = len(new) - len(old)
-    found: dict[Hashable, tuple[Problem, ...]] = {}
+    unchanged: dict[Hashable, tuple[Problem, ...]] = {}
     for at, reading in enumerate(new):
         if top <= at < len(new) - end or any(name in reading.text for name in names):
             continue
         problems = before._known.get((reading, at if at < top else at - moved))
         if problems is not None:
-            found[reading, at] = problems
-    return found
+            unchanged[reading, at] = problems
+    return unchanged
 
 
 def _of_request(
@@ -266,7 +271,7 @@ def _of_request(
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
-    problems += (one for check in requests.CHECKS for one in check(subject))
+    problems += (problem for check in requests.CHECKS for problem in check(subject))
     return list(dict.fromkeys(_masked(problem, context) for problem in problems))
 
 
@@ -296,10 +301,10 @@ def _told(
 ) -> Iterator[Problem]:
     """Yield errors and notices as problems, except for those above `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
-    for one in both:
-        if one.offset is None or one.offset < start:
+    for problem in both:
+        if problem.offset is None or problem.offset < start:
             continue
         severity: Severity = "warning"
-        if isinstance(one, OrgrestError) and one.code not in _WARNINGS:
+        if isinstance(problem, OrgrestError) and problem.code not in _WARNINGS:
             severity = "error"
-        yield Problem(*extent(text, one.offset), severity, one.code, one.reason)
+        yield Problem(*extent(text, problem.offset), severity, problem.code, problem.reason)

@@ -38,8 +38,8 @@ class Subject:
     definitions: Sequence[syntax.Definition]
 
 
-def _method(one: Subject) -> Iterator[Problem]:
-    method, span = one.parsed.method, one.parsed.method_span
+def _method(subject: Subject) -> Iterator[Problem]:
+    method, span = subject.parsed.method, subject.parsed.method_span
     upper = method.upper()
     if method == upper or registry.method(method) or not registry.method(upper):
         return
@@ -47,19 +47,19 @@ def _method(one: Subject) -> Iterator[Problem]:
     yield Problem(span.start, span.end, "warning", "unknown-method", message)
 
 
-def _unexpected_body(one: Subject) -> Iterator[Problem]:
-    method, body = one.parsed.method, one.parsed.body
+def _unexpected_body(subject: Subject) -> Iterator[Problem]:
+    method, body = subject.parsed.method, subject.parsed.body
     upper = method.upper()
     known = method == upper or registry.method(method) is not None
     if known and upper in ("GET", "HEAD") and body is not None:
         message = f"{upper} requests should not have a body: many servers ignore or refuse it"
-        at, end = extent(one.text, body.span.start)
+        at, end = extent(subject.text, body.span.start)
         yield Problem(at, end, "warning", "unexpected-body", message)
 
 
-def _repeated_headers(one: Subject) -> Iterator[Problem]:
+def _repeated_headers(subject: Subject) -> Iterator[Problem]:
     seen: set[str] = set()
-    for item in one.parsed.headers:
+    for item in subject.parsed.headers:
         if not isinstance(item, syntax.HeaderLine):
             continue
         name = item.name.text.lower()
@@ -71,8 +71,8 @@ def _repeated_headers(one: Subject) -> Iterator[Problem]:
         seen.add(name)
 
 
-def _lisp(one: Subject) -> Iterator[Problem]:
-    for definition in one.definitions:
+def _lisp(subject: Subject) -> Iterator[Problem]:
+    for definition in subject.definitions:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)
@@ -80,9 +80,9 @@ def _lisp(one: Subject) -> Iterator[Problem]:
             yield Problem(at, at + len(match[0]), "hint", "lisp", message)
 
 
-def _json(one: Subject) -> Iterator[Problem]:
+def _json(subject: Subject) -> Iterator[Problem]:
     """Yield the error in a JSON body that is invalid after its variables are replaced."""
-    body, checked = one.parsed.body, one.checked
+    body, checked = subject.parsed.body, subject.checked
     if body is None:
         return
     kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
@@ -97,8 +97,8 @@ def _json(one: Subject) -> Iterator[Problem]:
         if UNKNOWN in around:
             return  # it depends on a response
         at = body.template.offset(_template_index(checked.body, error.pos))
-        end = max(at, extent(one.text, at)[1])
-        start = at if end > at else one.text.rfind("\n", 0, at) + 1
+        end = max(at, extent(subject.text, at)[1])
+        start = at if end > at else subject.text.rfind("\n", 0, at) + 1
         reason = error.msg[:1].lower() + error.msg[1:]
         yield Problem(start, end, "warning", "bad-json", f"not valid JSON: {reason}")
     except (ValueError, RecursionError):

@@ -163,7 +163,7 @@ def environments(server: Server, params: Any) -> dict[str, Any]:
     names = _environment_names(server, document)
     chosen = getattr(params, "chosen", None)
     if isinstance(chosen, list):
-        if unknown := [one for one in chosen if one not in names]:
+        if unknown := [name for name in chosen if name not in names]:
             reason = f"no such environment: {', '.join(map(str, unknown))}"
             raise JsonRpcException(visible(reason), types.LSPErrorCodes.RequestFailed)
         _choose(server, document, tuple(chosen))

@@ -50,9 +50,9 @@ class OpenDocument:
         self.version = item.version
         self.kind = kind
         self.text = text
-        found = to_fs_path(item.uri)
-        local = urlsplit(item.uri).scheme == "file" and found is not None
-        self.path = Path(found) if local and found else None
+        path = to_fs_path(item.uri)
+        local = urlsplit(item.uri).scheme == "file" and path is not None
+        self.path = Path(path) if local and path else None
         self.real_path = self.path.resolve() if self.path else None
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
@@ -127,13 +127,13 @@ def kind_of(item: types.TextDocumentItem) -> Kind | None:
     return _KINDS.get(item.language_id) or SUFFIXES.get(suffix)
 
 
-def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
+def to_diagnostic(text: Text, diagnostic: Diagnostic) -> types.Diagnostic:
     """Return a diagnostic as the protocol's type."""
     return types.Diagnostic(
-        to_range(text, one.span),
-        one.message,
-        severity=_SEVERITIES[one.severity],
-        code=one.code,
+        to_range(text, diagnostic.span),
+        diagnostic.message,
+        severity=_SEVERITIES[diagnostic.severity],
+        code=diagnostic.code,
         source="orgrest",
     )
 
@@ -167,11 +167,11 @@ def target_of(arguments: Any) -> tuple[str, int]:
     The arguments must be one object with `uri` and either `line` or `position`. Raises
     JsonRpcInvalidParams otherwise.
     """
-    given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
-    if not isinstance(given, dict):
+    argument = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
+    if not isinstance(argument, dict):
         raise JsonRpcInvalidParams('the argument must be {"uri": ..., "line": ...}')
-    position = given.get("position")
-    line = position.get("line") if isinstance(position, dict) else given.get("line", 0)
+    position = argument.get("position")
+    line = position.get("line") if isinstance(position, dict) else argument.get("line", 0)
     if not isinstance(line, int) or isinstance(line, bool) or line < 0:
         raise JsonRpcInvalidParams("a line must be a number, counted from 0")
-    return str(given.get("uri")), line
+    return str(argument.get("uri")), line

@@ -45,21 +45,23 @@ class Choices:
     @property
     def timeout(self) -> float | None:
         """The timeout of a request in seconds, from REST Client's setting, or None without one."""
-        given = self.rest_client.get("rest-client.timeoutinmilliseconds")
-        if not isinstance(given, int | float) or isinstance(given, bool):
+        value = self.rest_client.get("rest-client.timeoutinmilliseconds")
+        if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        return given / 1000 if 0 < given < _LONGEST else None
+        return value / 1000 if 0 < value < _LONGEST else None
 
-    def configure(self, given: Any) -> None:
+    def configure(self, settings: Any) -> None:
         """Apply the client's settings, which may be inside `orgrest`. Wrong types are ignored."""
-        if isinstance(given, dict):
-            given = given.get("orgrest", given)
-        for row in OPTIONS if isinstance(given, dict) else ():
-            value = _READERS[row.kind](given.get(row.setting)) if row.setting in given else None
+        if isinstance(settings, dict):
+            settings = settings.get("orgrest", settings)
+        for row in OPTIONS if isinstance(settings, dict) else ():
+            value = (
+                _READERS[row.kind](settings.get(row.setting)) if row.setting in settings else None
+            )
             if value is not None:
                 self.settings[str(row.setting)] = value
-        if isinstance(given, dict) and isinstance(given.get("restClient"), dict):
-            self.rest_client = given["restClient"]
+        if isinstance(settings, dict) and isinstance(settings.get("restClient"), dict):
+            self.rest_client = settings["restClient"]
 
     def of(self, folder: Path) -> tuple[str, ...]:
         """Return the environments for documents in a folder: the user's choice or the setting."""
@@ -73,7 +75,11 @@ class Choices:
 
         Raises FileError if writing the file fails. The choice is in effect nevertheless.
         """
-        choices = {one: given for one, given in _read().items() if one != str(folder)}
+        choices = {
+            folder_name: names
+            for folder_name, names in _read().items()
+            if folder_name != str(folder)
+        }
         choices = dict(list(choices.items())[-_MOST + 1 :])
         choices[str(folder)] = tuple(names)
         self._known = choices
@@ -81,8 +87,8 @@ class Choices:
 
 
 def _file() -> Path:
-    given = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    folder = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(folder) if Path(folder).is_absolute() else Path.home() / ".local" / "state"
     return state / "orgrest" / "environments.json"
 
 
@@ -90,22 +96,22 @@ def _read() -> dict[str, tuple[str, ...]]:
     """Return the stored choices, which are empty if the file is missing or malformed."""
     try:
         with _file().open("rb") as stream:
-            found = json.loads(stream.read(_LARGEST))
+            stored = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(stored, dict):
         return {}
-    return {folder: _names(names) for folder, names in found.items()}
+    return {folder: _names(names) for folder, names in stored.items()}
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _names(value: Any) -> tuple[str, ...]:
     """Return the names in a JSON value, which is a name or a list of names."""
-    given = [given] if isinstance(given, str) else given
-    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+    value = [value] if isinstance(value, str) else value
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
-def _folders(given: Any) -> tuple[Path, ...]:
-    return tuple(Path(name) for name in _names(given))
+def _folders(value: Any) -> tuple[Path, ...]:
+    return tuple(Path(name) for name in _names(value))
 
 
 def _variables(given: Any) -> dict[str, str] | None:
@@ -118,6 +124,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "text": _names,
     "folder": _folders,
     "pairs": _variables,
-    "description": lambda given: given if isinstance(given, bool) else None,
+    "description": lambda value: value if isinstance(value, bool) else None,
 }
 """The functions that read the value of a setting, by the kind of the option."""

@@ -135,29 +135,31 @@ def _texts(
     """Return the JSON of each part."""
     parts = _made(analysis, kind, make)
     parts.texts = [
-        old if old is not None and old[0] == line else (line, one.at(line))
-        for old, line, one in zip(parts.texts, _lines(analysis, text), parts.made, strict=True)
+        old if old is not None and old[0] == line else (line, made.at(line))
+        for old, line, made in zip(parts.texts, _lines(analysis, text), parts.made, strict=True)
     ]
-    return [one[1] for one in parts.texts if one is not None]
+    return [entry[1] for entry in parts.texts if entry is not None]
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
     """Return the number of equal keys at the start, and of other equal keys at the end."""
     most = min(len(old), len(new))
-    top = next((at for at, one in enumerate(zip(old, new, strict=False)) if one[0] != one[1]), most)
+    top = next(
+        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
+    )
     both = zip(reversed(old), reversed(new), strict=False)
-    end = next((at for at, one in enumerate(both) if one[0] != one[1]), most)
+    end = next((at for at, pair in enumerate(both) if pair[0] != pair[1]), most)
     return top, min(end, most - top)
 
 
 def _lines(analysis: Analysis, text: Text) -> list[int]:
     """Return the line at which each part starts."""
-    found: list[int]
-    known, found = analysis.outlines.get("lines", (None, []))
+    lines: list[int]
+    known, lines = analysis.outlines.get("lines", (None, []))
     if known is not text:
-        found = text.lines_of([part.region.span.start for part in analysis.parts])
-        analysis.outlines["lines"] = text, found
-    return found
+        lines = text.lines_of([part.region.span.start for part in analysis.parts])
+        analysis.outlines["lines"] = text, lines
+    return lines
 
 
 def symbols(analysis: Analysis, text: Text) -> Encoded:
@@ -165,16 +167,19 @@ def symbols(analysis: Analysis, text: Text) -> Encoded:
 
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
-        found = outline.symbols_of(part, analysis.document)
-        return writer.made(",".join([writer.symbol(one) for one in found]))
+        symbols = outline.symbols_of(part, analysis.document)
+        return writer.made(",".join([writer.symbol(symbol) for symbol in symbols]))
 
-    found = _texts(analysis, text, "symbols", make)
+    texts = _texts(analysis, text, "symbols", make)
     if verbs := list(outline.symbols_of_verb(analysis)):
         writers = [(verb, _Writer(text, 0)) for verb in verbs]
-        both = [(one.span.start, writer.made(writer.symbol(one)).at(0)) for one, writer in writers]
+        both = [
+            (symbol.span.start, writer.made(writer.symbol(symbol)).at(0))
+            for symbol, writer in writers
+        ]
         starts = [part.region.span.start for part in analysis.parts]
-        found = [one for _, one in sorted([*zip(starts, found, strict=True), *both])]
-    return _joined(found)
+        texts = [text for _, text in sorted([*zip(starts, texts, strict=True), *both])]
+    return _joined(texts)
 
 
 def folds(analysis: Analysis, text: Text) -> Encoded:
@@ -182,11 +187,11 @@ def folds(analysis: Analysis, text: Text) -> Encoded:
 
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
-        found = dict.fromkeys(
+        lenses = dict.fromkeys(
             (text.line(span.start), text.line(span.end), span.start, span.end)
             for span in outline.folds_of(part, analysis.text)
         )
-        every = {(first, last): (start, end) for first, last, start, end in found}
+        every = {(first, last): (start, end) for first, last, start, end in lenses}
         return writer.made(
             ",".join(
                 f'{{"startLine":{writer.line(start)},"endLine":{writer.line(end)}}}'
@@ -203,14 +208,14 @@ def links(analysis: Analysis, text: Text) -> Encoded:
 
     def make(part: ParsedRegion) -> _Lines:
         writer = _Writer(text, part.region.span.start)
-        found = navigation.links_of(analysis, part, context)
-        return writer.made(",".join([writer.link(one) for one in found]))
+        links = navigation.links_of(analysis, part, context)
+        return writer.made(",".join([writer.link(link) for link in links]))
 
-    found = _texts(analysis, text, "links", make)
+    texts = _texts(analysis, text, "links", make)
     for at, part in enumerate(analysis.parts):
         if part.reading.reads_files or part.reading.imports:  # files may appear and disappear
-            found[at] = make(part).at(_lines(analysis, text)[at])
-    return _joined(found)
+            texts[at] = make(part).at(_lines(analysis, text)[at])
+    return _joined(texts)
 
 
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
@@ -223,12 +228,12 @@ def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number
     starts = outline.lenses(analysis)
     places = text.places_of(starts)
     depends = number, places, [last.get(start) for start in starts] if last else []
-    found: Encoded
-    before, found = analysis.outlines.get("lenses", (None, Encoded("[]")))
+    encoded: Encoded
+    before, encoded = analysis.outlines.get("lenses", (None, Encoded("[]")))
     if before != depends:
-        found = _joined(list(_lenses(*depends)))
-        analysis.outlines["lenses"] = depends, found
-    return found
+        encoded = _joined(list(_lenses(*depends)))
+        analysis.outlines["lenses"] = depends, encoded
+    return encoded
 
 
 def _lenses(
@@ -244,8 +249,8 @@ def _lenses(
             yield f'{where},"data":["orgrest.sendAllAbove",{number}]}}'
 
 
-def _joined(found: list[str]) -> Encoded:
-    return Encoded(f"[{','.join(filter(None, found))}]")
+def _joined(texts: list[str]) -> Encoded:
+    return Encoded(f"[{','.join(filter(None, texts))}]")
 
 
 # ------------------------------------------------------------------------------------------ tokens

@@ -60,9 +60,9 @@ def remove_leftovers() -> None:
     """Remove the temporary folders of servers that were killed."""
     if not can_watch():
         return
-    for one in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
-        match = re.fullmatch(r"orgrest-([0-9]{1,9})-[^-]+", one.name)
+    for folder in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
+        match = re.fullmatch(r"orgrest-([0-9]{1,9})-[^-]+", folder.name)
         with contextlib.suppress(OSError):
-            own = one.lstat().st_uid == os.getuid() and not one.is_symlink()
+            own = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
             if match and own and not _is_alive(int(match[1])):
-                shutil.rmtree(one, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)

@@ -72,33 +72,33 @@ async def responses(
     `line` (from 0) is the position of the request in `version` of the document.
     """
     folder = document.path.parent if document.path else None
-    found: list[dict[str, Any]] = []
-    for one in (*outcome.needed, outcome):
-        other = folder / one.file if one.file is not None and folder is not None else None
-        found.append(
+    responses: list[dict[str, Any]] = []
+    for reported in (*outcome.needed, outcome):
+        other = folder / reported.file if reported.file is not None and folder is not None else None
+        responses.append(
             {
                 "textDocument": {"uri": document.uri, "version": version},
                 "request": {
                     "uri": document.uri if other is None else other.resolve().as_uri(),
-                    "line": line if one is outcome else one.line - 1,
+                    "line": line if reported is outcome else reported.line - 1,
                 },
-                "record": await asyncio.to_thread(_record, document, one, bodies),
+                "record": await asyncio.to_thread(_record, document, reported, bodies),
             }
         )
-    return found
+    return responses
 
 
 def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.Record:
-    found = record.of_outcome(
+    entry = record.of_outcome(
         outcome, {"document": document.name, "file": document.name}, fail=False
     )
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
-    for data, exchange in zip(found["exchanges"], exchanges, strict=True):
+    for data, exchange in zip(entry["exchanges"], exchanges, strict=True):
         if exchange.response is not None:
             secrets = outcome.secrets | exchange.request.secrets
             more = dict(shown(exchange, exchange.response, secrets, bodies))
             data["response"]["body"] |= more
-    return found
+    return entry
 
 
 def shown(

@@ -67,9 +67,13 @@ class Responses:
         path = self._server.scratch.path / f"{self._stem}.response{self._suffix()}"
         count = itertools.count(1)
         try:
-            for result, found in self._found:
-                texts = [await self._text(one, count, result) for _, one in found]
-                result |= {"text": "".join(texts), "language": found[0][0], "uri": path.as_uri()}
+            for result, parts in self._found:
+                texts = [await self._text(rendered, count, result) for _, rendered in parts]
+                result |= {
+                    "text": "".join(texts),
+                    "language": parts[0][0],
+                    "uri": path.as_uri(),
+                }
             text = "\n".join(result["text"] for result, _ in self._found)
             await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
         except FileError as error:
@@ -79,22 +83,24 @@ class Responses:
 
     def _suffix(self) -> str:
         """Return the file suffix, from which an editor knows the language."""
-        languages = [language for _, found in self._found for language, _ in found]
+        languages = [language for _, parts in self._found for language, _ in parts]
         if len(set(languages)) > 1 or (len(languages) > 1 and languages[0].startswith("json")):
             return ".txt"  # a JSON file has only one value
         return _SUFFIXES.get(languages[0], ".txt")
 
     async def _text(
-        self, one: Rendered, count: itertools.count[int], result: dict[str, Any]
+        self, rendered: Rendered, count: itertools.count[int], result: dict[str, Any]
     ) -> str:
         """Return the text of a response. Binary and oversized bodies are written to a file."""
-        if one.data is None:
-            return one.text
-        data = self._server.scratch.path / f"{self._stem}.response-{next(count)}{one.extension}"
-        await asyncio.to_thread(write_result, data, one.data)
+        if rendered.data is None:
+            return rendered.text
+        data = (
+            self._server.scratch.path / f"{self._stem}.response-{next(count)}{rendered.extension}"
+        )
+        await asyncio.to_thread(write_result, data, rendered.data)
         result["data"] = data.as_uri()
-        what = "" if one.is_cut else " of binary data"
-        return f"{len(one.data)} bytes{what}, in {data}\n\n{one.text}"
+        what = "" if rendered.is_cut else " of binary data"
+        return f"{len(rendered.data)} bytes{what}, in {data}\n\n{rendered.text}"
 
     async def _show_document(self, path: Path) -> None:
         if self._server.can("window", "show_document", "support"):

@@ -110,9 +110,13 @@ class _Sending:
             run.stop()
             history.close()
             server.runs.discard(run)
-            if all(one.file != run.file for one in server.runs):  # those share the variables
+            if all(
+                running.file != run.file for running in server.runs
+            ):  # those share the variables
                 document.globals = document.globals.kept()
-            document.followed = [one for one in document.followed if one is not self.changes]
+            document.followed = [
+                followed for followed in document.followed if followed is not self.changes
+            ]
             document.shown.discard(self.number)
             progress.end(outcomes[-1]["message"] if outcomes else "")
         await self.responses.show()

@@ -102,7 +102,9 @@ class Server(ServerOfClient):
 
     def document_by_number(self, number: Any) -> OpenDocument | None:
         """Return the open document with a number, or None."""
-        return next((one for one in self._documents.values() if one.number == number), None)
+        return next(
+            (document for document in self._documents.values() if document.number == number), None
+        )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
         """Check again the documents that import this one."""
@@ -205,9 +207,9 @@ class Server(ServerOfClient):
 
     async def _look(self, document: OpenDocument) -> None:
         version = document.version
-        found = await self.diagnostics(document)
+        diagnostics = await self.diagnostics(document)
         if self.document(document.uri) is document and document.version == version:
-            self._publish(document.uri, version, found)
+            self._publish(document.uri, version, diagnostics)
 
     async def diagnostics(self, document: OpenDocument) -> list[types.Diagnostic]:
         """Return the problems of a document, including failed assertions, for the client."""
@@ -215,8 +217,10 @@ class Server(ServerOfClient):
         failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
         return [to_diagnostic(text, diagnostic) for diagnostic in (*report.diagnostics, *failed)]
 
-    def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+    def _publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri, diagnostics, version)
+        )
 
     def configure(self, given: Any) -> None:
         """Apply the client's settings, which may choose other environments."""

@@ -59,13 +59,13 @@ def load() -> None:
 def waiting() -> list[str]:
     """Return the names of the classes that have not been created yet."""
     every = vars(sys.modules[_MODULE]).items()
-    return [name for name, one in every if isinstance(one, type) and _waits(one)]
+    return [name for name, member in every if isinstance(member, type) and _waits(member)]
 
 
 def _import(name: str, *given: Any, **named: Any) -> Any:
     """Import a module for lsprotocol. `attrs` has another `define`. Other modules are unchanged."""
-    found = builtins.__import__(name, *given, **named)
-    return SimpleNamespace(**{**vars(found), "define": _postponed}) if found is attrs else found
+    module = builtins.__import__(name, *given, **named)
+    return SimpleNamespace(**{**vars(module), "define": _postponed}) if module is attrs else module
 
 
 class _Fields:
@@ -76,12 +76,12 @@ class _Fields:
         return getattr(owner, _FIELDS)
 
 
-def _postponed(one: Any = None, /, **options: Any) -> Any:
-    if not isinstance(one, type) or options or one.__module__ != _MODULE:
-        return attrs.define(one, **options)
-    setattr(one, _FIELDS, _Fields())
-    one.__init__ = _init  # type: ignore[misc]  # until it is created
-    return one
+def _postponed(cls: Any = None, /, **options: Any) -> Any:
+    if not isinstance(cls, type) or options or cls.__module__ != _MODULE:
+        return attrs.define(cls, **options)
+    setattr(cls, _FIELDS, _Fields())
+    cls.__init__ = _init  # type: ignore[misc]  # until it is created
+    return cls
 
 
 def _init(self: Any, *given: Any, **named: Any) -> None:
@@ -89,16 +89,16 @@ def _init(self: Any, *given: Any, **named: Any) -> None:
     self.__init__(*given, **named)
 
 
-def _make_all(one: type) -> None:
+def _make_all(cls: type) -> None:
     """Create a class and its base classes."""
     with _making:
-        for part in reversed(one.__mro__):
+        for part in reversed(cls.__mro__):
             if _waits(part):
                 _make(part)
 
 
-def _waits(one: type) -> bool:
-    return isinstance(vars(one).get(_FIELDS), _Fields)
+def _waits(cls: type) -> bool:
+    return isinstance(vars(cls).get(_FIELDS), _Fields)
 
 
 def _make(one: _Class) -> None:

@@ -182,13 +182,13 @@ def _convert(what: str, text: str) -> str:
         except UnicodeEncodeError:
             return json.dumps({"error": "btoa: the text contains characters above U+00FF"})
         return json.dumps({"value": base64.b64encode(data).decode()})
-    given = re.sub(r"[\t\n\f\r ]", "", text)
-    if len(given) % 4 == 0:
-        given = re.sub("={1,2}$", "", given)
-    if len(given) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", given):
+    digits = re.sub(r"[\t\n\f\r ]", "", text)
+    if len(digits) % 4 == 0:
+        digits = re.sub("={1,2}$", "", digits)
+    if len(digits) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", digits):
         return json.dumps({"error": f"atob: not valid Base64: {text[:60]}"})
     return json.dumps(
-        {"value": base64.b64decode(given + "=" * (-len(given) % 4)).decode("latin-1")}
+        {"value": base64.b64decode(digits + "=" * (-len(digits) % 4)).decode("latin-1")}
     )
 
 

@@ -91,9 +91,9 @@ class _Exact:
         self._used = True
         # Keeps each line and its spelling; http.client encodes a `str` as Latin-1.
         lines = _Lines((name, to_bytes(value).decode("latin-1")) for name, value in exchange.lines)
-        given = {name.lower() for name in lines}
+        names = {name.lower() for name in lines}
         # Any other header is for a proxy.
-        lines.every += [header for header in headers.items() if header[0].lower() not in given]
+        lines.every += [header for header in headers.items() if header[0].lower() not in names]
         exchange.sent = exchange.answered = time.monotonic()
         super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
         exchange.certificate, exchange.peer = self._certificate, self._peer
@@ -104,12 +104,12 @@ class _Exact:
             exchange.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
 
-def _certificate(given: Any) -> Certificate | None:
+def _certificate(certificate: Any) -> Certificate | None:
     """Return a `Certificate` for the one that `ssl` returned, or None if it is not verified."""
-    if not given:
+    if not certificate:
         return None
-    expires = float(ssl.cert_time_to_seconds(given["notAfter"]))
-    return Certificate(_name(given["subject"]), _name(given["issuer"]), expires)
+    expires = float(ssl.cert_time_to_seconds(certificate["notAfter"]))
+    return Certificate(_name(certificate["subject"]), _name(certificate["issuer"]), expires)
 
 
 def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
@@ -151,10 +151,10 @@ class _Interruptible(_Exact):
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
     """Return a subclass of `pool` with exact connections, whose sockets are added to `sockets`."""
-    given = pool.ConnectionCls
-    direct = given._new_conn is urllib3.connection.HTTPConnection._new_conn
+    cls = pool.ConnectionCls
+    direct = cls._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact
-    connection = type(f"Exact{given.__name__}", (ours, given), {"_sockets": sockets})
+    connection = type(f"Exact{cls.__name__}", (ours, cls), {"_sockets": sockets})
     return type(f"Exact{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
 

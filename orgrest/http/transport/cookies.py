@@ -158,8 +158,10 @@ class Cookies:
 
     def header(self, url: Url) -> str | None:
         """Return the value of the Cookie header for a request for `url`, or None."""
-        matching = sorted((one for one in self if one.goes_to(url)), key=lambda one: -len(one.path))
-        return "; ".join(f"{one.name}={one.value}" for one in matching) or None
+        matching = sorted(
+            (cookie for cookie in self if cookie.goes_to(url)), key=lambda cookie: -len(cookie.path)
+        )
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in matching) or None
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Cookies:

@@ -68,9 +68,9 @@ class Loopback:
         A URI without a port also uses a free port. Raises TransportError if it is impossible to
         listen on the port, for example because it is in use.
         """
-        given = urlsplit(redirect or DEFAULT)
-        host, port = given.hostname or "127.0.0.1", given.port or 0
-        self._path = given.path or "/"
+        url = urlsplit(redirect or DEFAULT)
+        host, port = url.hostname or "127.0.0.1", url.port or 0
+        self._path = url.path or "/"
         self._read, self._accepts = read, accepts
         self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
         self._answered = threading.Lock()
@@ -88,7 +88,7 @@ class Loopback:
             reason = f"could not listen on port {port} for the login: {error.strerror or error}"
             raise TransportError(reason) from None
         self._host = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self.uri = f"http://{self._host}{given.path}"
+        self.uri = f"http://{self._host}{url.path}"
         for server in self._servers:
             threading.Thread(target=server.serve_forever, args=(_PAUSE,), daemon=True).start()
 

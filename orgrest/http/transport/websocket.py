@@ -125,8 +125,8 @@ def exchange(
 
 def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
     """Return the arguments of `websockets` for a request. Raises `TransportError`."""
-    given = request.header("Host")
-    if given is not None and given.lower() != url.netloc:
+    host = request.header("Host")
+    if host is not None and host.lower() != url.netloc:
         raise TransportError("the Host header of a WebSocket must match its URL")
     opening = classes.evolve(request, method="GET", body=None)
     lines = headers_for(authorized(opening, url), url, cookie)
@@ -209,12 +209,12 @@ def _text(message: bytes) -> str | bytes:
 
 
 def _response(
-    url: Url, found: Any, body: bytes, limit: int, start: float, why: str | None
+    url: Url, answer: Any, body: bytes, limit: int, start: float, why: str | None
 ) -> Response:
-    headers: Headers = tuple(found.headers.raw_items())
+    headers: Headers = tuple(answer.headers.raw_items())
     return Response(
-        status=found.status_code,
-        reason=found.reason_phrase,
+        status=answer.status_code,
+        reason=answer.reason_phrase,
         version="1.1",
         headers=headers,
         body=body[:limit],

@@ -184,7 +184,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
             raise TransportError(
                 f"Content-Length is {show(value)}, but the body has {size}: remove the header"
             )
-    given = {name.lower() for name, _ in request.headers}
+    names = {name.lower() for name, _ in request.headers}
     ours = [
         ("Host", url.netloc),
         ("User-Agent", USER_AGENT),
@@ -195,10 +195,10 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
         ours.append(("Authorization", basic(url.userinfo)))
     if cookie:
         ours.append(("Cookie", cookie))
-    headers = [(name, value) for name, value in ours if name.lower() not in given]
+    headers = [(name, value) for name, value in ours if name.lower() not in names]
     headers += request.headers
     sends_body = request.body is not None or request.method.upper() in ("POST", "PUT", "PATCH")
-    if sends_body and not given & {"content-length", "transfer-encoding"}:
+    if sends_body and not names & {"content-length", "transfer-encoding"}:
         headers.append(("Content-Length", str(len(request.body or b""))))
     return tuple(headers)
 
@@ -221,8 +221,8 @@ def check_destination(request: Request, url: Url | None = None) -> None:
 
 
 def _matches(listed: str, url: Url) -> bool:
-    given = listed if "://" in listed else f"https://{listed}"
-    scheme, _, rest = given.partition("://")
+    pattern = listed if "://" in listed else f"https://{listed}"
+    scheme, _, rest = pattern.partition("://")
     below = rest.startswith("*.")
     try:
         allowed = parse_url(f"{scheme}://{rest.removeprefix('*.')}")

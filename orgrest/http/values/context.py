@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 
 # Annotated converters: attrs would parse the signature of a built-in function.
-def _tuple(given: Any) -> tuple[Any, ...]:
-    return tuple(given)
+def _tuple(items: Any) -> tuple[Any, ...]:
+    return tuple(items)
 
 
-def _set(given: Any) -> frozenset[Any]:
-    return frozenset(given)
+def _set(items: Any) -> frozenset[Any]:
+    return frozenset(items)
 
 
 @classes.define(kw_only=True, eq=False)
@@ -114,10 +114,10 @@ class RequestNeededError(NeededError):
     """
 
     def __init__(
-        self, key: Any, given: Mapping[str, str] | None = None, *, again: bool = False
+        self, key: Any, variables: Mapping[str, str] | None = None, *, again: bool = False
     ) -> None:
         super().__init__(key)
-        self.key, self.given, self.again = key, given or {}, again
+        self.key, self.given, self.again = key, variables or {}, again
 
 
 class TokenNeededError(NeededError):
@@ -301,14 +301,14 @@ class Context:
         `what` is the question. The answer to a `hidden` question is a secret. Raises `OrgrestError`
         if the user cannot be asked, or does not answer.
         """
-        given = self.inputs.overrides.get(name)
-        if given is None and self.helpers.prompt is not None:
-            given = self.helpers.prompt(what, hidden)
-        if given is None:
+        override = self.inputs.overrides.get(name)
+        if override is None and self.helpers.prompt is not None:
+            override = self.helpers.prompt(what, hidden)
+        if override is None:
             reason = f"this request asks for a value: {what}; to run it without a prompt, use"
             given_by = f"--var '{name}=VALUE' (in an editor, the setting `variables`)"
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
-        return self.secrets.add(given) if hidden else given
+        return self.secrets.add(override) if hidden else override
 
     def dynamic(self, text: str) -> str | None:
         """Return the value of `{{$...}}`, or None if only a run provides it.

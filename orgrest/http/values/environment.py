@@ -84,11 +84,11 @@ class Environment:
                 return None
             raise
 
-    def _is_certain(self, name: str, found: Setting | None) -> bool:
+    def _is_certain(self, name: str, setting: Setting | None) -> bool:
         """Return whether the setting that was found cannot be overridden by an unreadable file."""
         from orgrest.http.values.environments import SHARED
 
-        if found is None or found.file not in self.every.certain:
+        if setting is None or setting.file not in self.every.certain:
             return False
         last = self.chosen[-1] if self.chosen else SHARED
         return name in self.every.by_name.get(last, {})

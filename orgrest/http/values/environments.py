@@ -150,8 +150,8 @@ class Environments:
         """
         merged: dict[str, dict[str, Setting]] = {}
         with suppress(OrgrestError):
-            given = settings.get("rest-client.environmentVariables", {})
-            for name, variables in _environments(given, _OF_EDITOR, secret=_SECRET_NAME):
+            overrides = settings.get("rest-client.environmentVariables", {})
+            for name, variables in _environments(overrides, _OF_EDITOR, secret=_SECRET_NAME):
                 merged[name] = dict(variables)
         for name, own in self.by_name.items():
             _update(merged.setdefault(name, {}), own)
@@ -231,13 +231,13 @@ def _look(folders: Sequence[Path]) -> Environments:
         for place in reversed(folders):  # the nearest folder comes last: it takes precedence
             for file in kind.files(place):
                 try:
-                    given = list(kind.read(file, notices))
+                    environments = list(kind.read(file, notices))
                 except OrgrestError as error:
                     broken.append(Broken(file, error))
                     certain.clear()
                     continue
                 certain.add(file)
-                for name, variables in given:
+                for name, variables in environments:
                     _update(by_name.setdefault(name, {}), variables)
     certificates, unread = _of_key(folders, _CERTIFICATES)
     headers: dict[str, str] = {}
@@ -272,12 +272,12 @@ def _of_key(
     for folder in folders:
         for file, key in where:
             try:
-                given = json_of(folder / file).get(key)
+                value = json_of(folder / file).get(key)
             except OrgrestError as error:
                 unread.append(Broken(folder / file, error))
                 continue
-            if isinstance(given, dict):
-                objects.append((given, folder))
+            if isinstance(value, dict):
+                objects.append((value, folder))
     return objects, unread
 
 

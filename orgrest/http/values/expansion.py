@@ -162,7 +162,7 @@ class Expansion:
             headers += self._default_headers({name.lower() for name, _ in headers})
         return tuple(headers)
 
-    def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
+    def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
         """Yield the default headers from the settings, without the names in `given`."""
         from orgrest.http.values.environments import mentions
 
@@ -172,7 +172,7 @@ class Expansion:
                 reason = f"the settings are not allowed to give this request headers: {file.error}"
                 raise self._error(span.start, reason, "bad-environment")
         for name, value in self._values.context.environment.headers().items():
-            if name.lower() not in given:
+            if name.lower() not in names:
                 places = ((0, span.start),)
                 yield from self._header(
                     HeaderLine(Template(name, places), Template(value, places), span)
@@ -192,11 +192,11 @@ class Expansion:
         value = self._values.text(item.value)
         if not self._parsed.restclient and name.lower() in COMPUTED:
             credentials = self._own_credentials()
-            given = credentials.header(name.lower(), value, item.value.offset(0))
-            if given is None:
+            header = credentials.header(name.lower(), value, item.value.offset(0))
+            if header is None:
                 self._held.update((name.lower(), secret) for secret in credentials.secrets)
                 return []
-            value = given
+            value = header
         self._holds(name.lower(), name)
         self._holds(name.lower(), value)
         self._check_header(name, value, item.name.offset(0))
@@ -230,13 +230,13 @@ class Expansion:
     def _body(self, body: Body, headers: Headers) -> bytes | None:
         if body.file is not None:
             return self._read(body.file)
-        given = next((v for n, v in headers if n.lower() == "content-type"), "")
-        kind = given.lower().lstrip()
+        content_type = next((v for n, v in headers if n.lower() == "content-type"), "")
+        kind = content_type.lower().lstrip()
         if kind.startswith("multipart/"):
             whole = b"".join(self._pieces(body, _crlf))
             if self._parsed.restclient:
                 whole += b"\r\n"
-            self._check_boundary(given, whole, body)
+            self._check_boundary(content_type, whole, body)
             return whole
         if self._parsed.restclient:
             return to_bytes(self._text_of("body", body.template))

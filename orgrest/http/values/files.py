@@ -61,10 +61,10 @@ def read_env_file(path: Path) -> dict[str, str]:
         raise OrgrestError("the env file is not UTF-8", file=str(path)) from error
     variables = {}
     for number, line in enumerate(text.split("\n"), 1):
-        given = line.strip().removeprefix("export ").lstrip()
-        if not given or given.startswith("#"):
+        definition = line.strip().removeprefix("export ").lstrip()
+        if not definition or definition.startswith("#"):
             continue
-        name, equals, value = given.partition("=")
+        name, equals, value = definition.partition("=")
         name, value = name.strip(), value.strip()
         if not equals or not name or any(c.isspace() for c in name):
             raise OrgrestError("expected a line NAME=value", file=str(path), line=number)

@@ -162,8 +162,8 @@ class Expressions:
 
         context = self._values.context
         seed = context.inputs.seed
-        given = ScriptInput(variables, context.globals.values, responses=got, seed=seed)
-        return context.engine.evaluate(code, given)
+        script_input = ScriptInput(variables, context.globals.values, responses=got, seed=seed)
+        return context.engine.evaluate(code, script_input)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
         """Return a variable's value as a string, and in the other type that httpyac may give it."""

@@ -289,9 +289,9 @@ class UserSecrets:
     @classmethod
     def of_user(cls) -> UserSecrets:
         """Return the secrets of the current user."""
-        given = os.environ.get(VARIABLE, "")
-        if given:
-            return cls(Path(given))
+        path = os.environ.get(VARIABLE, "")
+        if path:
+            return cls(Path(path))
         config = os.environ.get("XDG_CONFIG_HOME", "")
         try:
             base = Path(config) if Path(config).is_absolute() else Path.home() / ".config"
@@ -350,16 +350,16 @@ def _read(path: Path) -> dict[str, Entry]:
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise OrgrestError(f"{path} is too large: the maximum is 1 MiB")
-        given = tomllib.loads(data.decode())
+        tables = tomllib.loads(data.decode())
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise OrgrestError(f"could not read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError, TOMLDecodeError
         raise OrgrestError(f"{path} is not valid TOML: {error}") from None
-    usual = given.pop("provider", "keyring")
+    usual = tables.pop("provider", "keyring")
     try:
-        return {name: _entry(name, table, usual, str(path)) for name, table in given.items()}
+        return {name: _entry(name, table, usual, str(path)) for name, table in tables.items()}
     except OrgrestError as error:
         raise OrgrestError(f"{path}: {error.reason}", code="no-secret") from None
 

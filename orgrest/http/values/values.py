@@ -244,13 +244,13 @@ class Values:
 
     def origins(self) -> Iterator[Origin]:
         """Yield the variables used so far, in order, each with the source of its value."""
-        for name, (value, found) in self._used.items():
-            if isinstance(found, Definition):
+        for name, (value, origin) in self._used.items():
+            if isinstance(origin, Definition):
                 source = self.parsed.source
-                line = source.position(found.span.start).line
+                line = source.position(origin.span.start).line
                 yield Origin(name, value, f"{source.file or 'line'}:{line}")
             else:
-                yield Origin(name, value, found.origin)
+                yield Origin(name, value, origin.origin)
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
         """Return an error at an offset in the request's source."""
@@ -265,39 +265,39 @@ class Values:
                 self._found[name, view] = source
         return source
 
-    def _compute(self, found: Found, name: str, offset: int, view: int | None) -> str:
-        if isinstance(found, Literal):
-            return found.text
-        if isinstance(found, Scripted):
-            if found.text is None:
+    def _compute(self, origin: Found, name: str, offset: int, view: int | None) -> str:
+        if isinstance(origin, Literal):
+            return origin.text
+        if isinstance(origin, Scripted):
+            if origin.text is None:
                 reason = (
                     f"{name} was set by a script to a function or object, which has no text: "
                     f"to call a function, write {{{{{name}(...)}}}}"
                 )
                 raise self.error(offset, reason, "no-value")
-            return found.text
-        if isinstance(found, Given):
-            return self.text(Template(found.text, ((0, offset),)))
-        if isinstance(found, Computed):
-            return self._computed(found, name, offset)
-        if isinstance(found, AuthToken):
-            return _token(self, found, name, offset)
-        if isinstance(found, JavaScript):
+            return origin.text
+        if isinstance(origin, Given):
+            return self.text(Template(origin.text, ((0, offset),)))
+        if isinstance(origin, Computed):
+            return self._computed(origin, name, offset)
+        if isinstance(origin, AuthToken):
+            return _token(self, origin, name, offset)
+        if isinstance(origin, JavaScript):
             from orgrest.http.values.javascript import Expressions
 
-            return Expressions(self, self._made).value(found.code, offset, view)
-        if found.operator == ":=":
+            return Expressions(self, self._made).value(origin.code, offset, view)
+        if origin.operator == ":=":
             from orgrest.http.values.expressions import Expression
 
-            return Expression(found.value, self).value()
-        view = None if self.parsed.restclient else found.span.start
-        return self._joined(found.value, self.pieces(found.value, view=view))
+            return Expression(origin.value, self).value()
+        view = None if self.parsed.restclient else origin.span.start
+        return self._joined(origin.value, self.pieces(origin.value, view=view))
 
-    def _computed(self, found: Computed, name: str, offset: int) -> str:
-        if found.in_run and self._problems is not None:
+    def _computed(self, computed: Computed, name: str, offset: int) -> str:
+        if computed.in_run and self._problems is not None:
             return UNKNOWN
         try:
-            value = found.compute() if found.once else self.logged(found.compute)
+            value = computed.compute() if computed.once else self.logged(computed.compute)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         if value is None:
@@ -306,7 +306,7 @@ class Values:
         return Text(self.blank(name), unknown) if unknown else value
 
 
-def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
+def _token(values: Values, token: AuthToken, name: str, offset: int) -> str:
     """Return an OAuth 2.0 token as a value. Raises `ExpansionError` or `TokenNeededError`."""
     from orgrest.http.auth import oauth2
 
@@ -319,9 +319,9 @@ def _token(values: Values, found: AuthToken, name: str, offset: int) -> str:
     context = values.context
     try:
         security = context.environment.value("Security")
-        grant = oauth2.from_security(security, found.grant, expand)
+        grant = oauth2.from_security(security, token.grant, expand)
         secrets, url = context.secrets.within_all(used), values.url
-        value = UNKNOWN if values.checks else context.token(grant, secrets, url, found.kind)
+        value = UNKNOWN if values.checks else context.token(grant, secrets, url, token.kind)
     except OrgrestError as error:
         raise values.error(offset, error.reason, error.code or "no-value") from error
     return values.blank(name) if value is None else value

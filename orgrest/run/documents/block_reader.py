@@ -60,7 +60,7 @@ class BlockReader:
         arguments: Arguments,
         context: Context,
         resolve: Resolve,
-        given: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Task:
         """Return the task of a block, or of the block that it calls, with its variables.
 
@@ -68,7 +68,7 @@ class BlockReader:
         override the block's ``:var``s. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)
-        values, literal, shown = _variables(arguments, given or {}, context, resolve)
+        values, literal, shown = _variables(arguments, variables or {}, context, resolve)
         body = self._editor.document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
@@ -143,11 +143,11 @@ class BlockReader:
 
 
 def _variables(
-    arguments: Arguments, given: Mapping[str, str], context: Context, resolve: Resolve
+    arguments: Arguments, variables: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
     """Return the values and literals for `Context.block`, and all ``:var``s in Org's form."""
     values: dict[str, str] = {}
-    literal = dict(given)
+    literal = dict(variables)
     shown: list[tuple[str, object]] = []
     for name, assignment in arguments.variables.items():
         if name in literal or context.inputs.overrides.get(name) is not None:

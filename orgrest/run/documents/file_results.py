@@ -93,7 +93,7 @@ class FileResults:
             files.append((target, _content(exchange, arguments)))
         return f"{_link(shown, description)}\n", files
 
-    def _target(self, path: Path, given: str) -> Path:
+    def _target(self, path: Path, name: str) -> Path:
         """Return the absolute path of a result.
 
         Raises EvaluationError if it is the path of the document itself.
@@ -101,9 +101,9 @@ class FileResults:
         try:
             target = resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
-            raise EvaluationError(f"{given}: {error}") from error
+            raise EvaluationError(f"{name}: {error}") from error
         if target == (self._folder / PurePosixPath(self._file).name).resolve():
-            raise EvaluationError(f"{given} is the document itself")
+            raise EvaluationError(f"{name} is the document itself")
         return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
@@ -163,16 +163,16 @@ def _link(path: str, description: str | None) -> str:
     return f"[[file:{target}][{shown}]]"
 
 
-def _path(name: str, given: str) -> Path:
+def _path(name: str, value: str) -> Path:
     """Return the path in the header argument `name`. As in a link, ``~`` is the home folder."""
-    if any(not character.isprintable() for character in given):
+    if any(not character.isprintable() for character in value):
         raise EvaluationError(
-            f":{name} {given}: the name contains characters that are not allowed in a link"
+            f":{name} {value}: the name contains characters that are not allowed in a link"
         )
     try:
-        return Path(given).expanduser()
+        return Path(value).expanduser()
     except RuntimeError as error:  # the home folder of this ~user does not exist
-        raise EvaluationError(f":{name} {given}: {error}") from error
+        raise EvaluationError(f":{name} {value}: {error}") from error
 
 
 def _extension(arguments: Arguments, exchange: Exchange) -> str:

@@ -165,10 +165,10 @@ class OrgFile:
         block: Block,
         step: StepId,
         arguments: Arguments,
-        given: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Task:
         resolve = self._references(step).resolve
-        return self.reader.read(block, step, arguments, self._context, resolve, given)
+        return self.reader.read(block, step, arguments, self._context, resolve, variables)
 
     def _skipped(self, block: Block, arguments: Arguments, step: StepId) -> Outcome | None:
         """Return the outcome of a block that is excluded by ``:eval``, or None for other blocks."""

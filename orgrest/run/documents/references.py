@@ -47,36 +47,36 @@ class References:
         self._calls = 0
         self._complete = complete
 
-    def resolve(self, given: Value, arguments: Arguments) -> str:
+    def resolve(self, value: Value, arguments: Arguments) -> str:
         """Return a value as text. `arguments` are those of the referring block.
 
         Lists and tables are returned as JSON. Raises OrgrestError if a name does not exist, and
         RequestNeededError if it names a request that has not been sent yet.
         """
-        if isinstance(given, Lisp):
-            return lisp.understand(given.text, {})
-        if isinstance(given, ValueReference):
-            block = self._editor.document.block_named(given.name)
+        if isinstance(value, Lisp):
+            return lisp.understand(value.text, {})
+        if isinstance(value, ValueReference):
+            block = self._editor.document.block_named(value.name)
             if block is not None and (
-                given.arguments is not None or block.language in ALL_LANGUAGES
+                value.arguments is not None or block.language in ALL_LANGUAGES
             ):
-                return self._result_of(block, given)
-            return data.to_text(self._data(block, given, arguments))
-        return data.to_text(given)
+                return self._result_of(block, value)
+            return data.to_text(self._data(block, value, arguments))
+        return data.to_text(value)
 
-    def outcome(self, block: Block, given: Mapping[str, str]) -> Outcome:
+    def outcome(self, block: Block, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a request block.
 
         With `given` variables, each reference sends the block again. Raises RequestNeededError if
         the block has not been sent yet, and the block's own error if it failed.
         """
         step = self._editor.id_of(block)
-        if given or step is None:
+        if variables or step is None:
             self._calls += 1
             at, name = -1 - block.start if step is None else step.start, block.name or ""
             file = self._editor.file
             step = CallId(file, at, name=name, by=self._by, number=self._calls)
-        return self._results.needed(step, given)
+        return self._results.needed(step, variables)
 
     def argument(self, text: str) -> tuple[str, str]:
         """Return the name and the value of an argument ``name=value`` in a call.

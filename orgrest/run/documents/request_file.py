@@ -92,7 +92,7 @@ class RequestFile:
     def _task(
         self,
         parsed: ParsedRequest,
-        given: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         runs: tuple[tuple[str, int], ...] = (),
     ) -> Task:
         """Return the task for a request.
@@ -101,9 +101,11 @@ class RequestFile:
         contains the positions of those lines.
         """
         context, file = self._context, self.names.file(parsed.source)
-        if file is not None and (given or file is not self.names.main):
+        if file is not None and (variables or file is not self.names.main):
             own = file is self.names.main
-            context = context.imported(context.directory if own else file.path.parent, given or {})
+            context = context.imported(
+                context.directory if own else file.path.parent, variables or {}
+            )
         needed = [
             self._named(directive, parsed)
             for directive in parsed.directives
@@ -149,7 +151,7 @@ class RequestFile:
         self,
         item: Import,
         source: Source,
-        given: Mapping[str, str],
+        variables: Mapping[str, str],
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
@@ -171,12 +173,12 @@ class RequestFile:
             yield classes.evolve(failed(line, None, error, name), file=name)
             return
         runs = (*runs, (source.file or self._file, item.span.start))
-        given = {**dict(item.values), **given}
+        variables = {**dict(item.values), **variables}
         for sent in items:
             if isinstance(sent, Import) and file is not None:
-                yield from self._run(sent, file.document.source, given, (*above, file), runs)
+                yield from self._run(sent, file.document.source, variables, (*above, file), runs)
             elif isinstance(sent, ParsedRequest):
-                yield self._task(sent, given, runs)
+                yield self._task(sent, variables, runs)
 
     def _found(
         self, item: Import, source: Source, file: File | None

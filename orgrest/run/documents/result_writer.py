@@ -90,7 +90,7 @@ class ResultWriter:
             return self._editor.put(
                 block,
                 outcome,
-                lambda found, at: placing.place_inline(found, at, text),
+                lambda document, at: placing.place_inline(document, at, text),
                 partial(self._judge_same, task, ()) if same else None,
             )
         written = self.written(block, arguments, outcome, task.language)
@@ -105,8 +105,8 @@ class ResultWriter:
         return self._editor.put(
             block,
             classes.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(written.files)),
-            lambda found, at: placing.place(
-                found, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
+            lambda document, at: placing.place(
+                document, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
             partial(self._judge_same, task, tuple(written.files)) if same else None,
         )

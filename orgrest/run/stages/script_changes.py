@@ -48,15 +48,15 @@ def rewritten(
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
     texts += (value for header in before.headers for value in header)
-    expandable = {found for text in texts for _, found in _references(text)}
-    expandable.update(found for text in texts for found in _INNER.findall(text))
+    expandable = {reference for text in texts for _, reference in _references(text)}
+    expandable.update(reference for text in texts for reference in _INNER.findall(text))
 
     def template(text: str) -> Template:
         anchors = [(0, script.span.start)]
-        for at, found in _references(text):
-            if found not in expandable:
+        for at, reference in _references(text):
+            if reference not in expandable:
                 raise OrgrestError(
-                    f"the script inserts {found[:60]} into the request: placeholders are only "
+                    f"the script inserts {reference[:60]} into the request: placeholders are only "
                     "expanded if they occur in the request or in the text of the script"
                 )
             if at:

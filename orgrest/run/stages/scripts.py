@@ -241,7 +241,7 @@ def _take(
     _keep(result, script, job.parsed, job.scripts)
 
 
-def _sent(job: Job, made: frozenset[Secret], code: str, given: dict[str, Any]) -> Response | str:
+def _sent(job: Job, made: frozenset[Secret], code: str, options: dict[str, Any]) -> Response | str:
     """Send a script's request and record it. Return the response, or the reason for an error.
 
     The request may contain the secrets in `made`. `code` is the source of the script, and `given`
@@ -252,15 +252,15 @@ def _sent(job: Job, made: frozenset[Secret], code: str, given: dict[str, Any]) -
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
     if work.settings.dry_run:
         raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
-    for part_of_url in parts_of(given["url"]):
+    for part_of_url in parts_of(options["url"]):
         if part_of_url not in code:
             secrets.computed(part_of_url, made)
-    body = given["body"]
-    headers = tuple((name, value) for name, value in given["headers"])
+    body = options["body"]
+    headers = tuple((name, value) for name, value in options["headers"])
     parts = {*_PARTS, *(name.lower() for name, _ in headers)}
     request = Request(
-        given["method"],
-        given["url"],
+        options["method"],
+        options["url"],
         headers,
         None if body is None else to_bytes(body),
         secrets=secrets.texts,

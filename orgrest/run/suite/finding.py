@@ -19,14 +19,14 @@ ENDINGS = (".org", ".http", ".rest")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
-def find(given: Iterable[str]) -> list[str]:
+def find(paths: Iterable[str]) -> list[str]:
     """Return the files that the names, folders and patterns in `given` refer to.
 
     The files are in this order and without duplicates. Folders are searched recursively, except for
     hidden folders and folders of packages. Raises OrgrestError if nothing is found.
     """
     files_found: dict[str, None] = {}
-    for name in given:
+    for name in paths:
         files = list(_found(name))
         if not files:
             if not name:

@@ -120,8 +120,8 @@ class CorpusStats:
                 if self.trees
             },
             **{
-                kind: {name: found[name] for name in names}
-                for kind, (names, found) in counts.items()
+                kind: {name: parts[name] for name in names}
+                for kind, (names, parts) in counts.items()
             },
             "never": self.never(),
         }

@@ -127,11 +127,11 @@ def change_type(mut: Mutation, number: int) -> bool:
         len(node.args) + node.vararg if isinstance(node, m.ExprFunction) else len(node.vars)
     ) - len(node.types)
     if node.types and (room <= 0 or mut.below(2)):
-        return mut.change(number, lambda found: found.types.pop(), safe=True)
+        return mut.change(number, lambda node: node.types.pop(), safe=True)
     new = mut.type(number) if room > 0 else None
     if new is None:
         return False
-    return mut.change(number, lambda found: found.types.append(new), safe=True)
+    return mut.change(number, lambda node: node.types.append(new), safe=True)
 
 
 def _setting(name: str, value: Any) -> Callable[[Any], None]:

@@ -42,7 +42,7 @@ def insert(mut: Mutation, number: int) -> bool:
 
 def insertion(position: int, new: m.Stat) -> Callable[[list[m.Stat]], None]:
     """Return a function that inserts a statement into a list at a position."""
-    return lambda found: found.insert(position, new)
+    return lambda items: items.insert(position, new)
 
 
 def delete(mut: Mutation, number: int) -> bool:
@@ -124,8 +124,8 @@ def shuffle(mut: Mutation, number: int) -> bool:
     if all(body[at] == body[source] for at, source in zip(movable, order, strict=True)):
         return False
 
-    def edit(found: list[m.Stat]) -> None:
-        moved = [found[source] for source in order]
-        found[start : start + len(moved)] = moved
+    def edit(body: list[m.Stat]) -> None:
+        moved = [body[source] for source in order]
+        body[start : start + len(moved)] = moved
 
     return mut.change_body(number, edit, safe=not blind)

@@ -166,7 +166,7 @@ def _same_text(left: str, right: str, level: str, ulps: int) -> bool:
         return False
     pairs = zip(*lines, strict=True)
     apart = (ulps_apart(one, two) for one, two in pairs if one != two)
-    return all(found is not None and found <= ulps for found in apart)
+    return all(distance is not None and distance <= ulps for distance in apart)
 
 
 def _same(left: Run, right: Run, level: str, ulps: int) -> bool:

@@ -80,7 +80,7 @@ def assertion(text: str) -> str:
     """
     place = _FILE.match(text)
     condition = _COMMENT.sub(
-        lambda found: found[0].replace('"', "\0"), text[place.end() if place else 0 :]
+        lambda match: match[0].replace('"', "\0"), text[place.end() if place else 0 :]
     )
     condition = message(condition).replace("\0", '"')
     return f"{place[1]}: {condition}" if place else condition

@@ -162,10 +162,10 @@ def _sum(contents: Sequence[Content]) -> Interval:
     return whole
 
 
-def _ordered(found: Iterable[ReportedFind]) -> list[ReportedFind]:
+def _ordered(finds: Iterable[ReportedFind]) -> list[ReportedFind]:
     """Return the finds, the most severe first, with `like` set for probable duplicates."""
     ordered = sorted(
-        found, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
+        finds, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
     )
     seen: dict[tuple[str, str], str] = {}
     result = []
@@ -206,7 +206,7 @@ def gather(folder: Path) -> Content:
     shown, problems = [], []
     for path in sorted(_find_folders(folder)):
         try:
-            found = [_shown(member, one) for member, one in members.load_all(path)]
+            found = [_shown(member, find) for member, find in members.load_all(path)]
             shown.append(attrs.evolve(_shown(path, finds.load(path)), members=found))
         except FileError as error:
             problems.append(str(error))

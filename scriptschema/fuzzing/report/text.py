@@ -32,7 +32,7 @@ _HARMFUL: Final = re.compile(
 
 def visible(text: str) -> str:
     r"""Return the text with invisible and formatting characters as escapes such as `\x1b`."""
-    return _HARMFUL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shortened(text: str, limit: int = OUTPUT) -> str:

@@ -113,18 +113,20 @@ class CommandTarget:
             return Outcome(outcome.HANG, output, message, None, (), watched.seconds, report)
         return self._judged(watched, output, errors)
 
-    def _judged(self, found: Watched, output: str, errors: str) -> Outcome:
+    def _judged(self, watched: Watched, output: str, errors: str) -> Outcome:
         """Return the outcome of a process that was not killed."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:
             kind, line = outcome.INTERNAL, matched[0].strip()
-            return Outcome(kind, output, line, found.status, (), found.seconds, bounded(errors))
+            return Outcome(kind, output, line, watched.status, (), watched.seconds, bounded(errors))
         if error and re.search(error, errors + output):
-            return Outcome(outcome.ERROR, output, errors[:2000], found.status, (), found.seconds)
-        given = (found.status, output, errors, found.seconds)
+            return Outcome(
+                outcome.ERROR, output, errors[:2000], watched.status, (), watched.seconds
+            )
+        given = (watched.status, output, errors, watched.seconds)
         judged = outcome_of(*given)
-        if found.status == 0 or judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
+        if watched.status == 0 or judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
             return judged
         return outcome_of(*given, normal=self._normal)
 

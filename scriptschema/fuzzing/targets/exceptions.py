@@ -126,8 +126,8 @@ def uncaught(errors: str) -> Uncaught | None:
     return last[1] if last is not None else None
 
 
-def _uncaught(language: _Language, found: re.Match[str]) -> Uncaught:
-    groups = found.groupdict()
+def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
+    groups = match.groupdict()
     name = groups["name"] or groups["place"]
     message = (groups["said"] or groups.get("said_before") or "").strip()
     line = f"{name}: {message}" if message else name

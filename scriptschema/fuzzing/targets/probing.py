@@ -155,7 +155,7 @@ def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Vers
 
 
 _SPANS: Final = {
-    **{str(one): one.span for one in SIGNATURES if one.span},
+    **{str(signature): signature.span for signature in SIGNATURES if signature.span},
     **{name: span for (owner, name), span in NEWER_MEMBERS.items() if not owner},
 }
 """The versions of members and libraries that were added later."""
@@ -182,7 +182,7 @@ def program() -> str:
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
     """Return the lines that each variant prints, or None if a variant cannot run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
-    printed = [{line.strip() for line in found.output.splitlines()} for found in target.collect()]
+    printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
 
 

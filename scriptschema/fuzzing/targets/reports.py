@@ -163,12 +163,12 @@ def bounded(errors: str) -> str:
     return f"{errors[: MOST // 4]}\n[...]\n{errors[-(MOST - MOST // 4) :]}"
 
 
-def _assertion_of(found: re.Match[str]) -> str:
+def _assertion_of(match: re.Match[str]) -> str:
     """Return the failed assertion, after its file and line if known: `lvm.cpp:31: n > 0`."""
-    said = found["one"] or found["two"] or found["three"] or found[0]
-    text = found.string
-    before = text[max(text.rfind("\n", 0, found.start()) + 1, found.start() - 1000) : found.start()]
-    behind = text[found.start() : found.end() + 1000].partition("\n")[0]
+    said = match["one"] or match["two"] or match["three"] or match[0]
+    text = match.string
+    before = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000) : match.start()]
+    behind = text[match.start() : match.end() + 1000].partition("\n")[0]
     place = _PLACE_BEFORE.search(before) or _PLACE_BEHIND.search(behind)
     if place is None:
         return said.strip()

@@ -269,7 +269,10 @@ _GLOBALS: Final = {
     name: _READER.global_(name).alternative for name in {*DEFAULT.globals, *LINES} if name
 }
 _MEMBERS: Final = {
-    (one.library, one.name): _READER.field(one.name, one.library).alternative for one in SIGNATURES
+    (signature.library, signature.name): _READER.field(
+        signature.name, signature.library
+    ).alternative
+    for signature in SIGNATURES
 }
 
 

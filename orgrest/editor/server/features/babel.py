@@ -115,8 +115,8 @@ def _call(params: Any) -> BabelBlock:
     return BabelBlock(params.line, params.body, arguments, values, literal)
 
 
-def _pairs(given: list[Any]) -> Iterator[tuple[str, Any]]:
-    for pair in given:
+def _pairs(values: list[Any]) -> Iterator[tuple[str, Any]]:
+    for pair in values:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
             raise JsonRpcInvalidParams(
                 "header arguments and variables must be pairs of a name and a value"

@@ -76,31 +76,31 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
     return _completion_list(server, text, candidates)
 
 
-def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
+def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]) -> Encoded:
     """Return candidates as the protocol's completion list.
 
     If the client supports that, a range that all candidates replace is sent only once.
     """
     list_ = "text_document", "completion", "completion_list", "item_defaults"
-    spans = {one.span for one in found}
+    spans = {offer.span for offer in candidates}
     shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
     answer: dict[str, Any] = {"isIncomplete": False, "items": []}
     ranges = {span: to_json_range(text, span) for span in spans}
     if shared:
-        answer["itemDefaults"] = {"editRange": ranges[found[0].span]}
-    for number, one in enumerate(found):
+        answer["itemDefaults"] = {"editRange": ranges[candidates[0].span]}
+    for number, offer in enumerate(candidates):
         item: dict[str, Any] = {
-            "label": one.label,
-            "kind": _COMPLETIONS[one.kind].value,
-            "labelDetails": {"description": one.kind},
+            "label": offer.label,
+            "kind": _COMPLETIONS[offer.kind].value,
+            "labelDetails": {"description": offer.kind},
             "sortText": f"{number:05}",  # else clients sort by name
         }
-        if one.documentation:
-            item["documentation"] = one.documentation
-        new = text.with_line_ends(one.insert)
+        if offer.documentation:
+            item["documentation"] = offer.documentation
+        new = text.with_line_ends(offer.insert)
         if not shared:
-            item["textEdit"] = {"range": ranges[one.span], "newText": new}
-        elif new != one.label:
+            item["textEdit"] = {"range": ranges[offer.span], "newText": new}
+        elif new != offer.label:
             item["textEditText"] = new
         answer["items"].append(item)
     return Encoded(json.dumps(answer))
@@ -113,7 +113,8 @@ def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, st
     except OrgrestError:  # reported at the requests that need it
         return {}
     return {
-        name: ("***" if one.secret else one.value, one.file.name) for name, one in settings.items()
+        name: ("***" if setting.secret else setting.value, setting.file.name)
+        for name, setting in settings.items()
     }
 
 
@@ -125,8 +126,8 @@ def _imported(server: Server, document: OpenDocument) -> Imported:
     if imports is None:
         return Imported(answered=answered)
     variables = {
-        name: (one.value.text, str(of_definition(file, one)))
-        for name, (file, one) in imports.variables().items()
+        name: (definition.value.text, str(of_definition(file, definition)))
+        for name, (file, definition) in imports.variables().items()
     }
     requests = {
         request.name: str(of_request(file, request, own=False))
@@ -145,9 +146,9 @@ def signature_help(
     function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
     if function is None:
         return None
-    one = types.SignatureInformation(
+    information = types.SignatureInformation(
         function.label,
         documentation=function.documentation,
         parameters=[types.ParameterInformation(span) for span in function.parameters],
     )
-    return types.SignatureHelp([one], active_signature=0, active_parameter=function.active)
+    return types.SignatureHelp([information], active_signature=0, active_parameter=function.active)

@@ -39,16 +39,16 @@ async def _highlights(
     server: Server, document: OpenDocument, params: types.DocumentHighlightParams
 ) -> list[types.DocumentHighlight] | None:
     names, text = await server.names(document)
-    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
-    if one is None:
+    occurrence = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if occurrence is None:
         return None
-    found = await asyncio.to_thread(names.same, one)
+    occurrences = await asyncio.to_thread(names.same, occurrence)
     kinds = types.DocumentHighlightKind
     return [
         types.DocumentHighlight(
             to_range(text, x.span), kinds.Read if x.role == "use" else kinds.Write
         )
-        for x in found
+        for x in occurrences
     ]
 
 
@@ -74,10 +74,10 @@ async def _hints(
     names, text = await server.names(document)
     start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
     within = Span(start, max(start, end))
-    found = await asyncio.to_thread(navigation.hints, names.analysis, names, within)
+    hints = await asyncio.to_thread(navigation.hints, names.analysis, names, within)
     return [
-        types.InlayHint(to_position(text, one.offset), f"= {one.text}", padding_left=True)
-        for one in found
+        types.InlayHint(to_position(text, hint.offset), f"= {hint.text}", padding_left=True)
+        for hint in hints
     ]
 
 

@@ -56,7 +56,7 @@ def _shown(document: OpenDocument) -> dict[str, Any]:
         for cookie in document.cookies
     ]
     secrets = document.secrets | document.globals.secrets()
-    set_by_scripts = {name: text_of(one) for name, one in document.globals.values.items()}
+    set_by_scripts = {name: text_of(value) for name, value in document.globals.values.items()}
     variables = [
         {"name": name, "value": visible(mask(value, secrets))}
         for name, value in {**document.captured, **set_by_scripts}.items()
@@ -87,11 +87,11 @@ def _restore(document: OpenDocument, state: str) -> None:
     Raises JsonRpcInvalidParams if the state is malformed.
     """
     try:
-        found = json.loads(state)
-        document.cookies.add(Cookie(**cookie) for cookie in found["cookies"])
-        document.captured = {**found["captured"], **document.captured}
-        document.secrets |= frozenset(found["secrets"])
+        restored = json.loads(state)
+        document.cookies.add(Cookie(**cookie) for cookie in restored["cookies"])
+        document.captured = {**restored["captured"], **document.captured}
+        document.secrets |= frozenset(restored["secrets"])
         if not document.globals.values:
-            document.globals = GlobalVariables.read(found["globals"].encode(), "state")
+            document.globals = GlobalVariables.read(restored["globals"].encode(), "state")
     except (OrgrestError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise JsonRpcInvalidParams("a state is what an answer of `orgrest/session` had") from error

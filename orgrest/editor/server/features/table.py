@@ -55,11 +55,11 @@ async def _hover(
 
     names, text = await server.names(document)
     offset = text.offset(to_place(params.position))
-    found = await asyncio.to_thread(hover, names.analysis, names, offset)
-    if found is None:
+    shown = await asyncio.to_thread(hover, names.analysis, names, offset)
+    if shown is None:
         return None
-    content = types.MarkupContent(types.MarkupKind.Markdown, found[0])
-    return types.Hover(content, to_range(text, found[1]))
+    content = types.MarkupContent(types.MarkupKind.Markdown, shown[0])
+    return types.Hover(content, to_range(text, shown[1]))
 
 
 async def _definition(
@@ -74,8 +74,8 @@ async def _definition(
     place = await asyncio.to_thread(names.in_file, name)
     if place is not None and not place.own:
         return [_location(server, place)]
-    found = [place.span] if place is not None else [x.span for x in names.definitions(name)]
-    return [types.Location(document.uri, to_range(text, span)) for span in found]
+    spans = [place.span] if place is not None else [x.span for x in names.definitions(name)]
+    return [types.Location(document.uri, to_range(text, span)) for span in spans]
 
 
 def _location(server: Server, place: Location) -> types.Location:
@@ -95,10 +95,10 @@ async def _references(
     if name is None:
         return None
     every = params.context.include_declaration
-    found = await asyncio.to_thread(names.same, name)
+    occurrences = await asyncio.to_thread(names.same, name)
     return [
         types.Location(document.uri, to_range(text, x.span))
-        for x in found
+        for x in occurrences
         if every or x.role == "use"
     ]
 
@@ -137,11 +137,11 @@ async def _symbols(
     flat = [x for symbol in outline.symbols(analysis) for x in (symbol, *symbol.children)]
     return [
         types.SymbolInformation(
-            types.Location(document.uri, to_range(text, one.span)),
-            one.name,
-            fragments.SYMBOLS[one.kind],
+            types.Location(document.uri, to_range(text, symbol.span)),
+            symbol.name,
+            fragments.SYMBOLS[symbol.kind],
         )
-        for one in flat
+        for symbol in flat
     ]
 
 
@@ -157,18 +157,18 @@ async def _tokens(server: Server, document: OpenDocument, _: types.SemanticToken
 async def _tokens_since(
     server: Server, document: OpenDocument, params: types.SemanticTokensDeltaParams
 ) -> Encoded:
-    found, before = await _all_tokens(server, document)
+    tokens, before = await _all_tokens(server, document)
     known = before is not None and before.id == params.previous_result_id
-    return found.since(before) if before is not None and known else found.whole()
+    return tokens.since(before) if before is not None and known else tokens.whole()
 
 
 async def _all_tokens(server: Server, document: OpenDocument) -> tuple[Tokens, Tokens | None]:
     """Return all tokens of a document, and the tokens that were last sent to its client."""
     analysis, text = await server.analysis(document)
     number = str(next(document.numbers))
-    found = await asyncio.to_thread(fragments.tokens, analysis, text, number)
-    before, document.tokens = document.tokens, found
-    return found, before
+    tokens = await asyncio.to_thread(fragments.tokens, analysis, text, number)
+    before, document.tokens = document.tokens, tokens
+    return tokens, before
 
 
 async def _tokens_within(
@@ -243,8 +243,8 @@ async def _actions(
                 kind=types.CodeActionKind.Source,
                 command=command(name, document.uri, line),
             )
-            for name, one in COMMANDS.items()
-            if one.in_menu
+            for name, action in COMMANDS.items()
+            if action.in_menu
         )
     return [x for x in actions if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
 
@@ -287,9 +287,9 @@ async def _body(
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
     """Return whether a kind of action is `wanted` or a sub-kind of it, as `a.b` is of `a`."""
-    given = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
+    name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
-    return not above or given == above or given.startswith(f"{above}.")
+    return not above or name == above or name.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
@@ -366,9 +366,9 @@ async def watch_files(server: Server, _: types.InitializedParams) -> None:
 def make_server() -> Server:
     """Return a new server with all its features, not yet started."""
     server = Server()
-    server.feature(types.INITIALIZE)(lambda given: server.configure(given.initialization_options))
+    server.feature(types.INITIALIZE)(lambda params: server.configure(params.initialization_options))
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
-        lambda given: server.configure(given.settings)
+        lambda params: server.configure(params.settings)
     )
     server.feature(types.INITIALIZED)(functools.partial(watch_files, server))
     server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(lambda _: server.look_again())
@@ -380,8 +380,8 @@ def make_server() -> Server:
     server.feature("orgrest/history")(functools.partial(views.history, server))
     server.feature("orgrest/session")(functools.partial(session.session, server))
     server.feature("orgrest/pasted")(functools.partial(views.pasted, server))
-    for name, one in COMMANDS.items():
-        server.command(name)(functools.partial(one.run, server))
+    for name, action in COMMANDS.items():
+        server.command(name)(functools.partial(action.run, server))
     for method, handler, options in FEATURES:
         answer = _answer if asyncio.iscoroutinefunction(handler) else _at_once
         server.feature(method, options)(functools.partial(answer, server, handler))

@@ -52,11 +52,13 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
         raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed) from error
 
 
-def _paths(given: Any) -> list[Path]:
+def _paths(uris_given: Any) -> list[Path]:
     """Return the folders with these URIs, without URIs that are not files."""
-    uris = [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-    found = [to_fs_path(uri) for uri in uris if urlsplit(uri).scheme == "file"]
-    return [Path(one) for one in found if one]
+    uris = (
+        [uri for uri in uris_given if isinstance(uri, str)] if isinstance(uris_given, list) else []
+    )
+    paths = [to_fs_path(uri) for uri in uris if urlsplit(uri).scheme == "file"]
+    return [Path(path) for path in paths if path]
 
 
 def _forget(folders: list[Path]) -> None:
@@ -79,15 +81,15 @@ def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
 
 def _runs(folders: list[Path]) -> list[dict[str, Any]]:
     """Return the last runs. With `folders`, return only runs of documents below them."""
-    found: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
     count = 0
     for run in _runs_below(folders):
         requests = [_summary(run, number) for number in range(len(run.records))]
-        found.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
+        runs.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
         count += len(requests)
-        if len(found) == _MOST_RUNS or count > _MOST_REQUESTS:
+        if len(runs) == _MOST_RUNS or count > _MOST_REQUESTS:
             break
-    return found
+    return runs
 
 
 def _summary(run: KeptRun, number: int) -> dict[str, Any]:
@@ -170,14 +172,24 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     if not isinstance(params.text, str):
         raise JsonRpcInvalidParams("the pasted content must be text")
-    old, given = document.text, params.text.replace("\r\n", "\n")
-    start, end = (old.offset(to_place(one)) for one in (params.range.start, params.range.end))
-    whole = old.text[:start] + given + old.text[end:]
-    stop = start + len(given)
-    found = await asyncio.to_thread(find, whole, document.kind, Span(start, stop))
-    if found is None or found.edit.start < start or whole[stop : found.edit.end].strip():
+    old, pasted_text = document.text, params.text.replace("\r\n", "\n")
+    start, end = (
+        old.offset(to_place(position)) for position in (params.range.start, params.range.end)
+    )
+    whole = old.text[:start] + pasted_text + old.text[end:]
+    stop = start + len(pasted_text)
+    pasted_request = await asyncio.to_thread(find, whole, document.kind, Span(start, stop))
+    if (
+        pasted_request is None
+        or pasted_request.edit.start < start
+        or whole[stop : pasted_request.edit.end].strip()
+    ):
         return None
-    text = whole[start : found.edit.start] + found.edit.text + whole[found.edit.end : stop]
-    if found.edit.end > stop:  # keep the line end
+    text = (
+        whole[start : pasted_request.edit.start]
+        + pasted_request.edit.text
+        + whole[pasted_request.edit.end : stop]
+    )
+    if pasted_request.edit.end > stop:  # keep the line end
         text = text.removesuffix("\n")
-    return {"title": found.title, "text": text}
+    return {"title": pasted_request.title, "text": text}

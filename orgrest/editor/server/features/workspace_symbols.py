@@ -37,7 +37,7 @@ class WorkspaceSymbols:
         self, query: str, folders: list[Path], opened: list[OpenDocument], encoding: Encoding
     ) -> list[types.WorkspaceSymbol]:
         """Return the symbols whose names contain the letters of `query` in this order."""
-        symbols = [one for document in opened for one in _of_text(document)]
+        symbols = [symbol for document in opened for symbol in _of_text(document)]
         shown = {document.real_path for document in opened}
         known, self._known = self._known, {}
         for path in _files(folders):
