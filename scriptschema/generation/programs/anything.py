@@ -9,15 +9,15 @@
         v1 = {7, [2] = v0, [2] = v1}
     end
 
-This code has few variables and constants. Each is used repeatedly: as a number, a function, a table
-or a loop bound. So compilers see values of known types in places that need other types, equal
-constants, and code that never runs.
+Each block uses few variables, constants and kinds of code. Each variable is used repeatedly: as a
+number, a function, a table or a loop bound. So compilers see values of known types in places that
+need other types, equal constants, and code that never runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from scriptschema import messages as m
 from scriptschema.codec.copying import copy
@@ -68,7 +68,10 @@ def statements(maker: Maker, room: int) -> list[m.Stat]:
 
 
 class _Code:
-    """Builds one block of code. `locals` has the visible variables that the block declared."""
+    """Builds one block of code.
+
+    `locals` has the visible variables that the block declared. The last `reach` of them are used.
+    """
 
     def __init__(self, maker: Maker) -> None:
         self.maker = maker
@@ -76,6 +79,7 @@ class _Code:
         self.loops = maker.scope.function.loops
         self.locals: list[int] = []
         below = maker.below
+        self.reach = 1 + below(4)
         self.numbers = tuple(
             _BORDERS[below(len(_BORDERS))] if below(2) else str(below(256) << below(2) * 4)
             for _ in range(1 + below(3))
@@ -84,6 +88,18 @@ class _Code:
         library = signatures[maker.pick(sums)].library if signatures else ""
         self.members = [each for each in signatures if each.library == library and library]
         self.functions = [self.function_name() for _ in range(2)]
+        self.statement_kinds = self.some_of(_STATEMENTS)
+        self.expression_kinds = self.some_of(_EXPRESSIONS)
+        self.leaf_kinds = self.some_of(_LEAVES)
+
+    def some_of(self, kinds: tuple[_Kind, ...]) -> list[_Kind]:
+        """Return a selection of kinds of code, in which some occur often and others never.
+
+        So the blocks differ more from each other than if all drew from the same kinds (swarm
+        testing: Groce et al., ISSTA 2012).
+        """
+        below = self.maker.below
+        return [kinds[below(len(kinds))] for _ in range(3 + below(10))]
 
     def function_name(self) -> tuple[str, str]:
         """Return the names of a library and its member, or an empty string and a global's name."""
@@ -107,7 +123,7 @@ class _Code:
         end = maker.made + size
         while maker.made + 4 < end and room > _DEEP and (maker.fills or maker.chance(128)):
             maker.made += 2
-            make = _STATEMENTS[maker.below(len(_STATEMENTS))]
+            make = self.statement_kinds[maker.below(len(self.statement_kinds))]
             most = _LINE if make in _LINES else _BODY
             part = maker.below(most if maker.below(2) else most // 4)
             body.append(make(self, min(end - maker.made, part), room - 1))
@@ -242,7 +258,7 @@ class _Code:
         return [self.expression(size // count, room) for _ in range(count)]
 
     def any_local(self) -> int:
-        return self.locals[-1 - self.maker.below(min(len(self.locals), 4))]
+        return self.locals[-1 - self.maker.below(min(len(self.locals), self.reach))]
 
     def expression(self, size: int, room: int) -> m.Expr:
         """Return a random expression of about `size` nodes."""
@@ -250,26 +266,31 @@ class _Code:
         if size < 3 or room < _DEEP:
             return self.leaf()
         maker.made += 2
-        return _EXPRESSIONS[maker.below(len(_EXPRESSIONS))](self, size - 2, room - 2)
+        make = self.expression_kinds[maker.below(len(self.expression_kinds))]
+        return make(self, size - 2, room - 2)
 
     def leaf(self) -> m.Expr:
         """Return a variable or a constant."""
         maker = self.maker
         maker.made += 3
-        choice = maker.below(20)
-        if choice < 10 and self.locals:
+        return self.leaf_kinds[maker.below(len(self.leaf_kinds))](self)
+
+    def variable(self) -> m.Expr:
+        if self.locals:
             return nodes.read(self.any_local())
-        if choice < 13:
-            return self.number()
-        if choice == 13:
-            return nodes.nil()
-        if choice == 14:
-            return nodes.boolean(maker.below(2) == 0)
-        if choice == 15:
-            return nodes.string(_TEXTS[maker.below(len(_TEXTS))])
-        if choice < 18 and self.vararg:
-            return nodes.expr("varargs", MAKE[m.ExprVarargs]())
-        return nodes.expr("global_", nodes.own_global(maker.below(2)))
+        return self.global_()
+
+    def constant(self) -> m.Expr:
+        choice = self.maker.below(4)
+        if choice < 2:
+            return nodes.boolean(choice == 0)
+        return nodes.nil() if choice == 2 else nodes.string(_TEXTS[self.maker.below(len(_TEXTS))])
+
+    def varargs(self) -> m.Expr:
+        return nodes.expr("varargs", MAKE[m.ExprVarargs]()) if self.vararg else self.variable()
+
+    def global_(self) -> m.Expr:
+        return nodes.expr("global_", nodes.own_global(self.maker.below(2)))
 
     def number(self) -> m.Expr:
         """Return a number from a small set."""
@@ -393,8 +414,10 @@ class _Code:
         return result
 
 
+_Kind = TypeVar("_Kind")
 _Statement = Callable[[_Code, int, int], m.Stat]
 _Expression = Callable[[_Code, int, int], m.Expr]
+_Leaf = Callable[[_Code], m.Expr]
 
 _LINES: Final[tuple[_Statement, ...]] = (
     *[_Code.local] * 4,
@@ -425,5 +448,12 @@ _EXPRESSIONS: Final[tuple[_Expression, ...]] = (
     _Code.if_else,
     _Code.a_member,
     _Code.a_function,
+)
+_LEAVES: Final[tuple[_Leaf, ...]] = (
+    *[_Code.variable] * 10,
+    *[_Code.number] * 3,
+    *[_Code.constant] * 3,
+    *[_Code.varargs] * 2,
+    *[_Code.global_] * 2,
 )
 """Functions that build statements and expressions, repeated according to their frequency."""
