@@ -246,6 +246,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         raise CaptureError(f"could not start jq: {error.strerror}") from None
     except ValueError as error:  # a NUL or a lone surrogate in an argument
         raise CaptureError(f"invalid jq program or arguments: {error}") from None
+    longest = TIMEOUT + PATIENCE if _COUNTS else TIMEOUT
     with child:
         out, errors = bytearray(), bytearray()
         threads = [
@@ -256,7 +257,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         for thread in threads:
             thread.start()
         try:
-            status = child.wait(TIMEOUT + PATIENCE if _COUNTS else TIMEOUT)
+            status = child.wait(longest)
         except subprocess.TimeoutExpired:
             child.kill()
             status = None
@@ -267,8 +268,10 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
             thread.join()
     if child.broken_off:
         raise CaptureError("jq was interrupted: the run is over", code=BROKEN_OFF)
-    if status is None or (_COUNTS and status == -signal.SIGXCPU):
-        raise CaptureError(f"jq did not finish within {TIMEOUT} s")
+    if status is None:
+        raise CaptureError(f"jq did not finish within {longest} s")
+    if _COUNTS and status == -signal.SIGXCPU:
+        raise CaptureError(f"jq used more than {TIMEOUT} s of processor time")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
         raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")
     if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: set by -e
