@@ -22,7 +22,12 @@ from scriptschema.fuzzing.passes.dropping import (
     shorten_lists,
 )
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit
-from scriptschema.fuzzing.passes.inlining import inline, inline_calls, inline_functions
+from scriptschema.fuzzing.passes.inlining import (
+    drop_arguments,
+    inline,
+    inline_calls,
+    inline_functions,
+)
 from scriptschema.fuzzing.passes.replacing import (
     call_arguments,
     extract,
@@ -59,6 +64,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("inline", "put a local variable's value in place of its uses", inline),
         Pass("functions", "put a function in place of its only use", inline_functions),
         Pass("bodies", "put a function's body in place of its call", inline_calls),
+        Pass("arguments", "drop a function's parameter with its argument", drop_arguments),
         Pass("extract", "take an expression out into a local", extract),
         Pass("print", "print a value where it is made, and stop", print_at_once),
         Pass("simplest", "replace by the simplest of the same kind", simplify),

@@ -129,6 +129,35 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
             yield -6, _putting_body(index, stat, number, called)
 
 
+def drop_arguments(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that remove a parameter of a function, together with its argument.
+
+    `pcall(function(a, b) f(b) end, 1, 2)` becomes `pcall(function(b) f(b) end, 2)`.
+    """
+    for number in index.of(m.ExprCall):
+        called = _called(index, number)
+        if called is not None:
+            function: Any = index.nodes[called.function]
+            for position, argument in enumerate(called.arguments[: len(function.args)]):
+                edit = _dropping_argument(index, called, number, position)
+                yield -1 - index.sizes[argument], edit
+
+
+def _dropping_argument(
+    index: AnyIndex, called: _Called, number: int, position: int
+) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        function: Any = at(edited, index.path(called.function))
+        call: Any = at(edited, index.path(number))
+        del call.args[position - len(called.arguments)]
+        del function.args[position]
+        del function.types[position : position + 1]
+        return edited
+
+    return make
+
+
 def _called(index: AnyIndex, number: int) -> _Called | None:
     """Return the function that is called, or None if it is not written inside the call."""
     call: Any = index.nodes[number]

@@ -247,7 +247,8 @@ parts."""
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, which may be from the tree itself.
 
-    Some constants show a difference where the simplest value does not.
+    Some constants show a difference where the simplest value does not. `#{}` is a zero that
+    compilers do not know.
     """
     if len(index) > _SMALL:
         return
@@ -255,15 +256,20 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
         (m.ExprConstantString, ""): m.Expr(string=m.ExprConstantString(val="")),
         (m.ExprConstantNumber, -1): m.Expr(number=m.ExprConstantNumber(val=-1)),
         (m.ExprConstantBool, True): m.Expr(bool=m.ExprConstantBool(val=True)),
+        (m.ExprUnary, 0): m.Expr(
+            unary=m.ExprUnary(op=m.ExprUnary.Op.Len, expr=m.Expr(table=m.ExprTable()))
+        ),
     }
     for cls in (m.ExprConstantNumber, m.ExprConstantString):
         for number in index.of(cls):
             node: Any = index.nodes[number]
             constants.setdefault((cls, node.val), index.nodes[index.parents[number]])
+    sizes = {key: len(Index(constant)) for key, constant in constants.items()}
     for number in index.of(m.Expr):
-        gain = 2 - index.sizes[number]
-        for constant in constants.values() if gain < 0 else ():
-            yield gain, putting(index, number, partial(copy, constant))
+        for key, constant in constants.items():
+            gain = sizes[key] - index.sizes[number]
+            if gain < 0:
+                yield gain, putting(index, number, partial(copy, constant))
 
 
 _SMALL: Final = 60

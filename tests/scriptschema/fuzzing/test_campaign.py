@@ -108,7 +108,7 @@ def test_the_statistics_are_those_of_the_programs(
     total = statistics.total(statistics.read(folder))
     assert (total.programs, total.runs) == (800, 1600)
     assert total.outcomes.total() + total.compiled.total() == 800
-    assert 120 < total.compiled.total() < 280
+    assert 180 < total.compiled.total() < 350
     end = events[-1]
     assert (end["outcomes"], end["compiled"]) == (total.outcomes, total.compiled)
     assert 0 < end["corpus_compiled"] < end["corpus"] == total.corpus
@@ -638,6 +638,21 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         assert it.triage.next() is again
         it.reduce(again, "while d > 5 do end")
         assert len(it.finds.by_name) == 3
+
+
+def test_wrong_shifts_and_rotations_are_one_find(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        for name in ("lshift", "rrotate", "arshift", "countlz"):
+            source = f"print(bit32.{name}(1, 0))"
+            suspect = it.suspect(source, LESS)
+            assert it.triage.next() is suspect
+            it.reduce(suspect, source)
+        counts = {str(find.signature): find.count for find in it.finds.by_name.values()}
+    assert counts == {
+        "difference: -O0 / -O2 (bit32.lshift)": 3,
+        "difference: -O0 / -O2 (bit32.countlz)": 1,
+    }
 
 
 def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:

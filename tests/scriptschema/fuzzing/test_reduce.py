@@ -324,10 +324,32 @@ def test_what_the_seed_s_schema_lacks_goes_where_it_does_not_matter() -> None:
         ("for v1, v2 in {buffer.create(0)} do print(v2) end", "local v2, v1 = buffer.create(0)"),
         ("for v0 = 3, 4 do print(v0) end", "local v0 = 3\nprint(v0)"),
         ("coroutine.resume(coroutine.create(function(v0) print(v0) end), 3)", "print(3)"),
+        ("print((function() return 0 end)())", "print(#{})"),
     ],
 )
-def test_what_runs_once_around_a_bug_is_removed(source: str, smaller: str) -> None:
+def test_loops_and_calls_around_a_bug_are_removed(source: str, smaller: str) -> None:
     index = Index(parse(source).tree)
     edits = [edit for phase in PHASES for each in phase for edit in each.edits(index)]
     sources = [render(repair(make()).program) for _, make in edits]
     assert any(each.startswith(smaller) for each in sources)
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("pcall(F, 1, 2, 3)", "pcall(function(v0) print(v0, v0) end, 2)"),
+        ("(F)(1, 2, 3)", "(function(v0) print(v0, v0) end)(2)"),
+    ],
+)
+def test_arguments_that_a_bug_does_not_need_go_with_their_parameters(
+    source: str, left: str
+) -> None:
+    tree = parse(source.replace("F", "function(a, b, ...) print(b, b) end")).tree
+    called = re.compile(r"function\((?:v\d, )*(v\d)(?:, v\d|, \.\.\.)*\)\s+print\(\1, \1\)")
+
+    def shows(tree: ModuleSet) -> bool:
+        text = render_module_set(tree).program
+        return text.startswith(left[:4]) and called.search(text) is not None and "2" in text
+
+    reduced = reduce(tree, shows)
+    assert " ".join(render_module_set(reduced).program.split()) == left
