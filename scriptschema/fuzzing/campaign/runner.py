@@ -19,6 +19,7 @@ from scriptschema.fuzzing.targets.base import Sources, Spelling, Target, written
 from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
@@ -130,8 +131,9 @@ class Runner:
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
         verdict = self.judge_all(tree, style, runs)
-        if verdict is not None and verdict.signature.kind == differential.KIND:
-            verdict = None if self._overflows(sources, whole=whole) else verdict
+        is_difference = verdict is not None and verdict.signature.kind == differential.KIND
+        if is_difference and not runs_nothing(tree) and self._overflows(sources, whole=whole):
+            verdict = None
         if verdict is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:

@@ -33,7 +33,7 @@ LEVELS: Final = 28
 LEAST: Final = 30
 """The approximate number of nodes of the smallest block."""
 
-_MORE: Final = 90
+_MORE: Final = 240
 """The maximum number of nodes beyond `LEAST`."""
 
 _LINE: Final = 24
