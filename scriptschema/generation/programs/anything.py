@@ -84,6 +84,7 @@ class _Code:
             _BORDERS[below(len(_BORDERS))] if below(2) else str(below(256) << below(2) * 4)
             for _ in range(1 + below(3))
         )
+        self.constants = [self.new_constant() for _ in range(1 + below(4))]
         signatures, sums = maker.grammar.calls[""]
         library = signatures[maker.pick(sums)].library if signatures else ""
         self.members = [each for each in signatures if each.library == library and library]
@@ -281,10 +282,15 @@ class _Code:
         return self.global_()
 
     def constant(self) -> m.Expr:
-        choice = self.maker.below(4)
-        if choice < 2:
-            return nodes.boolean(choice == 0)
-        return nodes.nil() if choice == 2 else nodes.string(_TEXTS[self.maker.below(len(_TEXTS))])
+        return copy(self.constants[self.maker.below(len(self.constants))])
+
+    def new_constant(self) -> m.Expr:
+        choice = self.maker.below(8)
+        if choice < 4:
+            return self.number()
+        if choice < 6:
+            return nodes.boolean(choice == 4)
+        return nodes.nil() if choice == 6 else nodes.string(_TEXTS[self.maker.below(len(_TEXTS))])
 
     def varargs(self) -> m.Expr:
         return nodes.expr("varargs", MAKE[m.ExprVarargs]()) if self.vararg else self.variable()
@@ -451,8 +457,7 @@ _EXPRESSIONS: Final[tuple[_Expression, ...]] = (
 )
 _LEAVES: Final[tuple[_Leaf, ...]] = (
     *[_Code.variable] * 10,
-    *[_Code.number] * 3,
-    *[_Code.constant] * 3,
+    *[_Code.constant] * 6,
     *[_Code.varargs] * 2,
     *[_Code.global_] * 2,
 )
