@@ -125,7 +125,9 @@ def test_the_documentation_says_what_every_dependency_is_for_and_who_needs_it() 
 
 def test_a_clone_installs_what_both_packages_declare() -> None:
     installed = distribution("scriptschema-and-orgrest").metadata
-    declared = {one for project in PROJECTS.values() for one in project["dependencies"]}
+    declared = {
+        dependency for project in PROJECTS.values() for dependency in project["dependencies"]
+    }
     required = map(Requirement, installed.get_all("Requires-Dist") or ())
     assert {str(one) for one in required if "extra ==" not in str(one.marker)} == {
         str(Requirement(one)) for one in declared

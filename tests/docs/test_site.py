@@ -205,7 +205,7 @@ def commands(command: click.Command) -> list[click.Command]:
         return [command]
     context = click.Context(command)
     inner = [command.get_command(context, name) for name in command.list_commands(context)]
-    return [command, *(one for part in inner if part for one in commands(part))]
+    return [command, *(command for part in inner if part for command in commands(part))]
 
 
 # ------------------------------------------------------------------- what stands in the pages

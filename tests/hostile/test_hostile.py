@@ -122,14 +122,14 @@ class Outcome:
         assert SECRET not in self.told
         assert not any(OUTSIDE.encode() in request for request in self.requests)
         around = self.folder.parent
-        assert {one.name for one in around.iterdir()} == {"work", "outside.txt", "state"}
+        assert {path.name for path in around.iterdir()} == {"work", "outside.txt", "state"}
         assert (around / "outside.txt").read_text() == OUTSIDE
         assert (self.folder / "mine.pdf").read_text() == "mine"
-        for one in self.folder.rglob("*"):
-            if one.name in (self.file, "mine.pdf", "link.txt") or one.is_dir():
+        for path in self.folder.rglob("*"):
+            if path.name in (self.file, "mine.pdf", "link.txt") or path.is_dir():
                 continue
-            assert one.suffix.lower() in DATA_ENDINGS, one
-            assert SECRET.encode() not in one.read_bytes()
+            assert path.suffix.lower() in DATA_ENDINGS, path
+            assert SECRET.encode() not in path.read_bytes()
         if self.file.endswith(".http"):
             assert self.document == self.before
         assert SECRET not in self.document

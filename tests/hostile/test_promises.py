@@ -318,7 +318,7 @@ def promises() -> list[str]:
         for text in texts
         for item in re.findall(r"^- (.+(?:\n  .+)*)", text, re.MULTILINE)
     ]
-    return [one for item in items for one in re.split(r"(?<=[.;]) (?=[A-Z(`])", item)]
+    return [part for item in items for part in re.split(r"(?<=[.;]) (?=[A-Z(`])", item)]
 
 
 def test_each_sentence_has_tests_that_keep_it() -> None:

@@ -66,7 +66,7 @@ def test_programs_compile_and_run_to_their_end(
 
 def test_the_real_luau_is_as_new_as_its_members_and_syntax_say(luau: RealLuau) -> None:
     assert luau.version >= Version(711)
-    members = {str(one): one.span for one in SIGNATURES}
+    members = {str(signature): signature.span for signature in SIGNATURES}
     answer = luau.run(
         "".join(
             f"print({name} ~= nil)\n" for name, span in members.items() if has(luau.version, span)

@@ -40,8 +40,8 @@ class Browser:
 
     def join(self) -> list[requests.Response]:
         """Wait for all pages, and return them."""
-        for one in self._threads:
-            one.join(30)
+        for thread in self._threads:
+            thread.join(30)
         return self.pages
 
     def _visit(self, url: str) -> None:

@@ -131,12 +131,14 @@ class Provider:
 
     def revoke(self) -> None:
         """Make all access tokens so far invalid."""
-        self.revoked.update(one["access_token"] for one in self.tokens)
+        self.revoked.update(token["access_token"] for token in self.tokens)
 
     def forget(self) -> None:
         """Make all refresh tokens so far invalid, too."""
         self.revoke()
-        self.revoked.update(one["refresh_token"] for one in self.tokens if "refresh_token" in one)
+        self.revoked.update(
+            token["refresh_token"] for token in self.tokens if "refresh_token" in token
+        )
 
     def _client(self, name: str) -> Client:
         return self._clients.get(name) or Client(name)
@@ -195,9 +197,9 @@ class Provider:
             INCLUDE_NEW_REFRESH_TOKEN = True
 
             def authenticate_refresh_token(self, refresh_token: str) -> Issued | None:
-                for one in provider.tokens:
-                    if one.get("refresh_token") == refresh_token not in provider.revoked:
-                        return one
+                for token in provider.tokens:
+                    if token.get("refresh_token") == refresh_token not in provider.revoked:
+                        return token
                 return None
 
             def authenticate_user(self, refresh_token: Issued) -> str:
@@ -284,9 +286,9 @@ class Provider:
             if provider.refuses:
                 provider.refuses -= 1
                 provider.revoke()
-            for one in provider.tokens:
-                if one["access_token"] == given not in provider.revoked:
-                    return {"user": one["user"], "scope": one.get("scope")}
+            for token in provider.tokens:
+                if token["access_token"] == given not in provider.revoked:
+                    return {"user": token["user"], "scope": token.get("scope")}
             return {"error": "invalid_token"}, 401
 
         return app

@@ -30,7 +30,7 @@ PIECES = st.text(alphabet="abA-", max_size=9)
 def test_every_occurrence_is_found_however_many_texts_there_are(
     texts: set[str], around: str
 ) -> None:
-    text = "".join(one + around for one in sorted(texts)) + around
+    text = "".join(text + around for text in sorted(texts)) + around
     expected = {
         (at, at + len(one), one)
         for one in texts
@@ -47,7 +47,7 @@ def test_every_occurrence_is_found_however_many_texts_there_are(
         assert found <= expected
         # of occurrences that overlap each other, one is enough
         covered = replaced(text, [(start, end) for start, end, _ in found], "*")
-        assert not any(one in covered for one in texts)
+        assert not any(text in covered for text in texts)
         assert {one for *_, one in found} == {one for *_, one in expected}
 
 
@@ -75,13 +75,13 @@ def many_parts(count: int, _: Path) -> Callable[[], object]:
     request = Request(
         "GET",
         "http://h/",
-        tuple((f"X{number}", one) for number, one in enumerate(secrets)),
+        tuple((f"X{number}", secret) for number, secret in enumerate(secrets)),
         " ".join(secrets).encode(),
         secrets=frozenset(secrets),
         held=frozenset(
             pair
-            for number, one in enumerate(secrets)
-            for pair in ((f"x{number}", Secret(one)), ("body", Secret(one)))
+            for number, secret in enumerate(secrets)
+            for pair in ((f"x{number}", Secret(secret)), ("body", Secret(secret)))
         ),
     )
     return lambda: masked(request)

@@ -92,7 +92,9 @@ def test_the_index_refuses_what_a_clone_installs(tmp_path: Path) -> None:
         [metadata] = [archive.read(name) for name in names if name.endswith("/METADATA")]
     assert b"\nClassifier: Private :: Do Not Upload\n" in metadata
     packaged = {name for name in names if ".dist-info/" not in name}
-    assert packaged == {f"{one}/{name}" for one in PACKAGES for name in known(one) - NOT_INSTALLED}
+    assert packaged == {
+        f"{package}/{name}" for package in PACKAGES for name in known(package) - NOT_INSTALLED
+    }
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -188,7 +190,7 @@ def test_uv_installs_the_wheel_as_a_tool(
     folders = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     words = "tool", "install", "--quiet", "--python", sys.executable
     run(tool("uv"), *words, built[package].wheel, **folders)
-    assert [one.name for one in (tmp_path / "bin").iterdir()] == [package]
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == [package]
     assert run(tmp_path / "bin" / package, "--version").split()[0] == f"{package},"
 
 
@@ -201,5 +203,5 @@ def test_pipx_runs_and_installs_the_wheel(
     told = run(tool("pipx"), "run", *python, "--spec", wheel, package, "--version", **folders)
     assert told.split()[-1] in wheel.name
     run(tool("pipx"), "install", *python, wheel, **folders)
-    assert [one.name for one in (tmp_path / "bin").iterdir()] == [package]
+    assert [path.name for path in (tmp_path / "bin").iterdir()] == [package]
     assert run(tmp_path / "bin" / package, "--version").split()[0] == f"{package},"

@@ -206,13 +206,13 @@ def test_runs_at_the_same_time_do_not_mix(document, orgrest) -> None:
     ]
     assert [one.wait(60) for one in running] == [0] * count
     runs = [json.loads(line) for line in orgrest("history", "list", "--json").lines]
-    assert sorted(len(one["documents"]) for one in runs) == [1] * count
-    for one in runs:
+    assert sorted(len(run["documents"]) for run in runs) == [1] * count
+    for run in runs:
         found = [
-            json.loads(line) for line in orgrest("history", "show", one["run"], "--json").lines
+            json.loads(line) for line in orgrest("history", "show", run["run"], "--json").lines
         ]
         (number,) = {record["name"] for record in found}
-        assert one["documents"][0].endswith(f"{number[1:]}.http")
+        assert run["documents"][0].endswith(f"{number[1:]}.http")
         assert [record["order"][1] for record in found] == list(range(1, requests + 1))
 
 
@@ -332,7 +332,10 @@ def test_status_and_headers_are_compared(orgrest, document, server) -> None:
     orgrest("a.http", "-q")
     called = orgrest("diff", "one", "--volatile", "X-Id", "--json")
     found = json.loads(called.out)
-    assert [(one["place"], one["old"], one["new"]) for one in found["differences"]] == [
+    assert [
+        (difference["place"], difference["old"], difference["new"])
+        for difference in found["differences"]
+    ] == [
         ("status", "200", "404"),
         ("header x-old", '"a"', None),
         ("header x-new", None, '"b"'),

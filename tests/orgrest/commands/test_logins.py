@@ -290,7 +290,7 @@ def test_kept_logins_are_listed_with_their_documents_and_forgotten_one_by_one(
     assert "--forget zz matches no login" in orgrest("logins", "--forget", "zz").err
     assert orgrest("logins", "--forget", "zz", "--clear").status == 2
     assert orgrest("logins", "--clear").status == 0
-    assert [one.name for one in (home / "logins").iterdir()] == ["readme.txt"]
+    assert [path.name for path in (home / "logins").iterdir()] == ["readme.txt"]
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ class TestSaving:
             f"File.read(Path({str(tmp_path / 'a')!r})).save('old\\n')"  # what it is already
         )
         subprocess.run([sys.executable, "-c", code], check=True)
-        assert [one.name for one in tmp_path.iterdir()] == ["a"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
     def test_attributes_and_access_control_lists_stay(self, tmp_path: Path) -> None:
         path = tmp_path / "a.org"
@@ -336,7 +336,7 @@ class TestSaving:
         with (tmp_path / ".a.org.aaaaaaaa").open() as written:  # by another run, at this moment
             fcntl.flock(written, fcntl.LOCK_EX)
             assert File.read(path).save("two\n")
-        kept = {one.name for one in tmp_path.iterdir()}
+        kept = {path.name for path in tmp_path.iterdir()}
         assert kept == {"a.org", ".a.org.aaaaaaaa", ".a.org.bbbbbbbb", *names[1:]}
 
     def test_a_new_file_gets_the_usual_mode(self, tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_three_runs_at_once_on_one_document_each_keep_their_result(tmp_path: Pat
             run.wait(60)
     files = list(tmp_path.glob("*.org*"))
     assert len(files) == count
-    found = sorted(re.findall(r"result \d", "".join(one.read_text() for one in files)))
+    found = sorted(re.findall(r"result \d", "".join(file.read_text() for file in files)))
     assert found == [f"result {number}" for number in range(count)]
     assert "result" in (tmp_path / "a.org").read_text()
 
@@ -467,7 +467,7 @@ def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
     with new.open() as written:  # by another run, at this moment
         fcntl.flock(written, fcntl.LOCK_EX)
         write(tmp_path / "a.json", b"{}")
-    assert {one.name for one in tmp_path.iterdir()} == {"a.json", new.name, other.name}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", new.name, other.name}
 
 
 def test_a_save_waits_for_the_save_of_another_run(

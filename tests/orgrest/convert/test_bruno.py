@@ -206,7 +206,7 @@ def test_values_of_several_lines_and_annotations_are_read() -> None:
         "    one\n    two\n  '''\n}\nvars:secret [\n  s,\n  t\n]\n"
     )
     found: dict[str, Any] = bruno.parse(text, "x")
-    assert [(one.key, one.value) for one in found["vars"]] == [("a", "1"), ("b:c", "one\ntwo")]
+    assert [(var.key, var.value) for var in found["vars"]] == [("a", "1"), ("b:c", "one\ntwo")]
     assert found["vars:secret"] == ["s", "t"]
 
 

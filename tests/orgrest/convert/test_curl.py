@@ -73,7 +73,7 @@ def told(sent: bytes) -> tuple[bytes, set[bytes], bytes]:
     head, _, body = sent.partition(b"\r\n\r\n")
     line, *lines = head.split(b"\r\n")
     own = (b"user-agent:", b"accept-encoding:")
-    return line, {one.rstrip() for one in lines if not one.lower().startswith(own)}, body
+    return line, {line.rstrip() for line in lines if not line.lower().startswith(own)}, body
 
 
 def without_boundary(sent: bytes) -> tuple[bytes, bytes]:

@@ -43,7 +43,7 @@ def parts_sent(data: bytes) -> tuple[bytes, list[bytes], bytes]:
     line, *lines = head.split(b"\r\n")
     line = re.sub(rb"%[0-9a-f]{2}", lambda match: match[0].upper(), line)
     own = (b"user-agent:", b"accept-encoding:", b"connection:", b"content-length: 0")
-    kept = [one.rstrip() for one in lines if not one.lower().startswith(own)]
+    kept = [line.rstrip() for line in lines if not line.lower().startswith(own)]
     return line, sorted(kept), body
 
 
@@ -119,7 +119,9 @@ def test_what_is_written_is_read_back_as_the_same_requests(
         return
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     assert imported(folder, done.stdout).exit_code == 0
-    assert [wired(one) for one in sent(folder)] == [wired(one) for one in sent(path.parent)]
+    assert [wired(request) for request in sent(folder)] == [
+        wired(request) for request in sent(path.parent)
+    ]
 
 
 def wired(request: Request) -> tuple[str, str, tuple[tuple[str, str], ...], bytes | None]:

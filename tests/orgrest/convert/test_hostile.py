@@ -22,9 +22,9 @@ LINK = "[[elisp:(setq owned t)][x]] elisp:(x) <elisp:(x)> src_emacs-lisp{(setq o
 def collection(text: str, value: str, body: str) -> str:
     """A Postman collection with a text as every name and description."""
     request = {"method": "POST", "url": "http://h/", "description": text,
-               "header": [{"key": "X", "value": one} for one in value.split("\n")],
+               "header": [{"key": "X", "value": part} for part in value.split("\n")],
                "body": {"mode": "raw", "raw": body}}  # fmt: skip
-    event = {"listen": "test", "script": {"exec": [f"// {one}" for one in text.split("\n")]}}
+    event = {"listen": "test", "script": {"exec": [f"// {part}" for part in text.split("\n")]}}
     item = {"name": text, "request": request, "event": [event]}
     folder = {"name": text, "description": text, "item": [item]}
     schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -88,14 +88,14 @@ def test_emacs_would_run_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["out.http", "out.org"])
 def test_a_body_with_settings_for_emacs_is_sent_as_it_is(output: str, tmp_path: Path) -> None:
     imported(tmp_path, collection("name", "v", LOCAL), output=output)
-    assert {one.body for one in sent(tmp_path, output)} == {LOCAL.encode()}
+    assert {request.body for request in sent(tmp_path, output)} == {LOCAL.encode()}
     assert "eval" not in (tmp_path / output).read_text()
 
 
 @pytest.mark.parametrize("output", ["out.http", "out.org"])
 def test_a_body_with_a_nul_leaves_the_document_readable(output: str, tmp_path: Path) -> None:
     imported(tmp_path, collection("name", "v", "a\0b"), output=output)
-    assert {one.body for one in sent(tmp_path, output)} == {b"a\0b"}
+    assert {request.body for request in sent(tmp_path, output)} == {b"a\0b"}
 
 
 def test_a_link_in_a_variable_is_the_same_text_and_no_link() -> None:

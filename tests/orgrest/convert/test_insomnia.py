@@ -80,7 +80,7 @@ def test_a_tree_keeps_what_it_inherits(output: str, tmp_path: Path) -> None:
     assert text.count("?? status == 200") == 2
     assert "# @no-redirect\n# @no-cookie-jar\nGET" in text
     assert "# (disabled: off: x)\n" in text
-    assert [one.url[:18] for one in sent(tmp_path, output, "dev", b="x")] == [
+    assert [request.url[:18] for request in sent(tmp_path, output, "dev", b="x")] == [
         "http://dev.example"
     ] * 2
     private = json.loads((tmp_path / "http-client.private.env.json").read_text())
@@ -181,7 +181,7 @@ def test_a_part_of_another_response_is_referred_to(tmp_path: Path) -> None:
     assert "X-0: {{Log_in.response.body.$.token}}\n" in text
     assert "X-1: {{Log_in.response.headers.X-Id}}\n" in text
     assert "is not supported" in done.stderr
-    assert [one.url for one in sent(tmp_path)] == ["http://h.example/"] * 2
+    assert [request.url for request in sent(tmp_path)] == ["http://h.example/"] * 2
 
 
 def test_a_request_with_an_unknown_tag_is_never_sent(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_request_with_an_unknown_tag_is_never_sent(tmp_path: Path) -> None:
         "# @disabled\nPOST http://h.example/{% cookie 'a' %}\n"
         in (tmp_path / "out.http").read_text()
     )
-    assert [one.url for one in sent(tmp_path)] == ["http://h.example/"]
+    assert [request.url for request in sent(tmp_path)] == ["http://h.example/"]
 
 
 FLOW = """{type: "collection.insomnia.rest/5.0", name: API, collection: [

@@ -155,7 +155,7 @@ class TestRequests:
         text = (tmp_path / "out.http").read_text()
         assert "Authorization: Digest me pw\n" in text
         assert "Authorization: AWS k s token:t region:r service:x\n" in text
-        assert all(one.credentials is not None for one in sent(tmp_path))
+        assert all(request.credentials is not None for request in sent(tmp_path))
 
     def test_ntlm_keeps_its_domain_also_before_a_variable(self, tmp_path: Path) -> None:
         plain = values(username="me", password="pw", domain="OFFICE")
@@ -170,7 +170,7 @@ class TestRequests:
         )  # fmt: skip
         assert "the workstation was left out:" in done.stderr
         assert "Authorization: NTLM OFFICE\\me pw\n" in (tmp_path / "out.http").read_text()
-        assert [one.credentials for one in sent(tmp_path)] == [
+        assert [request.credentials for request in sent(tmp_path)] == [
             NtlmCredentials("NTLM", "OFFICE\\me", "pw")
         ] * 2
 
@@ -221,7 +221,7 @@ class TestInheritance:
         )
         done = imported(tmp_path, text, "--strict", output=output)
         assert done.exit_code == 0, done.output
-        found = [one.header("Authorization") for one in sent(tmp_path, output)]
+        found = [request.header("Authorization") for request in sent(tmp_path, output)]
         assert found == ["Bearer abc", None, "Basic bWU6cHc=", "Bearer abc"]
         written = (tmp_path / output).read_text()
         assert written.count("{{my_token}}") == 1, "it stands once, and the requests refer to it"
@@ -378,12 +378,12 @@ class TestHostileCollections:
         )
         for output in ("out.http", "out.org"):
             imported(tmp_path, text, output=output)
-            assert [one.method for one in sent(tmp_path, output)] == ["GET"]
+            assert [request.method for request in sent(tmp_path, output)] == ["GET"]
 
     def test_bodies_stay_below_the_folder(self, tmp_path: Path) -> None:
         text = collection(item("../../etc/x", method="POST", body={"mode": "raw", "raw": "### a"}))
         imported(tmp_path, text, output="o ut.http")
-        assert [str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*.body")] == [
+        assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.body")] == [
             "o-ut-bodies/etc-x.body"
         ]
         done = imported(tmp_path, text, output="none/out.http")
@@ -549,7 +549,7 @@ class TestTests:
         with RawServer(response(b'[{"id": 7}]', "Content-Type: application/json")) as server:
             arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
             done = CliRunner().invoke(program, ["test", *arguments])
-            asked = [one.split(b" ")[1] for one in server.requests]
+            asked = [request.split(b" ")[1] for request in server.requests]
         assert done.exit_code == 0, done.output
         assert asked == [b"/list", b"/7"]
         assert "some" in done.output or "2 passed" in done.output

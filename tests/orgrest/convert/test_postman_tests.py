@@ -53,7 +53,7 @@ def verdicts(path: Path) -> list[bool]:
             plain=True,
         )
         outcomes = list(run.outcomes())
-    assert not [one.reason for one in outcomes if one.reason]
+    assert not [outcome.reason for outcome in outcomes if outcome.reason]
     return [test.held for outcome in outcomes for test in outcome.tests]
 
 

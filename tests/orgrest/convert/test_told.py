@@ -12,7 +12,7 @@ from imports import imported, sent
 from orgrest.commands.main import program
 from orgrest.convert.formats import FORMATS
 
-EVERY = [one.name for one in FORMATS if one.write is not None]
+EVERY = [format_.name for format_ in FORMATS if format_.write is not None]
 
 
 def export(path: Path, target: str, *more: str, **environ: str) -> Result:

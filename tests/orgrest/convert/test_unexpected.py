@@ -202,7 +202,7 @@ def every_fault(
 
 
 @pytest.mark.parametrize("only", [0, 1])
-@pytest.mark.parametrize("name", [one.name for one in FORMATS if one.read is not None])
+@pytest.mark.parametrize("name", [format_.name for format_ in FORMATS if format_.read is not None])
 def test_a_bug_in_an_importer_costs_one_request_and_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, only: int
 ) -> None:
@@ -212,7 +212,9 @@ def test_a_bug_in_an_importer_costs_one_request_and_is_told(
     call = partial(run, "import", first, "other.curl")
     assert call().exit_code == 0, call().output
     [module] = [
-        import_module(one.read.__module__) for one in FORMATS if one.name == name and one.read
+        import_module(format_.read.__module__)
+        for format_ in FORMATS
+        if format_.name == name and format_.read
     ]
     count = 0
     for place, done in every_fault([module, *SHARED], call, monkeypatch, only):
@@ -257,7 +259,9 @@ a={{a}}
 
 
 @pytest.mark.parametrize("only", [0, 1])
-@pytest.mark.parametrize("target", [one.name for one in FORMATS if one.write is not None])
+@pytest.mark.parametrize(
+    "target", [format_.name for format_ in FORMATS if format_.write is not None]
+)
 def test_a_bug_in_an_exporter_costs_one_request_and_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, only: int
 ) -> None:
@@ -265,7 +269,7 @@ def test_a_bug_in_an_exporter_costs_one_request_and_is_told(
     (tmp_path / "a.http").write_text(DOCUMENT)
     call = partial(run, "export", "--to", target, "a.http", "--var", "b=c")
     assert call().exit_code == 0, call().output
-    [write] = [one.write for one in FORMATS if one.name == target]
+    [write] = [format_.write for format_ in FORMATS if format_.name == target]
     names = ("completing", "exports", "kept")
     shared = [import_module(f"orgrest.convert.shared.{name}") for name in names]
     count = 0

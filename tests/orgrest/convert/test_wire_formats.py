@@ -40,7 +40,7 @@ def check(folder: Path, content: str, output: str, wanted: list[dict[str, Any]])
     done = imported(folder, content, output=output)
     assert done.exit_code == 0, done.output
     assert "not translated" not in done.output
-    found = [parts(one) for one in sent(folder, output)]
+    found = [parts(request) for request in sent(folder, output)]
     assert [(*one[:3], one[3] or None) for one in found] == [expected(one) for one in wanted]
 
 
@@ -237,7 +237,7 @@ class TestRaw:
             imported(
                 tmp_path, f"GET /x HTTP/{version}\r\nHost: {host}\r\n", output=f"{number}.http"
             )
-            assert [one.url for one in sent(tmp_path, f"{number}.http")] == [url]
+            assert [request.url for request in sent(tmp_path, f"{number}.http")] == [url]
 
     def test_chunks_are_put_together(self, tmp_path: Path) -> None:
         head = "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -297,8 +297,8 @@ def test_org_tells_it_at_the_request(tmp_path: Path) -> None:
 def beside(text: str, *found: Description) -> list[str]:
     at = text.index("|")
     return [
-        one.insert
-        for one in complete(
+        offer.insert
+        for offer in complete(
             text[:at] + text[at + 1 :], at, document="http", beside=lambda: iter(found)
         )
     ]
@@ -401,7 +401,7 @@ def test_assertions_are_completed_from_the_description_of_the_response(text, exp
 
 def test_an_assertion_without_a_description_is_completed_as_before() -> None:
     text = "GET http://h/\n\n?? body "
-    kinds = {one.kind for one in complete(text, len(text), document="http")}
+    kinds = {offer.kind for offer in complete(text, len(text), document="http")}
     assert kinds == {"operator"}
     text = LINE + text.replace("http://h", "{{host}}/orders")
     found = complete(text, len(text), document="http", described=lambda _: KNOWN)

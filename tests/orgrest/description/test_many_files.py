@@ -67,12 +67,15 @@ def opened(path: Path, **limits: int) -> Description:
 
 def test_references_lead_through_files_and_back(folder: Path) -> None:
     description = opened(folder / "api.yaml")
-    assert [one.name for one in description.operations] == ["GET /pets/{id}", "GET /new"]
+    assert [operation.name for operation in description.operations] == [
+        "GET /pets/{id}",
+        "GET /new",
+    ]
     found = description.operation("GET", "http://h/pets/7")
     assert found is not None
     operation, values = found
     assert (operation.summary, values) == ("One pet", {"id": "7"})
-    assert [one.schema.value for one in operation.parameters()] == [{"type": "integer"}]
+    assert [parameter.schema.value for parameter in operation.parameters()] == [{"type": "integer"}]
     node = operation.response(200)
     assert node is not None
     schema = node.child("content", "application/json", "schema")

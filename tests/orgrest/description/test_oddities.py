@@ -86,7 +86,7 @@ def test_an_odd_exchange_is_judged_by_what_is_described(
 )
 def test_odd_servers_leave_the_paths_as_they_are(whole) -> None:
     description = read({"/x": {"get": {}}, "no-slash": {"get": {}}, "/y": 1}, **whole)
-    assert [one.name for one in description.operations] == ["GET /x"]
+    assert [operation.name for operation in description.operations] == ["GET /x"]
     assert description.operation("get", URL) is not None
     assert description.operation("GET", "http://[::1") is None
     assert description.operation("GET", "http://h/xy") is None
@@ -101,7 +101,12 @@ def test_references_lead_through_lists_and_never_in_circles() -> None:
         "/e": {"get": {"parameters": [{"$ref": "#/paths/~1a/get/parameters/9"}, {"$ref": "b#/"}]}},
     }
     description = read(paths)
-    assert [one.name for one in description.operations] == ["GET /a", "GET /b", "GET /c", "GET /e"]
+    assert [operation.name for operation in description.operations] == [
+        "GET /a",
+        "GET /b",
+        "GET /c",
+        "GET /e",
+    ]
     names = [[parameter.name for parameter in op.parameters()] for op in description.operations]
     assert names == [["p"], ["p"], ["p"], []]
 

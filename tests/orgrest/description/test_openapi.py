@@ -432,7 +432,7 @@ def test_the_fields_of_a_form_are_checked_and_what_is_not_is_told(orgrest, folde
     status, out, _ = orgrest("test", "a.http", "--openapi", "api.yaml", "--report-json", "-", "-q")
     assert status == 1
     records = json.loads(out)["requests"]
-    assert [one["assertions"][0].get("reason") or "" for one in records] == [
+    assert [record["assertions"][0].get("reason") or "" for record in records] == [
         "",
         "the request's body.id: 'x' is not of type 'integer'",
         "the request's body: 'id' is a required property",

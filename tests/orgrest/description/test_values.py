@@ -134,7 +134,7 @@ def test_an_operation_may_have_a_method_of_its_own() -> None:
     paths = {"/x": {"additionalOperations": {"COPY": {}}, "query": {}}}
     whole = {"openapi": "3.2.0", "paths": paths}
     description = Description.read(json.dumps(whole).encode(), "api.json")
-    assert [one.name for one in description.operations] == ["QUERY /x", "COPY /x"]
+    assert [operation.name for operation in description.operations] == ["QUERY /x", "COPY /x"]
     assert description.operation("COPY", "http://h/x") is not None
 
 

@@ -264,7 +264,7 @@ def test_many_captures_take_memory_in_proportion() -> None:
     def peak(count: int) -> int:
         lines = [f"GET http://x/\n-> jq-set-var :v{i} .a\n" for i in range(count)]
         lines.append(f"GET http://x/:v0/:v{count}\n")
-        text = "".join(f"#+begin_src http\n{one}#+end_src\n" for one in lines)
+        text = "".join(f"#+begin_src http\n{line}#+end_src\n" for line in lines)
         tracemalloc.start()
         try:
             analysis = Analysis(text, "org")
@@ -888,7 +888,7 @@ post /c
 only words
 """
     analysis = Analysis(text, "org")
-    assert [(one.name, one.detail) for one in outline.symbols(analysis)] == [
+    assert [(symbol.name, symbol.detail) for symbol in outline.symbols(analysis)] == [
         ("API", "template https://a.example"),
         ("List", "GET /list"),
         ("GET https://b.example", ""),
@@ -921,8 +921,8 @@ def test_what_is_remembered_of_an_earlier_text_changes_no_name(
         fresh = Names(Analysis(text, "org"))
         assert names.elements == fresh.elements
         assert names.variables == fresh.variables
-        assert [one.span for one in outline.symbols(names.analysis)] == [
-            one.span for one in outline.symbols(fresh.analysis)
+        assert [symbol.span for symbol in outline.symbols(names.analysis)] == [
+            symbol.span for symbol in outline.symbols(fresh.analysis)
         ]
 
 

@@ -823,9 +823,9 @@ def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> No
     document = org.OrgDocument(f"{text}\n#+end_src\n")
     expected = of_block(document.blocks[-1], Inherited(document)).variables
     found = {
-        one.label
-        for one in complete(document.text, place)
-        if one.kind == "variable" and one.documentation.endswith("header argument :var")
+        offer.label
+        for offer in complete(document.text, place)
+        if offer.kind == "variable" and offer.documentation.endswith("header argument :var")
     }
     assert found == set(expected)
 

@@ -1059,7 +1059,7 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
     (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\n\nGET {api}/{{{{none}}}}\n")
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(block)
-    (setting,) = (one for one in blocks("emacs.md", "emacs-lisp") if "eglot" in one)
+    (setting,) = (block for block in blocks("emacs.md", "emacs-lisp") if "eglot" in block)
     told = emacs(
         tmp_path,
         f"""{EGLOT}{setting}

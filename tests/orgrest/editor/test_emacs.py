@@ -138,7 +138,7 @@ def look(folder: Path, *texts: str) -> list[Seen]:
     found = []
     for line in emacs(folder, LOOK, *files).splitlines():
         seen = json.loads(line)
-        blocks = [tuple(one) for one in seen["blocks"]]
+        blocks = [tuple(block) for block in seen["blocks"]]
         found.append(Seen(blocks, list(seen["results"]), list(seen["headings"])))
     assert len(found) == len(texts)
     return found

@@ -146,7 +146,7 @@ def written(line: str, body: str) -> str:
 def test_org_finds_markup_in_what_is_not_protected(tmp_path: Path) -> None:
     texts = ["@@html:<script>alert(1)</script>@@", "[[shell:ls]]", "<2024-01-01>", "a_b", "- [ ] x"]
     texts += ["| a |\n#+TBLFM: $1=1", "CLOCK: => 1:00", "{{{results(*b*)}}}", "\\(x\\)"]
-    found = list(judged([f"* H\n{one}\n* after\n" for one in texts], tmp_path))
+    found = list(judged([f"* H\n{text}\n* after\n" for text in texts], tmp_path))
     assert MARK in found[0][1]
     assert [sorted(kinds - INERT)[:1] for kinds, _ in found] == [
         *(["export-snippet"], ["link"], ["timestamp"], ["subscript"], []),
@@ -184,9 +184,9 @@ def test_org_reads_a_plain_text_as_paragraphs_without_markup(
         "2024-01",
     ]
     texts = ["".join(chance.choices(alphabet, k=chance.randrange(1, 9))) for _ in range(60000)]
-    texts = [one for one in texts if is_plain(one)][: 20000 if long_mode else 3000]
+    texts = [text for text in texts if is_plain(text)][: 20000 if long_mode else 3000]
     assert len(texts) >= 3000
-    documents = [f"* H\n{one}\n* after\n" for one in texts]
+    documents = [f"* H\n{text}\n* after\n" for text in texts]
     allowed = {"org-data", "headline", "section", "paragraph", "plain-text"}
     for text, (found, _) in zip(texts, judged(documents, tmp_path), strict=True):
         assert found <= allowed, (text, found - allowed)

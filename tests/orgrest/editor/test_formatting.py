@@ -177,9 +177,9 @@ def test_a_server_gets_the_same_bytes_when_a_file_was_formatted(tmp_path: Path) 
                     services=Services(client=client),
                     plain=kind == "http",
                 )
-                assert [str(one.reason) for one in run.outcomes() if one.reason] == []
+                assert [str(outcome.reason) for outcome in run.outcomes() if outcome.reason] == []
             host = server.host.encode()
-            return [one.replace(host, b"HOST") for one in server.requests]
+            return [request.replace(host, b"HOST") for request in server.requests]
 
     text = SENT.format(url="URL", blanks="  ")
     after = formatted(text, "http")

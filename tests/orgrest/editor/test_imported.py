@@ -166,8 +166,8 @@ def test_a_changed_file_is_read_again_and_only_then(folder: Path) -> None:
     again = analysed(folder, before=first, files=files)
     assert first.imports is not None
     assert again.imports is not None
-    assert [one.document for one in again.imports.files] == [
-        one.document for one in first.imports.files
+    assert [file.document for file in again.imports.files] == [
+        file.document for file in first.imports.files
     ]
     assert first.is_current()
     (folder / "lib.http").write_text(LIB.replace("base", "root"))

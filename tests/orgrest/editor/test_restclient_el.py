@@ -136,9 +136,9 @@ def test_the_same_is_sent_and_written_as_by_the_real_restclient(seed: int, tmp_p
             f"""(add-to-list 'load-path "{FOLDER}") (require 'ob-restclient)
             (setq restclient-results-in-view-mode nil)  ; ob-restclient writes into them""",
         )
-        sent = [given(one) for one in server.requests]
+        sent = [given(request) for request in server.requests]
         server.requests.clear()
         ours = evaluated(text, tmp_path / "ours", f'(load "{ORGREST_EL}")')
-        assert [given(one) for one in server.requests] == sent
+        assert [given(request) for request in server.requests] == sent
     assert len(sent) == 12
     assert ours == theirs

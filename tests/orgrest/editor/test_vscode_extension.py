@@ -94,11 +94,11 @@ def test_each_command_and_view_of_the_manifest_is_made_by_the_extension() -> Non
         "".join(path.read_text() for path in sorted((FOLDER / "src").glob("*.ts"))),
     )
     made = sources[sources.index("const commands:") :]
-    for one in manifest["commands"]:
-        name = one["command"].removeprefix("orgrest.")
+    for command in manifest["commands"]:
+        name = command["command"].removeprefix("orgrest.")
         assert re.search(rf"^    {name}: ", made, re.MULTILINE), name
-    for one in manifest["views"]["orgrest"]:
-        assert f'"{one["id"]}"' in sources
+    for command in manifest["views"]["orgrest"]:
+        assert f'"{command["id"]}"' in sources
 
 
 def test_each_setting_that_a_user_finds_in_vs_code_is_read() -> None:
@@ -121,7 +121,9 @@ def test_each_setting_that_a_user_finds_in_vs_code_is_read() -> None:
 
 def test_the_button_that_allows_writing_finds_the_folder_in_the_refusal(tmp_path: Path) -> None:
     source = (FOLDER / "src" / "extension.ts").read_text()
-    pattern = next(one for one in re.findall(r"/(\S.*)/\.exec\(", source) if "--allow-write" in one)
+    pattern = next(
+        match for match in re.findall(r"/(\S.*)/\.exec\(", source) if "--allow-write" in match
+    )
     with pytest.raises(EvaluationError) as refused:
         check(tmp_path / "b" / "x.json", "../b/x.json", tmp_path / "a" / "a.http", [])
     found = re.search(pattern, refused.value.reason)

@@ -212,9 +212,9 @@ def test_every_operator_is_understood_however_it_is_written() -> None:
     for name, operator in OPERATORS.items():
         expected = "1" if operator.required else ""
         (request,) = parse(f"GET http://a/\n\n?? body a {name.upper()} {expected}\n").requests
-        assert [one.operator for one in request.assertions] == [name]
+        assert [assertion.operator for assertion in request.assertions] == [name]
         (request,) = parse(f"GET http://a/\n\n?? body a NOT {name.upper()} {expected}\n").requests
-        assert [one.operator for one in request.assertions] == [f"not {name}"]
+        assert [assertion.operator for assertion in request.assertions] == [f"not {name}"]
 
 
 # ------------------------------------------------------------------------------------- hostile ones

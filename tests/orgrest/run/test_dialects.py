@@ -55,13 +55,13 @@ def ask(server: RawServer, tmp_path: Path) -> Ask:
                 plain=True,
             )
             outcomes = list(run.outcomes())
-        return outcomes, [one.decode() for one in server.requests]
+        return outcomes, [request.decode() for request in server.requests]
 
     return run
 
 
 def paths(requests: list[str]) -> list[str]:
-    return [one.split(" ", 2)[1] for one in requests]
+    return [request.split(" ", 2)[1] for request in requests]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_half_characters_in_a_response_are_sent_as_javascript_sends_them(
             plain=True,
         )
         assert [outcome.reason for outcome in run.outcomes()] == [None] * 6
-        _, query, json_, form, first, second = [one.decode() for one in server.requests]
+        _, query, json_, form, first, second = [request.decode() for request in server.requests]
     assert query.startswith("GET /u?%EF%BF%BD HTTP/1.1\r\n")
     assert "X: \ufffd\r\n" in query
     assert json_.endswith('{"a": "\ufffd", "b": ["a\ufffdb",{"\ufffd":"\U0001f600"}]}')
@@ -290,5 +290,5 @@ def test_xpaths_use_the_declared_prefixes_of_namespaces(tmp_path: Path, mark: st
             plain=True,
         )
         first, second = run.outcomes()
-    assert [one.held for one in first.tests] == [True, False, True]
-    assert [one.held for one in second.tests] == [False]
+    assert [test.held for test in first.tests] == [True, False, True]
+    assert [test.held for test in second.tests] == [False]

@@ -26,7 +26,7 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
     )
     assert len(evaluation.plan.steps) >= 5
     outcomes = list(evaluation.outcomes())
-    assert [str(one.reason) for one in outcomes if one.state == "failed"] == []
+    assert [str(outcome.reason) for outcome in outcomes if outcome.state == "failed"] == []
     sent = [exchange.request.url for outcome in outcomes for exchange in outcome.exchanges]
     assert all(url.startswith("http") for url in sent)
     assert len(sent) >= 5

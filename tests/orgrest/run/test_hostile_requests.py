@@ -27,7 +27,9 @@ def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
 
 
 def reasons(text: str, folder: Path, *environments: str) -> list[str]:
-    return [str(one.reason) for one in evaluated(text, folder, *environments) if one.reason]
+    return [
+        str(outcome.reason) for outcome in evaluated(text, folder, *environments) if outcome.reason
+    ]
 
 
 def test_files_that_import_each_other_in_circles_are_read_once(tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def documents(tmp_path: Path, provider: Provider) -> Documents:
 
 
 def done(outcomes: list[Outcome]) -> None:
-    assert [one.state for one in outcomes] == ["done"] * len(outcomes), outcomes[0].reason
-    assert [one.exchanges[-1].response.status for one in outcomes] == [200] * len(outcomes)
+    assert [outcome.state for outcome in outcomes] == ["done"] * len(outcomes), outcomes[0].reason
+    assert [outcome.exchanges[-1].response.status for outcome in outcomes] == [200] * len(outcomes)
 
 
 def reason(outcomes: list[Outcome]) -> str:
@@ -302,8 +302,8 @@ def test_a_person_who_denies_is_told_so_and_asked_no_more_in_this_run(
 ) -> None:
     jo = Someone("deny")
     outcomes = documents.run(text + "\n" + text, jo)
-    assert [one.state for one in outcomes] == ["failed", "failed"]
-    assert all("access_denied" in str(one.reason) for one in outcomes)
+    assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
+    assert all("access_denied" in str(outcome.reason) for outcome in outcomes)
     assert len(jo.browser.opened) == len(jo.questions) == 1
     assert provider.bearers == []
     if text is CODE:
@@ -376,7 +376,7 @@ def test_a_refused_token_of_a_password_is_refreshed_for_all_later_requests(
     text = CODE.replace("authorization_code", "password")
     provider.refuses = 1
     outcomes = documents.run(f"{text}\n{text}", settings=settings)
-    assert [one.exchanges[0].response.status for one in outcomes] == [200, 200]
+    assert [outcome.exchanges[0].response.status for outcome in outcomes] == [200, 200]
     assert provider.asked == ["password", "refresh_token"]
     provider.refuses = 1
     text = text.replace("password", "client_credentials")
@@ -544,10 +544,10 @@ def test_an_allowed_token_cannot_be_taken_elsewhere(
         text = WAYS[way].replace("{token}", TOKEN)
         text = text.replace("{evil}", evil.url).replace("{good}", server.url)
         outcomes = documents.run(text, Careful(), **given)
-    secrets = [one["access_token"].encode() for one in provider.tokens]
+    secrets = [token["access_token"].encode() for token in provider.tokens]
     assert secrets
-    assert not any(secret in one for secret in secrets for one in evil.requests)
-    assert any(one.state == "failed" for one in outcomes) or way == "after a redirect"
+    assert not any(secret in request for secret in secrets for request in evil.requests)
+    assert any(outcome.state == "failed" for outcome in outcomes) or way == "after a redirect"
 
 
 @pytest.mark.parametrize(
@@ -756,7 +756,7 @@ def test_a_token_endpoint_that_is_away_opens_the_browser_once_in_a_run(
         settings = SETTINGS.replace("{url}/token", f"{gone.url}/token")
     jo = Someone()
     outcomes = documents.run(f"{CODE}\n{CODE}", jo, settings=settings)
-    assert [one.state for one in outcomes] == ["failed", "failed"]
+    assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
     reason = f"could not get a token from {gone.url}: connection to {gone.host} refused"
     assert reason in str(outcomes[1].reason)
     assert len(jo.browser.opened) == 1
@@ -850,10 +850,10 @@ def test_one_login_serves_requests_in_several_threads(
         threading.Thread(target=lambda name=name: done(documents.run(name=name, someone=jo)))
         for name in names
     ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(60)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
     assert provider.asked == ["authorization_code"]
     assert len(provider.bearers) == 4
 

@@ -80,7 +80,7 @@ def forms(secret: str) -> set[bytes]:
         "".join(f"{ord(one):x}" for one in secret),
         base64.b64encode(data).decode(),
     }
-    return {one.encode() for one in texts}
+    return {text.encode() for text in texts}
 
 
 def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
@@ -107,7 +107,7 @@ def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
         assert good.requests
         sent = b"".join(evil.requests)
     return [
-        one for secret in (SECRET, LINES, WORD) for one in forms(secret) if one in sent
+        form for secret in (SECRET, LINES, WORD) for form in forms(secret) if form in sent
     ], reasons
 
 
@@ -243,7 +243,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
             )
         assert len(server.requests) > 3 * len({**BODIES, **SCRIPTS})
     found |= {name: (folder / name).read_bytes() for name in reports.values()}
-    found["history"] = b"".join(one.read_bytes() for one in (folder / "history").iterdir())
+    found["history"] = b"".join(path.read_bytes() for path in (folder / "history").iterdir())
     return found
 
 

@@ -214,7 +214,7 @@ def test_a_loop_goes_over_what_a_response_or_an_expression_gives(run) -> None:
     )
     assert run(text).sent == ["/r", "/1", "/two", "/7", "/5"]
     dry = run(text.replace("{{x}}", "{{x}}/{{x.id}}"), dry_run=True)
-    urls = [one.exchanges[0].request.url.partition("/")[2] for one in dry.outcomes[1:3]]
+    urls = [outcome.exchanges[0].request.url.partition("/")[2] for outcome in dry.outcomes[1:3]]
     assert urls[0].endswith("/<x>/<x.id>")
     assert urls[1].endswith("/7")
 
@@ -318,7 +318,7 @@ def test_files_that_run_each_other_end_in_an_error(run, tmp_path: Path) -> None:
 def test_a_file_that_is_run_and_not_there_is_told_where_it_is_run(run, tmp_path: Path) -> None:
     (tmp_path / "b.http").write_text("import no.http\nrun none.http\n")
     done = run("run b.http\nrun nothing.http\n")
-    places = [one.partition(": could not read")[0] for one in done.reasons]
+    places = [reason.partition(": could not read")[0] for reason in done.reasons]
     assert places == ["b.http:1:8", "b.http:2:5", "a.http:2:5"]
 
 
@@ -382,7 +382,10 @@ def test_a_document_makes_a_run_without_a_limit_wait_for_an_hour_at_most(
 ) -> None:
     done = run("# @sleep 999999999\nGET HOST/a\n###\nGET HOST/b\n?? eventually 61m status == 404\n")
     assert done.sent == []
-    assert ["wait for at most a total of 60 minutes" in one for one in done.reasons] == [True, True]
+    assert ["wait for at most a total of 60 minutes" in reason for reason in done.reasons] == [
+        True,
+        True,
+    ]
     monkeypatch.setattr("orgrest.run.job.MOST_WAIT", 0.05)
     done = run("# @sleep 40\nGET HOST/c\n###\n# @sleep 40\nGET HOST/d\n")
     assert done.sent == ["/c"]
@@ -552,7 +555,11 @@ def test_requests_of_one_name_are_all_sent_and_each_has_its_own_response(run) ->
         "/2",
         "/3",
     ]
-    assert [[test.held for test in one.tests] for one in done.outcomes] == [[True], [False], []]
+    assert [[test.held for test in outcome.tests] for outcome in done.outcomes] == [
+        [True],
+        [False],
+        [],
+    ]
 
 
 def test_a_name_means_the_last_request_above_else_the_first_below(run) -> None:
@@ -624,7 +631,7 @@ def test_a_dry_run_shows_what_scripts_before_a_request_set(run) -> None:
     )
     done = run(text, dry_run=True)
     assert done.sent == []
-    urls = [one.exchanges[0].request.url.rpartition("/")[2] for one in done.outcomes]
+    urls = [outcome.exchanges[0].request.url.rpartition("/")[2] for outcome in done.outcomes]
     assert urls == ["heads", "7"]
 
 

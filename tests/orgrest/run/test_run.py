@@ -90,7 +90,7 @@ class Evaluated:
         return [part.partition("\n")[2] for part in self.text.split("#+RESULTS")[1:]]
 
     def reasons(self) -> list[str]:
-        return [str(one.reason) for one in self.outcomes if one.reason is not None]
+        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ class TestFiles:
         assert done.text.startswith(done.before.partition("notes-b.json")[0])
         assert "could not write the file of this result:" in done.reasons()[0]
         assert "xxx.json: could not write the file: File name too long" in done.reasons()[0]
-        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert (tmp_path / "notes-b.json").read_bytes() == b'{"a":1}'
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
@@ -362,7 +362,7 @@ class TestVariables:
     def test_a_block_that_others_need_is_sent_once(self, run, server) -> None:
         text = block("/line?:t", ":results value :var t=token") + block("/token", name="token")
         results = run(text + "\n" + text.partition("#+NAME")[0]).results()
-        assert [one.partition("\n")[0] for one in results] == [
+        assert [result.partition("\n")[0] for result in results] == [
             "/line?t0ken",
             "t0ken",
             "/line?t0ken",
@@ -608,7 +608,7 @@ class TestWhatRuns:
         code = "#+begin_src sh :results code\nx\n#+end_src\n"
         drawer = f"{block('/json', ':results drawer')}\n#+RESULTS:\n:results:\n{request}:end:\n"
         done = run(f"* COMMENT c\n{request}* d\n{drawer}{code}")
-        assert [one.line for one in done.outcomes] == [6]
+        assert [outcome.line for outcome in done.outcomes] == [6]
 
     def test_a_result_of_type_code_is_no_request(self, run, server) -> None:
         text = block("/line?GET%20http://x/", ":results value code")
@@ -729,7 +729,7 @@ class TestErrors:
         old = "\n#+RESULTS:\n: OLD\n\n"
         dead = block("/json").replace("HOST", "http://127.0.0.1:1") + old
         done = run(dead + block("/json"))
-        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert done.text.startswith(dead)
         assert done.reasons()[0].startswith("notes.org:2:")
 
@@ -848,7 +848,7 @@ class TestOrder:
             block("/json") + block("/json").replace("HOST", "http://127.0.0.1:1") + block("/json")
         )
         done = run(text)
-        assert [one.state for one in done.outcomes] == ["done", "failed", "done"]
+        assert [outcome.state for outcome in done.outcomes] == ["done", "failed", "done"]
 
 
 class TestRequestFiles:
@@ -856,19 +856,21 @@ class TestRequestFiles:
 
     def test_every_request_is_sent_in_order(self, run) -> None:
         done = run(self.TEXT, plain=True)
-        assert [one.exchanges[0].rendered.body.strip() for one in done.outcomes] == [
+        assert [outcome.exchanges[0].rendered.body.strip() for outcome in done.outcomes] == [
             "/line?1",
             "/line?2",
         ]
-        assert [one.line for one in done.outcomes] == [2, 6]
+        assert [outcome.line for outcome in done.outcomes] == [2, 6]
 
     def test_a_line_or_a_name_chooses_one(self, run) -> None:
-        assert [one.line for one in run(self.TEXT, plain=True, lines=(6,)).outcomes] == [6]
-        assert [one.line for one in run(self.TEXT, plain=True, names=("one",)).outcomes] == [2]
+        assert [outcome.line for outcome in run(self.TEXT, plain=True, lines=(6,)).outcomes] == [6]
+        assert [
+            outcome.line for outcome in run(self.TEXT, plain=True, names=("one",)).outcomes
+        ] == [2]
 
     def test_what_is_wrong_between_requests_is_told_and_the_others_go_on(self, run) -> None:
         done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
-        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: missing")
 
     def test_a_file_without_a_request_says_so(self, run) -> None:

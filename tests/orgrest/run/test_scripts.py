@@ -73,19 +73,19 @@ class Ran:
 
     @property
     def reasons(self) -> list[str]:
-        return [str(one.reason) for one in self.outcomes if one.reason is not None]
+        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
 
     @property
     def states(self) -> list[str]:
-        return [one.state for one in self.outcomes]
+        return [outcome.state for outcome in self.outcomes]
 
     @property
     def tests(self) -> list[tuple[str, bool]]:
-        return [(test.name, test.held) for one in self.outcomes for test in one.tests]
+        return [(test.name, test.held) for outcome in self.outcomes for test in outcome.tests]
 
     @property
     def log(self) -> list[str]:
-        notes = (note for one in self.outcomes for note in one.notes)
+        notes = (note for outcome in self.outcomes for note in outcome.notes)
         return [note.removeprefix("log: ") for note in notes if note.startswith("log: ")]
 
 
@@ -167,7 +167,7 @@ def test_a_dry_run_runs_what_needs_no_response(run) -> None:
         dry_run=True,
     )
     assert done.sent == []
-    urls = [one.exchanges[0].request.url.split("/", 3)[3] for one in done.outcomes]
+    urls = [outcome.exchanges[0].request.url.split("/", 3)[3] for outcome in done.outcomes]
     assert urls == ["n/1?b=2", "then/1"]
 
 
@@ -573,7 +573,9 @@ def test_what_a_script_sent_is_recorded_when_its_request_is_not_sent(run) -> Non
     assert done.sent == ["GET /login"]
     (outcome,) = done.outcomes
     assert outcome.state == "skipped"
-    found = [(one.reason, one.request.url.rpartition("/")[2]) for one in outcome.exchanges]
+    found = [
+        (exchange.reason, exchange.request.url.rpartition("/")[2]) for exchange in outcome.exchanges
+    ]
     assert found == [("script", "login")]
 
 
@@ -732,7 +734,7 @@ def test_global_variables_are_kept_in_the_file_that_the_user_names(
         f"###\nPOST {recorder.url}/{{{{made}}}}\n\n> {{% client.global.clear('token') %}}\n"
     )
     assert command(second, "--globals", kept, "--quiet") == 0
-    paths = [one.split(b" ", 2)[1].decode() for one in recorder.requests]
+    paths = [request.split(b" ", 2)[1].decode() for request in recorder.requests]
     assert paths == ["/t/a/x/2", "/hidden-key!"]
     assert "token" not in json.loads(kept.read_text())["variables"]
     assert "made" in json.loads(kept.read_text())["secret"]
@@ -748,7 +750,7 @@ def test_a_run_of_tests_keeps_global_variables_too(recorder: RawServer, tmp_path
     assert command("test", first, second, "--globals", kept) == 0
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert command("test", second, "--globals", kept) == 0
-    paths = [one.split(b" ", 2)[1].decode() for one in recorder.requests]
+    paths = [request.split(b" ", 2)[1].decode() for request in recorder.requests]
     assert paths == ["/a", "/t/a", "/t/a"]
     assert command("test", first, second, "--globals", kept, "-j", "2") == 2
     kept.write_text("[]")
@@ -772,7 +774,7 @@ def test_a_dry_run_and_a_document_alone_keep_nothing(recorder: RawServer, tmp_pa
     file.write_text(f"< {{% client.global.set('a', 1) %}}\nGET {recorder.url}/{{{{a}}}}\n")
     assert command(file, "--globals", tmp_path / "globals.json", "--dry-run") == 0
     assert command(file) == 0
-    assert [one.name for one in tmp_path.iterdir()] == ["a.http"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.http"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"variables": 1}', "[" * 10**5])
@@ -803,7 +805,7 @@ def test_scripts_of_old_collections_run_as_they_are(run) -> None:
     assert not done.reasons
     assert done.sent == ["GET /a", "GET /41"]
     first, _ = done.outcomes
-    assert {one.name: one.held for one in first.tests} == {
+    assert {test.name: test.held for test in first.tests} == {
         "status": True, "body": True, "header": True, "fails": False, "variable": True,
         "loop a": True, "loop b": True, "gone": True,
     }  # fmt: skip
@@ -814,7 +816,7 @@ def test_a_script_may_return_as_postmans_may(run) -> None:
         "GET HOST/\n\n> {%\ntests.a = true;\nif (responseCode.code === 200) return;\n"
         "tests.b = true;\n%}\n\n###\nGET HOST/\n\n> {%\ntests.a = true;\nreturn }\n%}\n"
     )
-    assert [[one.name for one in each.tests] for each in done.outcomes] == [["a"], []]
+    assert [[test.name for test in each.tests] for each in done.outcomes] == [["a"], []]
     assert "SyntaxError" in done.reasons[0]
 
 
@@ -839,7 +841,7 @@ def test_pm_changes_headers_and_knows_cookies_and_the_name(run) -> None:
     )
     assert not done.reasons
     assert [done.header(name) for name in ("X-A", "X-B", "X-C")] == [["1"], ["2"], []]
-    assert [(one.name, one.held) for one in done.outcomes[0].tests] == [("one", True)]
+    assert [(test.name, test.held) for test in done.outcomes[0].tests] == [("one", True)]
 
 
 # ------------------------------------------------------------- once for each element (JetBrains')
@@ -864,12 +866,12 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
     assert [done.header("X-Id", n) for n in range(3)] == [["1"], ["2"], ["3"]]
     assert done.body(2) == '{"id": 3}'
     first, _ = done.outcomes
-    assert [(one.name, one.held) for one in first.tests] == [
+    assert [(test.name, test.held) for test in first.tests] == [
         ("0 1", True), ("status == 200", True),
         ("1 2", True), ("status == 200", True),
         ("2 3", True), ("status == 200", True),
     ]  # fmt: skip
-    assert [len(one.tests) for one in first.exchanges] == [2, 2, 2]
+    assert [len(exchange.tests) for exchange in first.exchanges] == [2, 2, 2]
 
 
 @pytest.mark.parametrize(

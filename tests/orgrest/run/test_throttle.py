@@ -60,7 +60,7 @@ def test_slots_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> No
                 plain=True,
             ).outcomes()
         )
-    assert [one > 90 for one in waits if one] == [True]
+    assert [wait > 90 for wait in waits if wait] == [True]
     assert len(server.requests) == 3
 
 

@@ -59,7 +59,7 @@ class Ran:
             cwd=folder, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         self.status, self.told = done.returncode, done.stderr
-        self.reports = {one for one in reports[1::2] if (folder / one).exists()}
+        self.reports = {report for report in reports[1::2] if (folder / report).exists()}
         self.missing = set(reports[1::2]) - self.reports
         report = folder / "r.report-json"
         found = json.loads(report.read_text()) if report.exists() else {"requests": []}
@@ -282,7 +282,7 @@ STAGES = sorted(
 FAULTS = [
     *(
         (f"orgrest.run{module}", name)
-        for module, _, name in (one.rpartition(".") for one in STAGES)
+        for module, _, name in (stage.rpartition(".") for stage in STAGES)
     ),
     ("orgrest.run.stages", "do"),
     ("orgrest.run.job", "Job.begin"),

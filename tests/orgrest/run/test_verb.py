@@ -103,7 +103,9 @@ class Sent:
         lines = [raw.split(b"\r\n", 1)[0].decode() for raw in server.requests[before:]]
         self.lines = [line.removesuffix(" HTTP/1.1") for line in lines]
         self.states = [outcome.state for outcome in self.outcomes]
-        self.reasons = [str(one.reason) for one in self.outcomes if one.reason is not None]
+        self.reasons = [
+            str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None
+        ]
 
 
 TREE = """* API :verb:

@@ -109,7 +109,7 @@ def documents(draw: st.DrawFn) -> Document:
     library = draw(st.lists(_requests("lib"), max_size=2)) if kind == "http" else []
     return Document(
         kind,
-        tuple(classes.evolve(one, path=next(paths)) for one in requests),
+        tuple(classes.evolve(request, path=next(paths)) for request in requests),
         tuple(classes.evolve(one, path=next(paths)) for one in library),
     )
 
@@ -157,14 +157,14 @@ VIA = {
 }
 
 
-def _possible(kind: str, one: Request) -> Request:
+def _possible(kind: str, request: Request) -> Request:
     """Return a request without what its language, or what it has besides, does not allow."""
     if kind == "verb":
-        return classes.evolve(one, holds=None)
-    if one.trouble == "language":
-        return classes.evolve(one, name=None, captures=None, part="request")
+        return classes.evolve(request, holds=None)
+    if request.trouble == "language":
+        return classes.evolve(request, name=None, captures=None, part="request")
     # a block that captures answers with JSON, which others do not use as it is
-    return classes.evolve(one, name=None) if one.captures else one
+    return classes.evolve(request, name=None) if request.captures else request
 
 
 # ------------------------------------------------------------------------------------ as text
@@ -174,7 +174,7 @@ def written(document: Document, url: str) -> tuple[str, str]:
     """Return the texts of the document and of its library."""
     if document.kind != "http":
         block = _block if document.kind == "org" else _heading
-        return "\n".join(block(one, url) for one in document.requests), ""
+        return "\n".join(block(request, url) for request in document.requests), ""
     head = f"import {LIBRARY}\n\n" if document.library else ""
     own, library = (
         "".join(_in_file(one, url) for one in every)
@@ -183,60 +183,70 @@ def written(document: Document, url: str) -> tuple[str, str]:
     return head + own, library
 
 
-def _in_file(one: Request, url: str) -> str:
+def _in_file(request: Request, url: str) -> str:
     lines = ["###"]
-    lines += [f"# @name {one.name}"] if one.name else []
-    lines += [f"# @{'force-ref' if one.again else 'ref'} {one.need}"] if one.need else []
-    lines += [f"# @loop for {one.turns}"] if one.turns is not None else []
-    lines += [f"# @tag {one.part}"] if one.part != "request" else []
-    lines += ["# @disabled"] if one.trouble == "disabled" else []
-    lines += [BEFORE[one.before]] if one.before else []
-    uses = "".join(f"&{{{{{name}.response.body.$.path}}}}" for name in one.uses)
-    uses += "&{{set}}" * (one.before == "sets")
-    lines += [f"GET {_target(one, url)}?q{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
-    lines += ["Authorization: Digest user password"] if one.via == "/digest" else []
-    lines += [""]
-    lines += [AFTER[one.after]] if one.after else []
+    lines += [f"# @name {request.name}"] if request.name else []
     lines += (
-        [f"?? body path {'==' if one.holds else '!='} {one.path}"] if one.holds is not None else []
+        [f"# @{'force-ref' if request.again else 'ref'} {request.need}"] if request.need else []
     )
-    lines += [MISSPELT[one.trouble]] if one.trouble in MISSPELT else []
+    lines += [f"# @loop for {request.turns}"] if request.turns is not None else []
+    lines += [f"# @tag {request.part}"] if request.part != "request" else []
+    lines += ["# @disabled"] if request.trouble == "disabled" else []
+    lines += [BEFORE[request.before]] if request.before else []
+    uses = "".join(f"&{{{{{name}.response.body.$.path}}}}" for name in request.uses)
+    uses += "&{{set}}" * (request.before == "sets")
+    lines += [
+        f"GET {_target(request, url)}?q{uses}{'&{{nowhere}}' * (request.trouble == 'undefined')}"
+    ]
+    lines += ["Authorization: Digest user password"] if request.via == "/digest" else []
+    lines += [""]
+    lines += [AFTER[request.after]] if request.after else []
+    lines += (
+        [f"?? body path {'==' if request.holds else '!='} {request.path}"]
+        if request.holds is not None
+        else []
+    )
+    lines += [MISSPELT[request.trouble]] if request.trouble in MISSPELT else []
     return "\n".join([*lines, "", ""])
 
 
-def _block(one: Request, url: str) -> str:
-    lines = [f"* heading {':' + one.part + ':' if one.part != 'request' else ''}"]
-    lines += [f"#+name: {one.name}"] if one.name else []
-    arguments = "".join(f" :var u{at}={name}" for at, name in enumerate(one.uses))
-    arguments += " :eval no" * (one.trouble == "disabled")
-    language = "httpp" if one.trouble == "language" else "http"
-    lines += [f"#+begin_src {language}{arguments} {one.arguments}".rstrip()]
-    uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(one.uses)))
-    uses += f"&{{{{{one.captured}}}}}" if one.captured else ""
-    lines += [f"GET {_target(one, url)}?q{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
-    lines += [f"-> jq-set-var :{one.captures} .path"] if one.captures else ["Accept: text/plain"]
-    if one.holds is not None:
-        start = "# ?? body path" if one.captures else "?? body"  # restclient's captures
-        lines += ["", f"{start} {'==' if one.holds else '!='} {one.path}"]
-    lines += ["", MISSPELT[one.trouble]] if one.trouble in MISSPELT else []
+def _block(request: Request, url: str) -> str:
+    lines = [f"* heading {':' + request.part + ':' if request.part != 'request' else ''}"]
+    lines += [f"#+name: {request.name}"] if request.name else []
+    arguments = "".join(f" :var u{at}={name}" for at, name in enumerate(request.uses))
+    arguments += " :eval no" * (request.trouble == "disabled")
+    language = "httpp" if request.trouble == "language" else "http"
+    lines += [f"#+begin_src {language}{arguments} {request.arguments}".rstrip()]
+    uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(request.uses)))
+    uses += f"&{{{{{request.captured}}}}}" if request.captured else ""
+    lines += [
+        f"GET {_target(request, url)}?q{uses}{'&{{nowhere}}' * (request.trouble == 'undefined')}"
+    ]
+    lines += (
+        [f"-> jq-set-var :{request.captures} .path"] if request.captures else ["Accept: text/plain"]
+    )
+    if request.holds is not None:
+        start = "# ?? body path" if request.captures else "?? body"  # restclient's captures
+        lines += ["", f"{start} {'==' if request.holds else '!='} {request.path}"]
+    lines += ["", MISSPELT[request.trouble]] if request.trouble in MISSPELT else []
     return "\n".join([*lines, "#+end_src", ""])
 
 
-def _heading(one: Request, url: str) -> str:
-    tags = f":verb:{one.part}:" if one.part != "request" else ":verb:"
+def _heading(request: Request, url: str) -> str:
+    tags = f":verb:{request.part}:" if request.part != "request" else ":verb:"
     lines = [f"* heading {tags}"]
-    lines += [":PROPERTIES:", f":Verb-Store: {one.name}", ":END:"] if one.name else []
+    lines += [":PROPERTIES:", f":Verb-Store: {request.name}", ":END:"] if request.name else []
     uses = "".join(
         f'&{{{{(verb-json-get (oref (verb-stored-response "{name}") body) "path")}}}}'
-        for name in one.uses
+        for name in request.uses
     )
-    uses += "&{{(verb-var nowhere)}}" * (one.trouble == "undefined")
-    return "\n".join([*lines, f"get {_target(one, url)}?q{uses}", ""])
+    uses += "&{{(verb-var nowhere)}}" * (request.trouble == "undefined")
+    return "\n".join([*lines, f"get {_target(request, url)}?q{uses}", ""])
 
 
-def _target(one: Request, url: str) -> str:
-    host = "http://127.0.0.1:1" if one.trouble == "refused" else url
-    return f"{host}{one.via}{one.path}"
+def _target(request: Request, url: str) -> str:
+    host = "http://127.0.0.1:1" if request.trouble == "refused" else url
+    return f"{host}{request.via}{request.path}"
 
 
 # ------------------------------------------------------------------------- what should happen
@@ -259,99 +269,101 @@ class Model:
         """Send everything; return each request of the document with what its turns came to."""
         done: list[tuple[Request, list[str]]] = []
         parts: dict[str, list[Request]] = {"setup": [], "request": [], "teardown": []}
-        for one in self.document.requests:
-            parts[one.part].append(one)
+        for request in self.document.requests:
+            parts[request.part].append(request)
         if not parts["request"]:
             return []
-        for one in [one for one in parts["request"] if one.trouble == "language"]:
-            parts["request"].remove(one)
-            done.append((one, ["error"]))
+        for request in [request for request in parts["request"] if request.trouble == "language"]:
+            parts["request"].remove(request)
+            done.append((request, ["error"]))
         if not parts["request"]:
             return done
         ready = True
         begun = False
-        for one in (*parts["setup"], *parts["request"]):
+        for request in (*parts["setup"], *parts["request"]):
             if not ready:
-                done.append((one, self.came_to.get(id(one)) or ["skipped"]))
-                self.told.add(id(one))
+                done.append((request, self.came_to.get(id(request)) or ["skipped"]))
+                self.told.add(id(request))
                 continue
             begun = True
-            outcome = self._at_its_place(one)
-            done.append((one, outcome))
-            ready = one.part != "setup" or all(word in ("passed", "skipped") for word in outcome)
+            outcome = self._at_its_place(request)
+            done.append((request, outcome))
+            ready = request.part != "setup" or all(
+                word in ("passed", "skipped") for word in outcome
+            )
         done += [(one, self._at_its_place(one)) for one in parts["teardown"] if begun]
         return done
 
-    def _at_its_place(self, one: Request) -> list[str]:
+    def _at_its_place(self, request: Request) -> list[str]:
         words: list[str] = []
-        if one.trouble != "disabled" or id(one) in self.came_to:
-            words = self.send(one, own=True)
-        self.told.add(id(one))
+        if request.trouble != "disabled" or id(request) in self.came_to:
+            words = self.send(request, own=True)
+        self.told.add(id(request))
         return words or ["skipped"]
 
-    def send(self, one: Request, *, own: bool = False, again: bool = False) -> list[str]:
+    def send(self, request: Request, *, own: bool = False, again: bool = False) -> list[str]:
         """Send a request unless it was; return what each of its turns came to."""
-        if id(one) in self._open:
+        if id(request) in self._open:
             return ["error"]
-        anew = id(one) in self.came_to
+        anew = id(request) in self.came_to
         if anew and not again:
-            return self.came_to[id(one)]
-        self._open.append(id(one))
-        turns = 1 if one.turns is None or self._is_misspelt(one) else one.turns
-        words = [self._turn(one) for _ in range(turns)]
+            return self.came_to[id(request)]
+        self._open.append(id(request))
+        turns = 1 if request.turns is None or self._is_misspelt(request) else request.turns
+        words = [self._turn(request) for _ in range(turns)]
         self._open.pop()
         if not anew:
-            self.came_to[id(one)] = words
-        elsewhere = one in self.document.library or id(one) in self.told
+            self.came_to[id(request)] = words
+        elsewhere = request in self.document.library or id(request) in self.told
         if anew or (not own and elsewhere):
-            self.extra += [(word, one) for word in words]
+            self.extra += [(word, request) for word in words]
         return words
 
-    def _turn(self, one: Request) -> str:
-        if self._is_misspelt(one):
+    def _turn(self, request: Request) -> str:
+        if self._is_misspelt(request):
             return "error"
-        if one.need:
-            other = self._meant(one.need, one)
+        if request.need:
+            other = self._meant(request.need, request)
             if other is None or self._is_disabled(other):
                 return "error"
-            if "error" in self.send(other, again=one.again):
+            if "error" in self.send(other, again=request.again):
                 return "error"
-        if one.before == "throws":
+        if request.before == "throws":
             return "error"
         used = ""
-        for name in one.uses:
-            other = self._meant(name, one)
+        for name in request.uses:
+            other = self._meant(name, request)
             if other is None or self._is_disabled(other):
                 return "error"
             if "error" in (self.send(other) or ["error"]):
                 return "error"
             used += f"&{other.path}"
-        if one.captured:
-            if one.captured not in self.captured:
+        if request.captured:
+            if request.captured not in self.captured:
                 return "error"
-            used += f"&{self.captured[one.captured]}"
-        if one.trouble in ("undefined", "refused", *MISSPELT):
+            used += f"&{self.captured[request.captured]}"
+        if request.trouble in ("undefined", "refused", *MISSPELT):
             return "error"
-        used += "&by-script" * (one.before == "sets")
-        target = f"{one.via}{one.path}?q{used}"
-        if one.via == "/busy" and one.path not in self._busy:
-            self._busy.add(one.path)
+        used += "&by-script" * (request.before == "sets")
+        target = f"{request.via}{request.path}?q{used}"
+        if request.via == "/busy" and request.path not in self._busy:
+            self._busy.add(request.path)
             self.log.append(target)
-        if one.via in ("/dropped", "/loop"):
+        if request.via in ("/dropped", "/loop"):
             self.log.append(target)  # each as often as it is tried
             return "error"
-        if one.via in ("/moved", "/digest"):
+        if request.via in ("/moved", "/digest"):
             self.log.append(target)
         self.log.append(target.removeprefix("/moved"))
-        if one.after == "throws":
+        if request.after == "throws":
             return "error"
-        if one.captures:
-            self.captured[one.captures] = one.path
-        return "failed" if one.holds is False or one.after == "fails" else "passed"
+        if request.captures:
+            self.captured[request.captures] = request.path
+        return "failed" if request.holds is False or request.after == "fails" else "passed"
 
-    def _is_misspelt(self, one: Request) -> bool:
+    def _is_misspelt(self, request: Request) -> bool:
         """Return whether a request is an error before its first turn."""
-        return self.document.kind == "http" and one.trouble in MISSPELT
+        return self.document.kind == "http" and request.trouble in MISSPELT
 
     def _is_disabled(self, other: Request) -> bool:
         """Return whether a request is not sent for another one either."""
@@ -361,7 +373,7 @@ class Model:
         """Return the request that a name means in another one."""
         document = self.document
         if document.kind != "http":
-            return next((one for one in document.requests if one.name == name), None)
+            return next((request for request in document.requests if request.name == name), None)
         files = [document.requests, document.library]
         if using in document.library:
             files.reverse()
@@ -475,7 +487,7 @@ def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None
         path.write_text(text)
         (Path(folder) / LIBRARY).write_text(library)
         records = ran(path)
-        log = [one.split(b" ", 2)[1].decode() for one in server.requests]
+        log = [request.split(b" ", 2)[1].decode() for request in server.requests]
 
         model = Model(document)
         expected = model.run()
@@ -513,7 +525,7 @@ def _check_records(
         lines = by_line if record["file"] == file else _by_line(str(Path(file).parent / LIBRARY))
         path = lines[record["line"]]
         found[path, record["outcome"]] += 1
-        sent = [one for one in record["exchanges"] if one["response"] is not None]
+        sent = [exchange for exchange in record["exchanges"] if exchange["response"] is not None]
         if record["outcome"] in ("passed", "failed"):
             assert sent
         else:
@@ -521,9 +533,9 @@ def _check_records(
             assert record["reason"]
             assert record["title"] or "unknown request language" in record["reason"]
         if record["outcome"] == "failed":
-            assert not all(one["passed"] for one in record["assertions"])
+            assert not all(assertion["passed"] for assertion in record["assertions"])
         if record["outcome"] == "passed":
-            assert all(one["passed"] for one in record["assertions"])
+            assert all(assertion["passed"] for assertion in record["assertions"])
     assert found == words
 
 
@@ -555,11 +567,11 @@ def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) ->
     assert [one["request"]["url"].removeprefix(url) for one in got] == log
     for record in records:
         paths = {attempt["request"]["url"].partition("?")[0] for attempt in attempts(record)}
-        assert len({one.replace("/moved/", "/") for one in paths}) <= 1
+        assert len({path.replace("/moved/", "/") for path in paths}) <= 1
 
 
 def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> None:
-    counts = Counter(one["outcome"] for one in records)
+    counts = Counter(record["outcome"] for record in records)
     summary = {
         **{word: counts[word] for word in ("passed", "failed", "error", "skipped")},
         "requests": len(records),
@@ -583,7 +595,9 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
         assert inside == words.get(record["outcome"], set())
     page = b"".join(html.pieces(run, records)).decode()
     shown = re.findall(r'<details class="request (\w+)">.*?class="place">([^ <]+)', page, re.DOTALL)
-    assert shown == [(one["outcome"], f"{one['file']}:{one['line']}") for one in records]
+    assert shown == [
+        (record["outcome"], f"{record['file']}:{record['line']}") for record in records
+    ]
     lines = b"".join(tap.pieces(run, records)).decode().split("\n")
     tests = [line for line in lines if line.startswith(("ok", "not ok"))]
     for number, (line, record) in enumerate(zip(tests, records, strict=True), 1):
@@ -594,11 +608,11 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
 
 def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document: Document) -> None:
     """A dry run and the lenses of an editor name the steps that the run has."""
-    dry = [(one.line, one.name) for one in evaluated(path, text, dry_run=True)]
-    done = [(one.line, one.name) for one in evaluated(path, text)]
+    dry = [(outcome.line, outcome.name) for outcome in evaluated(path, text, dry_run=True)]
+    done = [(outcome.line, outcome.name) for outcome in evaluated(path, text)]
     by_line = _by_line(str(path))
-    disabled = {one.path for one in document.requests if one.trouble == "disabled"}
-    misspelt = [one.path for one in document.requests if one.trouble == "language"]
+    disabled = {request.path for request in document.requests if request.trouble == "disabled"}
+    misspelt = [request.path for request in document.requests if request.trouble == "language"]
     # of a disabled one a dry run does not know whether another needs it, in all its turns
     turns = {path: len([1 for line, _ in dry if by_line[line] == path]) for path in disabled}
     assert [one for one in dry if by_line[one[0]] not in disabled] == [
@@ -607,7 +621,9 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
     assert list(dict.fromkeys(dry)) == list(dict.fromkeys(done))
     assert set(turns.values()) <= {1}
     if records:
-        own = [(one["line"], one["name"]) for one in records if one["file"] == str(path)]
+        own = [
+            (record["line"], record["name"]) for record in records if record["file"] == str(path)
+        ]
         assert {one for one in own if by_line[one[0]] not in misspelt} <= set(dry)
     kind: Any = "org" if path.suffix == ".org" else "http"
     analysis = Analysis(text, kind, lambda: Inputs(directory=path.parent))
@@ -635,8 +651,11 @@ def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
             records.append,
         )
         control.close()
-        assert [one.split(b" ", 2)[1] for one in server.requests] == [b"/login", b"/a?/login"]
-    assert [(one["name"], one["outcome"]) for one in records] == [
+        assert [request.split(b" ", 2)[1] for request in server.requests] == [
+            b"/login",
+            b"/a?/login",
+        ]
+    assert [(record["name"], record["outcome"]) for record in records] == [
         ("login", "failed"),
         ("a", "passed"),
     ]
@@ -662,7 +681,9 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
             records.append,
         )
         control.close()
-    found = [(one["name"], one["outcome"]) for one in sorted(records, key=lambda r: r["order"])]
+    found = [
+        (record["name"], record["outcome"]) for record in sorted(records, key=lambda r: r["order"])
+    ]
     assert found == [
         ("a", "failed"),
         ("b", "skipped" if bail else "passed"),
@@ -723,13 +744,15 @@ def test_the_request_at_a_line_is_the_one_above_it_up_to_the_next_separator(
                 assert not server.requests
             else:
                 assert states == ["done"]
-                assert [one.split(b" ", 2)[1].decode() for one in server.requests] == [f"/r{owner}"]
+                assert [request.split(b" ", 2)[1].decode() for request in server.requests] == [
+                    f"/r{owner}"
+                ]
 
 
 def _sent_at(path: Path, line: int) -> list[str]:
     """Send the request at a line; return the states of the outcomes, or why there is none."""
     try:
-        return [one.state for one in evaluated(path, File.read(path).text, lines=(line,))]
+        return [outcome.state for outcome in evaluated(path, File.read(path).text, lines=(line,))]
     except EvaluationError as error:
         return [error.reason]
 
@@ -756,7 +779,7 @@ def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardo
         texts += [f"### teardown\nGET {server.url}/t?{{{{row}}}}\n"] if teardown else []
         path.write_text("\n".join(texts))
         records = _with_rows(path, rows)
-        log = [one.split(b" ", 2)[1].decode() for one in server.requests]
+        log = [request.split(b" ", 2)[1].decode() for request in server.requests]
     first = next((at for at, one in enumerate(held) if not one), None)
     last = rows if first is None else 1
     expected: list[str] = []
@@ -770,9 +793,9 @@ def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardo
         assert (record["outcome"] == "skipped") == (not record["exchanges"]) or record["reason"]
         if record["outcome"] == "skipped":
             assert record["reason"] == "an earlier request failed (--bail)"
-    words = Counter(one["outcome"] for one in records)
+    words = Counter(record["outcome"] for record in records)
     assert words["failed"] + words["error"] == (first is not None)
-    assert {one["row"] for one in records} == set(range(1, rows + 1))
+    assert {record["row"] for record in records} == set(range(1, rows + 1))
 
 
 def _with_rows(path: Path, rows: int) -> list[dict[str, Any]]:

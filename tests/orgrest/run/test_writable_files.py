@@ -45,8 +45,8 @@ class Calls:
             return CliRunner().invoke(program, arguments, env=self._environment)
 
     def names(self) -> set[str]:
-        files = (one for one in self.folder.rglob("*") if one.is_file())
-        return {one.relative_to(self.folder).as_posix() for one in files} - {"a.org", "a.http"}
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        return {file.relative_to(self.folder).as_posix() for file in files} - {"a.org", "a.http"}
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ def test_every_member_and_global_of_the_table_of_names_has_a_signature() -> None
 
 
 def test_a_member_is_as_old_as_the_release_that_brought_it() -> None:
-    since = {str(one): str(one.span.since) for one in SIGNATURES if one.span}
+    since = {
+        str(signature): str(signature.span.since) for signature in SIGNATURES if signature.span
+    }
     assert since["vector.lerp"] == "0.688"
     assert since["math.isnan"] == "0.701"
     assert since["math.tau"] == "0.711"
@@ -59,13 +61,18 @@ def test_a_line_of_the_table_is_read_in_all_its_parts() -> None:
 
 
 def parameters(member: str) -> tuple[Parameter, ...]:
-    return next(one.parameters or () for one in SIGNATURES if str(one) == member)
+    return next(signature.parameters or () for signature in SIGNATURES if str(signature) == member)
 
 
 def test_what_a_number_is_stands_in_the_table_of_roles_and_each_role_is_some_number_s() -> None:
-    roles = {each.role for one in SIGNATURES for each in one.parameters or ()}
+    roles = {each.role for signature in SIGNATURES for each in signature.parameters or ()}
     assert roles - {""} == {*ROLES}
-    assert all(each.is_number for one in SIGNATURES for each in one.parameters or () if each.role)
+    assert all(
+        each.is_number
+        for signature in SIGNATURES
+        for each in signature.parameters or ()
+        if each.role
+    )
 
 
 def test_the_ends_of_a_range_the_empty_and_the_reversed_one_follow_from_what_a_number_is() -> None:
@@ -82,8 +89,8 @@ def test_the_ends_of_a_range_the_empty_and_the_reversed_one_follow_from_what_a_n
     assert {"-1", "12", "13"} <= {*place.boundary_values(16, 0)}
     assert all(
         any("1 / 2" in text for text in each.boundary_values(5, 2))
-        for one in SIGNATURES
-        for each in one.parameters or ()
+        for signature in SIGNATURES
+        for each in signature.parameters or ()
         if each.is_number
     )
 

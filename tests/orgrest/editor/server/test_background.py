@@ -123,7 +123,7 @@ def test_cancelling_ends_the_process_of_a_script_or_a_path(
         text = ENDLESS[kind].format(url=server.url)
         name = "endless.org" if kind == "jq" else "endless.http"
         buffer = editor.open(folder / name, text, "org" if kind == "jq" else "http")
-        line = next(n for n, one in enumerate(text.split("\n")) if one.startswith("GET"))
+        line = next(n for n, part in enumerate(text.split("\n")) if part.startswith("GET"))
         editor.client.progress_reports["run-3"] = []
         sent = editor.start_run("orgrest.send", buffer.uri, line, "run-3")
         process = editor.wait_for(lambda: set(descendants(server_process)) - before).pop()

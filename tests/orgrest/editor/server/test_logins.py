@@ -124,7 +124,11 @@ def test_an_editor_that_opens_no_pages_shows_the_address(
         buffer = editor.open(tmp_path / "a.http", text(provider, "code"), "http")
         sent = editor.start_run("orgrest.send", buffer.uri, 5)
         [message] = editor.wait_for(
-            lambda: [one.message for one in editor.client.messages if "/authorize?" in one.message]
+            lambda: [
+                message.message
+                for message in editor.client.messages
+                if "/authorize?" in message.message
+            ]
         )
         sign_in(message[message.index(provider.url) :])
         assert plain(sent.result(TIMEOUT))["status"] == 200

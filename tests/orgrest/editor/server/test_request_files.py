@@ -38,7 +38,7 @@ def test_all_above_in_a_request_file_are_shown_together(
     text = f"GET {server.url}/snow\n###\nGET {server.url}/{{{{x}}}}\n###\nGET {server.url}/json\n"
     buffer = editor.open(folder / "a.rest", text)
     found = buffer.command("orgrest.sendAllAbove", 4)
-    assert [one["outcome"] for one in found["results"]] == ["passed", "error", "passed"]
+    assert [result["outcome"] for result in found["results"]] == ["passed", "error", "passed"]
     assert "☃😀" in found["text"]
     assert '"a": 1' in found["text"]
     assert buffer.command("orgrest.sendAllAbove", 1)["status"] == 200
@@ -54,7 +54,7 @@ def test_the_document_with_the_responses_holds_all_of_a_run_and_is_shown_once(
     buffer = editor.open(folder / "a.rest", text)
     found = buffer.command("orgrest.sendAllAbove", 4)
     assert [document.uri for document in editor.client.shown_documents] == [found["uri"]]
-    assert [one["uri"] for one in found["results"]] == [found["uri"]] * 3
+    assert [result["uri"] for result in found["results"]] == [found["uri"]] * 3
     shown = Path(found["uri"].removeprefix("file://")).read_text("utf-8")
     assert shown == found["text"]
     assert [part in shown for part in ("☃😀", ".png\n", '"a": 1')] == [True] * 3

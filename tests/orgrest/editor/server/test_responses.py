@@ -134,7 +134,7 @@ def test_an_org_document_gets_its_result_and_the_view_its_response(
     assert found["request"] == {"uri": buffer.uri, "line": 1}
     assert body_of(found)["pretty"] == '{\n  "a": 1\n}'
     [exchange] = found["record"]["exchanges"]
-    assert [one["status"] for one in exchange["response"]["redirects"]] == [302]
+    assert [redirect["status"] for redirect in exchange["response"]["redirects"]] == [302]
     assert [one["reason"] for one in exchange["earlier"]] == ["redirect"]
 
 
@@ -248,8 +248,8 @@ def test_a_body_that_cannot_be_written_is_said(
     buffer.command("orgrest.send")
     [found] = told(editor)
     place = Path(url2pathname(body_of(found)["uri"].removeprefix("file://"))).parent
-    for one in place.iterdir():
-        one.unlink()
+    for path in place.iterdir():
+        path.unlink()
     place.rmdir()
     place.write_text("in the way")
     try:

@@ -281,7 +281,7 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
     )
     buffer = editor.open(folder / "notes.org", text, "org")
     found = buffer.command("orgrest.sendAllAbove", 5)
-    assert [one["outcome"] for one in found["results"]] == ["passed", "passed"]
+    assert [result["outcome"] for result in found["results"]] == ["passed", "passed"]
     assert "X-Token: t-1" in buffer.text
     assert buffer.text.count("#+RESULTS:") == 2
     assert len(buffer.command("orgrest.sendAllAbove", 99)["results"]) == 3
@@ -298,9 +298,9 @@ def test_what_is_odd_about_the_choice_is_said_when_all_above_are_sent(
     buffer = editor.open(folder / "notes.org", text, "org")
     assert len(buffer.command("orgrest.sendAllAbove", 99)["results"]) == 1
     (said,) = [
-        one.message
-        for one in editor.client.messages
-        if "ignored in a restclient document (use --lang" in one.message
+        message.message
+        for message in editor.client.messages
+        if "ignored in a restclient document (use --lang" in message.message
     ]
     assert "notes.org: line 4: 1 block in http ignored in a restclient document" in said
 

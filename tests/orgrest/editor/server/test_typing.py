@@ -84,14 +84,14 @@ def test_a_client_that_asks_for_what_is_wrong_is_told_and_not_shown_it_twice(fol
             return buffer.ask(types.TEXT_DOCUMENT_DIAGNOSTIC, given)
 
         first = pull()
-        assert [one.code for one in first.items] == ["undefined-variable"]
+        assert [item.code for item in first.items] == ["undefined-variable"]
         buffer.edit(len(buffer.text), len(buffer.text), "\n")
         again = pull(first.result_id)
         assert (again.kind, again.result_id) == ("unchanged", first.result_id)
         buffer.replace("{{name}}", "")
         assert list(pull(first.result_id).items) == []
         buffer.replace("GET", "get")
-        assert [one.code for one in pull().items] == ["unknown-method"]
+        assert [item.code for item in pull().items] == ["unknown-method"]
         time.sleep(0.4)  # longer than the server waits for a pause
         assert editor.client.diagnostics == {}
 
@@ -322,13 +322,13 @@ def test_completions_say_once_what_they_replace_to_a_client_that_can_read_that(
         same = modern.open(folder / "a.http", text, "http")
         found = _offered(same, "{{o|}}")
         assert found.item_defaults.edit_range == plain_list.items[0].text_edit.range
-        assert all(one.text_edit is None for one in found.items)
-        assert [one.text_edit_text or one.label for one in found.items] == [
-            one.text_edit.new_text for one in plain_list.items
+        assert all(item.text_edit is None for item in found.items)
+        assert [item.text_edit_text or item.label for item in found.items] == [
+            item.text_edit.new_text for item in plain_list.items
         ]
-        assert {"one", "other"} <= {one.label for one in found.items}
+        assert {"one", "other"} <= {item.label for item in found.items}
         header = _offered(same, "Acc|")
-        (accept,) = [one for one in header.items if one.label == "Accept"]
+        (accept,) = [item for item in header.items if item.label == "Accept"]
         assert accept.text_edit_text == "Accept: "
         assert _offered(same, "1|\n@").items == ()
 
@@ -336,7 +336,7 @@ def test_completions_say_once_what_they_replace_to_a_client_that_can_read_that(
 def test_headers_that_requests_have_often_are_offered_first(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", "GET http://x/\nCon\n", "http")
     items = sorted(_offered(buffer, "Con|").items, key=lambda one: one.sort_text)
-    assert [one.label for one in items][:2] == ["Content-Type", "Connection"]
+    assert [item.label for item in items][:2] == ["Content-Type", "Connection"]
     assert items[-1].label != "Content-Type"
     editor.close(buffer)
 

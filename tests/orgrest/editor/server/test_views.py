@@ -58,7 +58,7 @@ def test_what_was_sent_before_is_listed_the_last_first_for_the_folder_that_is_op
     buffer.command("orgrest.sendAllAbove", 7)
     last, first = runs(editor, tmp_path)
     assert runs(editor, tmp_path / "elsewhere") == []
-    assert last["run"] in {one["run"] for one in ask(editor, "history")["runs"]}
+    assert last["run"] in {run["run"] for run in ask(editor, "history")["runs"]}
     [one] = first["requests"]
     assert one == {
         "number": 0,

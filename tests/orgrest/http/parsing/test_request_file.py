@@ -518,7 +518,7 @@ def test_reading_takes_time_in_proportion_to_the_text() -> None:
 )
 def test_a_command_and_a_sentence_with_a_url_are_not_sent(line: str, reason: str) -> None:
     document = parse(f"GET https://example.org/a\n###\n{line}\n###\nPURGE https://example.org/b\n")
-    problems = [*document.problems, *(x for one in document.requests for x in one.problems)]
-    assert [one.reason.startswith(reason) for one in problems] == [True]
-    sent = [one.method for one in document.requests if not one.problems]
+    problems = [*document.problems, *(x for request in document.requests for x in request.problems)]
+    assert [problem.reason.startswith(reason) for problem in problems] == [True]
+    sent = [request.method for request in document.requests if not request.problems]
     assert sent == ["GET", "PURGE"]

@@ -522,8 +522,8 @@ def test_what_a_line_belongs_to_follows_from_its_region(text: str) -> None:
 
 def _set(text: str, start: int = 0) -> list[tuple[str, int]]:
     parsed = parse(text)
-    definitions = [one for one in parsed.items if isinstance(one, Definition)]
-    captures = [one for request in parsed.requests for one in request.captures]
+    definitions = [item for item in parsed.items if isinstance(item, Definition)]
+    captures = [capture for request in parsed.requests for capture in request.captures]
     found = [(one.name, start + one.span.start) for one in (*definitions, *captures)]
     return sorted(found, key=lambda one: one[1])
 

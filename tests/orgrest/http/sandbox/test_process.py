@@ -127,5 +127,5 @@ def test_the_process_has_nothing_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert process._FINDER._process is not None
     environment = Path(f"/proc/{process._FINDER._process.pid}/environ").read_bytes()
     assert b"hidden" not in environment
-    names = {one.partition(b"=")[0].decode() for one in environment.split(b"\0") if one}
+    names = {part.partition(b"=")[0].decode() for part in environment.split(b"\0") if part}
     assert names <= set(process._NEEDED)

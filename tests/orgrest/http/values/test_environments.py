@@ -273,7 +273,7 @@ class TestVisualStudio:
         request = self.sent(folder, "GET http://h/{{n}}\nKey: {{key}}\n")
         assert request.url == "http://h/5"
         assert request.header("Key") == "secret-one"
-        assert "secret-one" in {str(one) for one in request.secrets}
+        assert "secret-one" in {str(secret) for secret in request.secrets}
 
     def test_on_windows_they_are_below_appdata(self, tmp_path: Path) -> None:
         folder = self.folder(tmp_path)

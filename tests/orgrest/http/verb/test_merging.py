@@ -43,7 +43,7 @@ def test_a_request_has_the_last_word_of_each_heading_above_it(
     texts = []
     for number, (level, method) in enumerate(given):
         query = "&".join(f"{name}={value}" for name, value in level["query"].items())
-        url = "http://h.example" * (not number) + "".join(f"/{one}" for one in level["path"])
+        url = "http://h.example" * (not number) + "".join(f"/{path}" for path in level["path"])
         url += f"?{query}" * bool(query) + f"#{level['fragment']}" * bool(level["fragment"])
         headers = "".join(f"{name}: {value}\n" for name, value in level["headers"].items())
         texts.append(
@@ -52,7 +52,7 @@ def test_a_request_has_the_last_word_of_each_heading_above_it(
     request = merged(*texts)
     url = urlsplit(request.url)
     assert (url.scheme, url.netloc) == ("http", "h.example")
-    path = "".join(f"/{one}" for level, _ in given for one in level["path"])
+    path = "".join(f"/{path}" for level, _ in given for path in level["path"])
     assert url.path.strip("/") == path.strip("/")
     query: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -61,7 +61,7 @@ def test_a_request_has_the_last_word_of_each_heading_above_it(
         named = {name.lower() for name in level["headers"]}
         headers = {name: value for name, value in headers.items() if name.lower() not in named}
         headers |= level["headers"]
-    sent = [one.partition("=")[::2] for one in url.query.split("&") if one]
+    sent = [part.partition("=")[::2] for part in url.query.split("&") if part]
     assert dict(sent) == query
     assert len(parse_qsl(url.query, keep_blank_values=True)) == len(query)
     assert dict(request.headers) == headers

@@ -51,7 +51,7 @@ def paths(server: RawServer) -> Callable[[], list[str]]:
     """The methods and paths that the server was asked for."""
 
     def asked() -> list[str]:
-        return [b" ".join(one.split(b" ", 2)[:2]).decode() for one in server.requests]
+        return [b" ".join(request.split(b" ", 2)[:2]).decode() for request in server.requests]
 
     return asked
 
@@ -69,7 +69,7 @@ class Ran:
 
     @property
     def outcomes(self) -> list[str]:
-        return [one["outcome"] for one in self.requests]
+        return [request["outcome"] for request in self.requests]
 
 
 @pytest.fixture

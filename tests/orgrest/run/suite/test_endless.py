@@ -50,7 +50,7 @@ def nested(folder: Path, server: RawServer) -> None:
 
 def told(folder: Path) -> tuple[list[dict[str, object]], dict[str, object]]:
     lines = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()]
-    return [one for one in lines if "order" in one], lines[-1]["summary"]
+    return [line for line in lines if "order" in line], lines[-1]["summary"]
 
 
 ENDLESS = {  # a second request, and what comes of the third

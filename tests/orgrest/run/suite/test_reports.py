@@ -155,9 +155,9 @@ class TestData:
         report = run("a.http").report
         assert {*head} == {"format", "orgrest", "started"}
         assert {*summary} == {*report["summary"]}
-        assert [{*record} for record in records] == [{*one} for one in report["requests"]]
+        assert [{*record} for record in records] == [{*request} for request in report["requests"]]
         assert [record["outcome"] for record in records] == [
-            one["outcome"] for one in report["requests"]
+            request["outcome"] for request in report["requests"]
         ]
 
     @pytest.mark.parametrize("text", ["", "[1]\n", '{"format": 9}\n', "{}"])
@@ -194,7 +194,7 @@ class TestData:
         assert exchange["response"]["status"] == 302
         assert exchange["response"]["body"]["text"] == "on and on"
         entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
-        assert [one["response"]["status"] for one in entries] == [302] * sent
+        assert [entry["response"]["status"] for entry in entries] == [302] * sent
 
     def test_the_headers_before_a_redirect_are_those_that_were_sent(self, run) -> None:
         answers = iter(["Set-Cookie: a=b", "Location: /on", "X: y"])
@@ -274,7 +274,7 @@ class TestData:
         (folder / "r.xml").write_text("x" * 10**6)
         reported()
         assert (folder / "r.xml").read_text().endswith("</testsuites>\n")
-        assert not [one for one in folder.iterdir() if one.name.startswith(".r.")]
+        assert not [path for path in folder.iterdir() if path.name.startswith(".r.")]
 
 
 def _fields(value: Any, prefix: str = "") -> set[str]:
@@ -346,7 +346,7 @@ class TestHar:
         _check(found["log"], "log", "log")
         assert found["log"]["version"] == "1.2"
         entries = found["log"]["entries"]
-        assert [one["response"]["status"] for one in entries] == [200, 200, 0, 200]
+        assert [entry["response"]["status"] for entry in entries] == [200, 200, 0, 200]
         assert entries[0]["request"]["queryString"] == [
             {"name": "q", "value": "1"},
             {"name": "q", "value": "two"},
@@ -385,16 +385,24 @@ class TestHar:
         )
         with RawServer(answer) as server:
             done = run("a.http", "--har", "r.har", a_http=text.replace("HOST", server.url))
-            log = [one.split(b" ", 2)[:2] for one in server.requests]
+            log = [request.split(b" ", 2)[:2] for request in server.requests]
         told = (folder / "r.har").read_text()
         entries = json.loads(told)["log"]["entries"]
         wire = [
-            (one["request"]["method"], one["request"]["url"].removeprefix(server.url))
-            for one in entries
+            (entry["request"]["method"], entry["request"]["url"].removeprefix(server.url))
+            for entry in entries
         ]
         assert wire == [(method.decode(), target.decode()) for method, target in log]
-        assert [one["response"]["status"] for one in entries] == [302, 200, 401, 200, 200, 200, 400]
-        lines = [int(one["comment"].split(":")[1]) for one in entries]
+        assert [entry["response"]["status"] for entry in entries] == [
+            302,
+            200,
+            401,
+            200,
+            200,
+            200,
+            400,
+        ]
+        lines = [int(entry["comment"].split(":")[1]) for entry in entries]
         assert lines == [6, 6, 9, 9, 13, 13, 17]
         reasons = [
             [one["reason"] for one in exchange["earlier"]]

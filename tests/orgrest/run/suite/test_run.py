@@ -79,8 +79,8 @@ class TestOutcomes:
     def test_all_assertions_of_a_request_are_checked(self, run) -> None:
         text = "GET HOST/json\n?? status == 1\n?? body id == 1\n?? body state == open\n"
         [request] = run("a.http", a_http=text).requests
-        assert [one["passed"] for one in request["assertions"]] == [False, True, False]
-        assert [one["line"] for one in request["assertions"]] == [2, 3, 4]
+        assert [assertion["passed"] for assertion in request["assertions"]] == [False, True, False]
+        assert [assertion["line"] for assertion in request["assertions"]] == [2, 3, 4]
 
     def test_what_is_not_to_be_sent_is_skipped_and_no_failure(self, run) -> None:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
@@ -92,7 +92,7 @@ class TestOutcomes:
         done = run("b.org", b_org=f"{two}{more}")
         assert done.outcomes == ["error", "passed", "passed"]
         assert "ignored in a restclient document (use --lang" in done.requests[0]["reason"]
-        [first], second = (one["notes"] for one in done.requests[1:])
+        [first], second = (request["notes"] for request in done.requests[1:])
         assert ["not sent" in first, second] == [True, []]
         assert first in done.err
         assert "not sent" not in run("-q", "b.org").err
@@ -239,7 +239,11 @@ class TestChoosing:
             "GET /json?two",
             "DELETE /echo?teardown",
         ]
-        assert [one["part"] for one in done.requests] == ["setup", *["request"] * 2, "teardown"]
+        assert [request["part"] for request in done.requests] == [
+            "setup",
+            *["request"] * 2,
+            "teardown",
+        ]
 
     @pytest.mark.parametrize(
         ("arguments", "sent"),
@@ -284,9 +288,12 @@ class TestChoosing:
     def test_folders_and_patterns_are_searched_and_hidden_ones_are_not(self, run) -> None:
         text = "GET HOST/json"
         given = {"docs__b_rest": text, "docs__a_http": text, ".git__x_http": text}
-        assert [one["file"] for one in run(".", **given).requests] == ["docs/a.http", "docs/b.rest"]
+        assert [request["file"] for request in run(".", **given).requests] == [
+            "docs/a.http",
+            "docs/b.rest",
+        ]
         done = run("docs/*.http", "docs", **given)
-        assert [one["file"] for one in done.requests] == ["docs/a.http", "docs/b.rest"]
+        assert [request["file"] for request in done.requests] == ["docs/a.http", "docs/b.rest"]
 
     @pytest.mark.parametrize(
         ("name", "rows"),
@@ -303,7 +310,7 @@ class TestChoosing:
             "--data", name, "a.http", a_http="### x\nGET HOST/{{path}}\n?? body id == {{id}}"
         )
         assert paths() == ["GET /json", "GET /json?b"]
-        assert [(one["row"], one["outcome"]) for one in done.requests] == [
+        assert [(request["row"], request["outcome"]) for request in done.requests] == [
             (1, "passed"),
             (2, "failed"),
         ]
@@ -334,7 +341,7 @@ class TestChoosing:
         [times] = done.report["summary"]["percentiles"]
         assert (times["title"], times["count"]) == ("x", 4)
         assert 0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"]
-        assert [one["turn"] for one in done.requests] == [1, 2, 3, 4]
+        assert [request["turn"] for request in done.requests] == [1, 2, 3, 4]
         assert "p95" in done.err
 
 
@@ -353,7 +360,7 @@ class TestTogether:
             text = f"GET {all_at_once.url}/\n"
             done = run("-j", "4", ".", **{f"{name}_http": text for name in "abcd"})
         assert done.status == 0
-        assert [one["file"][0] for one in done.requests] == list("abcd")
+        assert [request["file"][0] for request in done.requests] == list("abcd")
         assert re.findall(r"(\w)\.http", done.err) == list("abcd")
 
     def test_many_documents_by_many_jobs_all_come_in_order(self, run) -> None:
@@ -361,7 +368,7 @@ class TestTogether:
         documents = {f"d{number:02}_http": text for number in range(40)}
         done = run("-j", "16", "-q", ".", **documents)
         assert done.status == 0
-        assert [(one["file"], one["line"]) for one in done.requests] == [
+        assert [(request["file"], request["line"]) for request in done.requests] == [
             (f"d{number:02}.http", line) for number in range(40) for line in (1, 5)
         ]
 
@@ -409,7 +416,7 @@ class TestInterrupted:
         assert process.returncode == 130
         assert asked[-1] == b"/clean"
         found = json.loads((folder / "r.json").read_text())
-        assert [one["outcome"] for one in found["requests"]] == [
+        assert [request["outcome"] for request in found["requests"]] == [
             "passed",
             "error",
             "skipped",
