@@ -149,7 +149,7 @@ _output = section("Output")
     "--compiled",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of programs that are only compiled, not run (default: 0.33).",
+    help="The share of programs that are only compiled, not run (default: 0.25).",
 )
 @_programs(
     "--luau",
@@ -257,7 +257,7 @@ def fuzz(
     has a bug if it runs such a source to its end instead of rejecting it, or if it crashes or does
     not finish.
 
-    One program in three is only compiled: its code is in a function that is never called, so it may
+    One program in four is only compiled: its code is in a function that is never called, so it may
     loop forever or fail anywhere. With --compiled 1, all programs are only compiled, and nothing is
     run.
     """

@@ -70,7 +70,7 @@ class Config:
     size: int = 100
     mutants: float = 0.5
     broken: float = attrs.field(default=0.0, validator=_is_share)
-    compiled: float = attrs.field(default=0.33, validator=_is_share)
+    compiled: float = attrs.field(default=0.25, validator=_is_share)
     types: str = "random"
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
     oracles: tuple[str, ...] = attrs.field(default=DEFAULT_ORACLES, converter=tuple)

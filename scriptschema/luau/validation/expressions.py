@@ -64,10 +64,15 @@ def visit_expr(
                 continue
         elif inner.__class__ is m.ExprUnary and inner.op == m.ExprUnary.Op.Minus:
             content = inner.expr.alternative
-            if content.__class__ is m.ExprConstantNumber and content.val > 0:
-                v.note(path, "minus", f"-{content.val} must be a single constant")
-                node.number = m.ExprConstantNumber(val=-content.val)
-                return
+            if content.__class__ is m.ExprConstantNumber:
+                double = content.double
+                value = content.val if double is None else double
+                if value > 0:
+                    v.note(path, "minus", f"-{value} must be a single constant")
+                    node.number = m.ExprConstantNumber(
+                        val=-max(content.val, 0), double=None if double is None else -double
+                    )
+                    return
         break
     handler = _EXPRESSIONS.get(inner.__class__)
     if handler is None:

@@ -167,6 +167,35 @@ def test_a_number_is_written_so_that_it_is_read_as_the_same_double(value: float)
     assert len(text) <= len(repr(value)) or math.isinf(value)
 
 
+CONSTANTS = st.one_of(
+    st.builds(
+        lambda value: m.Expr(number=m.ExprConstantNumber(val=value)),
+        st.integers(-(2**31), 2**31 - 1),
+    ),
+    st.builds(
+        lambda value: m.Expr(number=m.ExprConstantNumber(val=0, double=value)),
+        st.floats(allow_nan=False),
+    ),
+    st.builds(
+        lambda value: m.Expr(integer=m.ExprConstantInteger(val=value)),
+        st.integers(-(2**63), 2**63 - 1),
+    ),
+)
+
+
+@given(CONSTANTS)
+def test_a_minus_before_any_constant_reads_back_as_the_repaired_tree(constant: m.Expr) -> None:
+    minus = m.Expr(unary=m.ExprUnary(op=m.ExprUnary.Op.Minus, expr=constant))
+    tree = m.ModuleSet(program=m.StatBlock(body=[m.Stat(return_=m.StatReturn(list=[minus]))]))
+    repaired = repair(tree)
+    [statement] = parse(render(repaired.program), luau="today").tree.program.body
+    [statement_of_repaired] = repaired.program.body
+    assert statement.return_ is not None
+    assert statement_of_repaired.return_ is not None
+    [[read], [written]] = statement.return_.list, statement_of_repaired.return_.list
+    assert read.which == written.which
+
+
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_an_integer_is_written_as_one_constant_that_is_read_as_it(value: int) -> None:
     assert integer_value(integer_text(value)) == value
