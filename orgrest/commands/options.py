@@ -126,7 +126,7 @@ def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
     """Return the value sources for a document in a folder, from the options of a command.
 
-    `given` contains the values of the options, and `more` contains other fields of the result.
+    `options` contains the values of the options, and `more` contains other fields of the result.
     Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs

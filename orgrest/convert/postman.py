@@ -234,11 +234,11 @@ class _Reader(Reader):
             text = str(step.get("value", "") if isinstance(step, Mapping) else step)
             found += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
         query = []
-        for variable in url.objects("query"):
-            variable.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
-            key, value = variable.text("key"), variable.any("value")
+        for parameter in url.objects("query"):
+            parameter.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
+            key, value = parameter.text("key"), parameter.any("value")
             pair = key if value is None else f"{key}={value}"
-            if variable.flag("disabled"):
+            if parameter.flag("disabled"):
                 disabled.append(f"query {pair}")
             elif pair:
                 query.append(pair)

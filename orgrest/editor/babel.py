@@ -76,9 +76,9 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
 
 
 def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -> Task:
-    text = document.editor.document
-    target = (block.call and text.block_named(block.call.name)) or block
-    body = text.body(target)
+    org = document.editor.document
+    target = (block.call and org.block_named(block.call.name)) or block
+    body = org.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
@@ -115,8 +115,8 @@ def _reply(
         arguments, written.values, written.blocks, written.texts, language
     )
     old = None
-    found = document.editor.document
-    result = result_of(found, block) if prose else None
+    org = document.editor.document
+    result = result_of(org, block) if prose else None
     if result is not None and not {"append", "prepend"} & set(words):
-        old = (result.start, place(found, block, str(made), prose=True).end)
+        old = (result.start, place(org, block, str(made), prose=True).end)
     return Reply(made, classes.evolve(outcome, notes=outcome.notes + notes), old)

@@ -134,7 +134,7 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
 
 
 def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield `found`, the edits of a region's text, as edits of its file."""
+    """Yield `edits`, the edits of a region's text, as edits of its file."""
     to_file = part.region.to_file
     for edit in edits:
         end = to_file(edit.end - 1) + 1 if edit.end > edit.start else to_file(edit.start)

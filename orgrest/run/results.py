@@ -72,8 +72,8 @@ class RequestResults:
     def needed(self, step: StepId, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a step that another step needs.
 
-        `given` contains variables to send the step with. Raises RequestNeededError if the step has
-        not been sent yet, and the step's own error if it failed.
+        `variables` are the variables to send the step with. Raises RequestNeededError if the step
+        has not been sent yet, and the step's own error if it failed.
         """
         outcome = self._outcomes.get(step)
         failure = self.answers.unmet.get(step) if outcome is None else outcome.reason

@@ -53,8 +53,8 @@ def check(
 ) -> None:
     """Raise EvaluationError unless a document may write the file `target`.
 
-    `given` is the name of the file as written in the document. If `linked` is true, a result in the
-    document is a link to the file. `allowed` contains the folders of `--allow-write`. All paths
+    `path_text` is the name of the file as written in the document. If `linked` is true, a result in
+    the document is a link to the file. `allowed` contains the folders of `--allow-write`. All paths
     must be free of symbolic links.
     """
     folder = document.parent

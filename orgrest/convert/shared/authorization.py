@@ -39,8 +39,7 @@ class Authorization:
 def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     """Return credentials of a kind, and a note about parts that are not translated, or "".
 
-    `given` contains the parameters under Postman's names. The values may contain references to
-    variables.
+    `parameters` have Postman's names. Their values may contain references to variables.
     """
     if kind == "basic":
         return _pair("Basic", parameters)

@@ -18,8 +18,8 @@ _SHOWN = 60
 class Fields:
     """An object in a source. `place` is its place, such as `api.json: item[3].request`."""
 
-    def __init__(self, fields: Mapping[str, Any], place: str) -> None:
-        self.given = fields
+    def __init__(self, given: Mapping[str, Any], place: str) -> None:
+        self.given = given
         self.place = place
         self._read: set[str] = set()
         self._parts: list[Fields] = []

@@ -30,7 +30,7 @@ class Names:
         """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
 
     def name(self, original: str) -> str:
-        """Return the name in the request file for the variable called `given`."""
+        """Return the name in the request file for the variable called `original`."""
         original = original.strip()
         if original not in self._names:
             self._names[original] = self.free(texts.name_of(original))

@@ -87,7 +87,7 @@ class Report:
             analysis.secrets,
             tuple(analysis.remembered.items()),
             tuple(analysis.overrides.items()),
-            tuple((name, value.value.text) for name, (_, value) in imported.items()),
+            tuple((name, definition.value.text) for name, (_, definition) in imported.items()),
             imports is not None and bool(imports.broken),
             imports is not None and analysis.named,
         )

@@ -110,9 +110,8 @@ class _Sending:
             run.stop()
             history.close()
             server.runs.discard(run)
-            if all(
-                running.file != run.file for running in server.runs
-            ):  # those share the variables
+            # Runs of the same file share the variables.
+            if all(running.file != run.file for running in server.runs):
                 document.globals = document.globals.kept()
             document.followed = [
                 followed for followed in document.followed if followed is not self.changes

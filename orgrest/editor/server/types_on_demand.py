@@ -80,7 +80,8 @@ def _postponed(cls: Any = None, /, **options: Any) -> Any:
     if not isinstance(cls, type) or options or cls.__module__ != _MODULE:
         return attrs.define(cls, **options)
     setattr(cls, _FIELDS, _Fields())
-    cls.__init__ = _init  # type: ignore[misc]  # until it is created
+    # Replaced when the class is created. mypy objects because a subclass could have another one.
+    cls.__init__ = _init  # type: ignore[misc]
     return cls
 
 
@@ -101,8 +102,8 @@ def _waits(cls: type) -> bool:
     return isinstance(vars(cls).get(_FIELDS), _Fields)
 
 
-def _make(one: _Class) -> None:
-    delattr(one, _FIELDS)
-    del one.__init__  # type: ignore[misc]  # the placeholder
-    attrs.define(one, slots=False)  # in place, because others refer to it
-    attrs.resolve_types(one, sys.modules[_MODULE].ALL_TYPES_MAP, {})
+def _make(cls: _Class) -> None:
+    delattr(cls, _FIELDS)
+    del cls.__init__  # type: ignore[misc]  # the placeholder
+    attrs.define(cls, slots=False)  # in place, because others refer to it
+    attrs.resolve_types(cls, sys.modules[_MODULE].ALL_TYPES_MAP, {})

@@ -109,7 +109,7 @@ class NeededError(BaseException):
 class RequestNeededError(NeededError):
     """Raised if another request has to be sent first.
 
-    `key` is the identity of that request. `given` are variables that the request is sent with. If
+    `key` is the identity of that request, and `variables` are the variables to send it with. If
     `again` is set, it is sent even if it was sent before.
     """
 
@@ -117,7 +117,7 @@ class RequestNeededError(NeededError):
         self, key: Any, variables: Mapping[str, str] | None = None, *, again: bool = False
     ) -> None:
         super().__init__(key)
-        self.key, self.given, self.again = key, variables or {}, again
+        self.key, self.variables, self.again = key, variables or {}, again
 
 
 class TokenNeededError(NeededError):

@@ -163,7 +163,7 @@ class Expansion:
         return tuple(headers)
 
     def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
-        """Yield the default headers from the settings, without the names in `given`."""
+        """Yield the default headers from the settings, without the names in `names`."""
         from orgrest.http.values.environments import mentions
 
         environments, span = self._values.context.environment.every, self._parsed.method_span

@@ -129,7 +129,7 @@ class OrgFile:
             skipped = self._skipped(block, arguments, needed.key)
             if skipped is not None:
                 return [skipped]
-            return [self._read(block, needed.key, arguments, needed.given)]
+            return [self._read(block, needed.key, arguments, needed.variables)]
         except Exception as error:
             return [self._failed(needed.key, block, error)]
 

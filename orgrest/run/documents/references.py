@@ -67,8 +67,8 @@ class References:
     def outcome(self, block: Block, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a request block.
 
-        With `given` variables, each reference sends the block again. Raises RequestNeededError if
-        the block has not been sent yet, and the block's own error if it failed.
+        With `variables`, each reference sends the block again. Raises RequestNeededError if the
+        block has not been sent yet, and the block's own error if it failed.
         """
         step = self._editor.id_of(block)
         if variables or step is None:

@@ -97,7 +97,7 @@ class RequestFile:
     ) -> Task:
         """Return the task for a request.
 
-        `given` contains the values from the `run` lines that lead to the request, and `runs`
+        `variables` contains the values from the `run` lines that lead to the request, and `runs`
         contains the positions of those lines.
         """
         context, file = self._context, self.names.file(parsed.source)
@@ -158,8 +158,8 @@ class RequestFile:
         """Yield, in order, the tasks for the requests that a `run` line of `source` sends.
 
         `run` lines in the other file are followed. `above` contains the files that lead to this
-        line, `runs` contains the positions of their `run` lines, and `given` contains the values
-        from those lines.
+        line, `runs` contains the positions of their `run` lines, and `variables` contains the
+        values from those lines.
         """
         line = source.position(item.span.start).line
         try:

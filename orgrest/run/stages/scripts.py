@@ -244,7 +244,7 @@ def _take(
 def _sent(job: Job, made: frozenset[Secret], code: str, options: dict[str, Any]) -> Response | str:
     """Send a script's request and record it. Return the response, or the reason for an error.
 
-    The request may contain the secrets in `made`. `code` is the source of the script, and `given`
+    The request may contain the secrets in `made`. `code` is the source of the script, and `options`
     contains the method, URL, headers and body of the request.
     """
     from orgrest.http.transport.limits import BrokenOffError

@@ -20,7 +20,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def find(paths: Iterable[str]) -> list[str]:
-    """Return the files that the names, folders and patterns in `given` refer to.
+    """Return the files that the names, folders and patterns in `paths` refer to.
 
     The files are in this order and without duplicates. Folders are searched recursively, except for
     hidden folders and folders of packages. Raises OrgrestError if nothing is found.

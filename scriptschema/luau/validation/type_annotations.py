@@ -158,10 +158,10 @@ def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int)
     defaults: Any = node.defaults
     here = (path, "defaults", None)
     for name, generics_ in (("types", node.generics), ("packs", node.genericpacks)):
-        default = getattr(defaults, name)
-        if len(default) > len(generics_):
-            v.note(here, "default", f"{len(default)} {name} for {len(generics_)} generics")
-            setattr(defaults, name, default[: len(generics_)])
+        values = getattr(defaults, name)
+        if len(values) > len(generics_):
+            v.note(here, "default", f"{len(values)} {name} for {len(generics_)} generics")
+            setattr(defaults, name, values[: len(generics_)])
     if defaults.types and len(defaults.packs) < len(node.genericpacks):
         v.note(here, "default", "a generic after one with a default must have a default")
         missing = len(node.genericpacks) - len(defaults.packs)
