@@ -9,7 +9,7 @@ Source: the Protocol Buffers manual, "Encoding".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
@@ -96,8 +96,9 @@ def _variable(enum: type) -> str:
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
     """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
 
-    The generated function calls `put` with the parts of X in reverse order, the prefix (tag and
-    length) last, and returns the total size. So no part is copied until all parts are joined.
+    The generated function calls `put` with the parts of X in reverse order, the prefix last, and
+    returns the total size. So no part is copied until all parts are joined. Messages without
+    fields that are messages are not too deep if the messages around them are not.
     """
     fields = schema.fields[cls]
     body = []
@@ -105,8 +106,9 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
         if slot not in fields:
             is_set = "" if repeated else " is not None"
             body += [f"if m.{slot}{is_set}:", "    raise Unusual"]
-    has_messages = any(field.is_message for field in fields.values())
-    body += [f"if depth {'<=' if has_messages else '<'} 0:", "    raise Unusual"]
+    levels = [1 + is_choice(field.type) for field in fields.values() if field.is_message]
+    if levels:
+        body += [f"if depth < {max(levels)}:", "    raise Unusual"]
     if is_choice(cls):
         body += [
             f"write, inner = choices_{cls.__name__}[m.which]",
@@ -118,12 +120,14 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
         for field in reversed([*fields.values()]):
             lines = _write_value_lines(field, schema)
             if field.rule == "repeated":
-                body.append(f"for v in reversed(m.{field.name}):")
                 body += [
-                    f"    if v.__class__ is not {field.type.__name__}:",
-                    "        raise Unusual",
+                    f"items = m.{field.name}",
+                    "if items:",  # most lists are empty
+                    "    for v in reversed(items):",
+                    f"        if v.__class__ is not {field.type.__name__}:",
+                    "            raise Unusual",
+                    *indented(indented(lines)),
                 ]
-                body += indented(lines)
             elif field.oneof:
                 body += [f"{keyword} m.which == {field.name!r}:", "    v = m.alternative"]
                 body += indented(lines)
@@ -134,10 +138,10 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
                 body += [f"v = m.{field.name}", *lines]
     return [
         *body,
-        "if size < 128:",
+        f"if size < {_SHORT}:",
         "    put(prefixes[size])",
         f"    return size + prefixes[{_LENGTH}]",
-        "return size + put_prefix(prefixes, size, put)",
+        "return put_prefix(prefixes, size, put)",
     ]
 
 
@@ -145,7 +149,12 @@ def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
     """Return lines that write the value `v` with its tag and length, and increase `size`."""
     variable = f"{field.message}_{field.name}"
     length = len(tag_bytes(field)) + 1
-    if field.is_message and not is_choice(field.type):
+    if field.is_message and is_choice(field.type):
+        return [
+            f"write, inner = choices_{variable}[v.which]",
+            "size += write(v.alternative, put, depth - 2, inner)",
+        ]
+    if field.is_message:
         call = f"size += encode_{field.type.__name__}(v, put, depth - 1, {variable})"
         number = _only_number(field.type, schema)
         if number is None:
@@ -158,20 +167,16 @@ def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
             "else:",
             f"    {call}",
         ]
-    if field.is_message or field.type is str:
-        write = [
-            f"write, inner = choices_{field.type.__name__}[v.which]",
-            "n = write(v.alternative, put, depth - 2, inner)",
-        ]
-        if field.type is str:
-            write = ["v = v.encode('utf-8', 'surrogateescape')", "n = len(v)", "put(v)"]
+    if field.type is str:
         return [
-            *write,
-            "if n < 128:",
+            "v = v.encode('utf-8', 'surrogateescape')",
+            "n = len(v)",
+            "put(v)",
+            f"if n < {_SHORT}:",
             f"    put({variable}[n])",
             f"    size += n + {length}",
             "else:",
-            f"    size += n + put_prefix({variable}, n, put)",
+            f"    size += put_prefix({variable}, n, put)",
         ]
     if field.type is float:
         return ["put(double_bytes(v))", f"put({tag_bytes(field)!r})", f"size += {length + 7}"]
@@ -200,37 +205,75 @@ def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
 
 
 _BYTES: Final = tuple(bytes((value,)) for value in range(128))
-_LENGTH: Final = len(_BYTES)
-"""The index of a `Prefixes` tuple's last item, which is the length of each prefix in the tuple."""
+_SHORT: Final = 124
+"""A size below which the lengths of a message and of a choice around it take one byte each."""
+_LENGTH: Final = _SHORT
+_TAGS: Final = _SHORT + 1
 
 Prefixes: TypeAlias = tuple[Any, ...]
-"""The prefixes of one field: its tag followed by each length or value below 128. The last item of
-the tuple is the length of each of these prefixes."""
+"""What precedes the content of a message: its tag and length, and before these, those of the choice
+around it, if there is one. The items are the prefixes for each size below `_SHORT`, then the length
+of each of these (item `_LENGTH`), then the tags, the inner one first (item `_TAGS`)."""
 
-NO_PREFIX: Final[Prefixes] = (*[b""] * _LENGTH, 0)
+NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 """The prefixes of the outermost message, which has no tag and no length."""
 
 
-def _prefixes(field: FieldInfo) -> Prefixes:
-    tag = tag_bytes(field)
-    return (*map(tag.__add__, _BYTES), len(tag) + 1)
+def _values(field: FieldInfo) -> tuple[bytes, ...]:
+    """Return the field's tag followed by each number below 128."""
+    return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
-def _put_prefix(prefixes: Prefixes, n: int, put: Callable[[bytes], None]) -> int:
-    """Write a field's tag and the length `n` (128 or more). Return the number of bytes written."""
-    if prefixes is NO_PREFIX:
-        return 0
-    if n < 16384:
-        prefix: bytes = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
-    else:
-        prefix = prefixes[0][:-1] + varint_bytes(n)
-    put(prefix)
-    return len(prefix)
+@cache
+def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
+    """Return the prefixes of a field with the given tag, in a choice that has the tag `choice`."""
+    inner = [tag + size for size in _BYTES[:_SHORT]]
+    if not choice:
+        return (*inner, len(tag) + 1, (tag,))
+    length = len(tag) + 1
+    around = [choice + _BYTES[length + size] for size in range(_SHORT)]
+    return (*map(bytes.__add__, around, inner), len(choice) + 1 + length, (tag, choice))
 
 
-def _put_nothing(*_: object) -> int:
-    """Write nothing: the encoder for a choice without an alternative."""
-    return 0
+def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
+    """Write the prefix of a message of `size` bytes, of any size. Return the total size."""
+    for tag in prefixes[_TAGS]:
+        if size < 128:
+            prefix = tag + _BYTES[size]
+        elif size < 16384:
+            prefix = tag + bytes((size & 127 | 128, size >> 7))
+        else:
+            prefix = tag + varint_bytes(size)
+        put(prefix)
+        size += len(prefix)
+    return size
+
+
+def _put_nothing(_: None, put: Callable[[bytes], None], __: int, prefixes: Prefixes) -> int:
+    """Write a choice without an alternative."""
+    put(prefixes[0])
+    return prefixes[_LENGTH]  # type: ignore[no-any-return]
+
+
+class _Choices(dict[str | None, tuple[Any, Prefixes]]):
+    """The function that writes each alternative of a choice, and its prefixes, by field name.
+
+    Items are created when they are first used, because most combinations never occur.
+    """
+
+    def __init__(
+        self, fields: Mapping[str, FieldInfo], functions: Mapping[Any, Any], choice: bytes = b""
+    ) -> None:
+        self.fields = fields
+        self.functions = functions
+        self.choice = choice
+        super().__init__({None: (_put_nothing, _prefixes(choice) if choice else NO_PREFIX)})
+
+    def __missing__(self, name: str) -> tuple[Any, Prefixes]:
+        field = self.fields[name]
+        item = self.functions[field.type], _prefixes(tag_bytes(field), self.choice)
+        self[name] = item
+        return item
 
 
 @cache
@@ -271,17 +314,21 @@ def encoders(
     for cls, fields in schema.fields.items():
         for field in fields.values():
             variable = f"{cls.__name__}_{field.name}"
-            scope[variable] = prefixes = _prefixes(field)
+            if field.is_message or field.type is str:
+                scope[variable] = _prefixes(tag_bytes(field))
+            else:
+                scope[variable] = _values(field)
             number = _only_number(field.type, schema) if field.is_message else None
             if number is not None:
-                start = prefixes[2] + tag_bytes(number)
+                start = tag_bytes(field) + _BYTES[2] + tag_bytes(number)
                 scope[f"{variable}_whole"] = (*map(start.__add__, _BYTES),)
     lines = partial(_encoder_lines, schema=schema)
     functions = compile_each("encode", "m, put, depth, prefixes", lines, scope, schema)
     for cls, fields in schema.fields.items():
         if is_choice(cls):
-            scope[f"choices_{cls.__name__}"] = {None: (_put_nothing, NO_PREFIX)} | {
-                field.name: (functions[field.type], scope[f"{cls.__name__}_{field.name}"])
-                for field in fields.values()
-            }
+            scope[f"choices_{cls.__name__}"] = _Choices(fields, functions)
+        for field in fields.values():
+            if field.is_message and is_choice(field.type):
+                variable = f"choices_{cls.__name__}_{field.name}"
+                scope[variable] = _Choices(schema.fields[field.type], functions, tag_bytes(field))
     return functions
