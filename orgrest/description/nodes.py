@@ -44,7 +44,7 @@ def stamp(path: str | Path) -> Stamp:
 class Documents:
     """The files of one description. Several threads can use this object.
 
-    `path` is the main file, which is called `name` in messages. `looked_at` contains the stamps of
+    `path` is the main file, which is called `name` in messages. `stamps` has the stamps of
     the other files, including files that could not be read.
     """
 
@@ -58,7 +58,7 @@ class Documents:
     ) -> None:
         self.name = name
         self.whole = whole
-        self.looked_at: dict[str, Stamp] = {}
+        self.stamps: dict[str, Stamp] = {}
         self._path = path
         self._read = read
         self._left = largest
@@ -129,8 +129,8 @@ class Documents:
             return "was not read: this description cannot refer to other files"
         if len(self._contents) > _MOST_FILES:
             return f"was not read: the description refers to more than {_MOST_FILES} files"
-        looked_at = str(base.parent / name)
-        self.looked_at[looked_at] = stamp(looked_at)
+        path = str(base.parent / name)
+        self.stamps[path] = stamp(path)
         try:
             path, data = self._read(name, base)
             if path not in self._contents:

@@ -49,7 +49,7 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
     text, template = part.region.text, request.body.template
     if not template.text or len(template.text) > _LONGEST:
         return None
-    new = laid_out(template.text, _kind(request))
+    new = formatted_body(template.text, _kind(request))
     if new is None or new == template.text:
         return None
     start, end = template.offset(0), template.offset(len(template.text) - 1) + 1
@@ -103,8 +103,8 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
     return "xml" if "xml" in kind or (not kind and body[:1] == "<") else None
 
 
-def laid_out(text: str, kind: Kind | None) -> str | None:
-    """Return a body formatted out with one item per line, or None if it is not well-formed."""
+def formatted_body(text: str, kind: Kind | None) -> str | None:
+    """Return a body formatted with one item per line, or None if it is not well-formed."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":

@@ -175,7 +175,7 @@ def _is_current(loaded: Description | OrgrestError) -> bool:
 
     if isinstance(loaded, OrgrestError):
         return True
-    return all(stamp(path) == known for path, known in loaded.documents.looked_at.items())
+    return all(stamp(path) == known for path, known in loaded.documents.stamps.items())
 
 
 def _read(path: Path, name: str, context: Context, largest: int) -> Description | OrgrestError:

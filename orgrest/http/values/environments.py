@@ -184,12 +184,12 @@ def find(folder: Path) -> Environments:
     if entry is None or any(_stamp(path) != stamp for path, stamp in entry[1]):
         began = time.time_ns()
         folders = project_folders(folder)
-        looked_at = [(path, _stamp(path)) for path in _looked_at(folders)]
-        entry = _look(folders), looked_at
+        stamps = [(path, _stamp(path)) for path in _paths_to_read(folders)]
+        entry = _read_all(folders), stamps
         if len(_found) >= _MOST_KNOWN:
             _found.clear()
         # A file that changed just now may change again within one tick of the file system's clock.
-        if all(stamp is None or stamp[0] < began - _TICK for _, stamp in looked_at):
+        if all(stamp is None or stamp[0] < began - _TICK for _, stamp in stamps):
             _found[folder] = entry
     return entry[0]
 
@@ -206,7 +206,7 @@ def _stamp(path: Path) -> _Stamp | None:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
+def _paths_to_read(folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the folders and files that the environments depend on. Some may not exist."""
     for folder in folders:
         yield folder
@@ -222,7 +222,7 @@ def files(folder: Path) -> Iterator[Path]:
             yield from kind.files(place)
 
 
-def _look(folders: Sequence[Path]) -> Environments:
+def _read_all(folders: Sequence[Path]) -> Environments:
     by_name: dict[str, dict[str, Setting]] = {}
     broken: list[Broken] = []
     certain: set[Path] = set()

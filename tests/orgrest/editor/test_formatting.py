@@ -267,7 +267,7 @@ def test_an_editor_formats_with_the_line_ends_of_its_document(
     assert not buffer.ask(types.TEXT_DOCUMENT_FORMATTING, whole)
 
 
-def test_a_body_is_laid_out_only_by_a_command_that_says_what_it_does(
+def test_a_body_is_reformatted_only_by_a_command_that_says_what_it_does(
     editor: Editor, tmp_path: Path
 ) -> None:
     text = '* A\n  #+begin_src restclient\n  POST http://x/\n\n  {"a": [1.0, :b]}\n  #+end_src\n'
@@ -308,13 +308,13 @@ def read(text: str) -> Any:
 
 @given(JSON)
 @settings(deadline=None)
-def test_json_that_is_laid_out_has_the_same_numbers_strings_and_keys(text: str) -> None:
-    found = body_layout.laid_out(text, "json")
+def test_formatted_json_has_the_same_numbers_strings_and_keys(text: str) -> None:
+    found = body_layout.formatted_body(text, "json")
     assert found is not None
     assert read(found) == read(text)
     strings = re.compile(r'"(?:[^"\\]|\\.)*"')
     assert strings.findall(found) == strings.findall(text)
-    assert body_layout.laid_out(found, "json") == found
+    assert body_layout.formatted_body(found, "json") == found
 
 
 @pytest.mark.parametrize(
@@ -348,8 +348,8 @@ def test_json_that_is_laid_out_has_the_same_numbers_strings_and_keys(text: str) 
         ),
     ],
 )  # fmt: skip
-def test_a_body_with_variables_is_laid_out(kind: Any, text: str, wanted: str) -> None:
-    assert body_layout.laid_out(text, kind) == wanted
+def test_a_body_with_variables_is_formatted(kind: Any, text: str, wanted: str) -> None:
+    assert body_layout.formatted_body(text, kind) == wanted
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_a_body_with_variables_is_laid_out(kind: Any, text: str, wanted: str) ->
     ],
 )  # fmt: skip
 def test_a_body_that_is_not_understood_is_left_as_it_is(kind: Any, text: str) -> None:
-    assert body_layout.laid_out(text, kind) in (None, text)
+    assert body_layout.formatted_body(text, kind) in (None, text)
 
 
 @given(st.recursive(st.just("<x/>") | st.sampled_from(["<y>a b</y>", '<z a="1"> c </z>']),
@@ -371,7 +371,7 @@ def test_a_body_that_is_not_understood_is_left_as_it_is(kind: Any, text: str) ->
                         lambda items: f"<l>{''.join(items)}</l>"), max_leaves=8))  # fmt: skip
 @settings(deadline=None)
 def test_xml_that_is_laid_out_has_the_same_texts(text: str) -> None:
-    found = body_layout.laid_out(text, "xml")
+    found = body_layout.formatted_body(text, "xml")
     assert found is not None
 
     def texts(source: str) -> list[tuple[str, str | None]]:
