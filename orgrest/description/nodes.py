@@ -129,8 +129,8 @@ class Documents:
             return "was not read: this description cannot refer to other files"
         if len(self._contents) > _MOST_FILES:
             return f"was not read: the description refers to more than {_MOST_FILES} files"
-        path = str(base.parent / name)
-        self.stamps[path] = stamp(path)
+        expected = str(base.parent / name)
+        self.stamps[expected] = stamp(expected)
         try:
             path, data = self._read(name, base)
             if path not in self._contents:
