@@ -22,6 +22,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -63,6 +64,16 @@ _DEPRECATED: Final = {"use": Span(Version(687)), "reason": Span(Version(687))}
 
 _NEWER: Final = tuple(dict.fromkeys((*_DEPRECATED, *(name for _, name in NEWER_MEMBERS))))
 _NEWER_INDEX: Final = {name: NEWER + index for index, name in enumerate(_NEWER)}
+
+
+@cache  # a campaign parses thousands of small sources for the same version
+def _newer_names(luau: Version) -> Sequence[tuple[str | None, str]]:
+    """Return (owner, name) pairs for the names that `luau` has and the original schema lacks.
+
+    The owner is a library, "" for a global, or None for an argument of `@deprecated`.
+    """
+    arguments = [(None, name) for name, span in _DEPRECATED.items() if luau in span]
+    return [*(key for key, span in NEWER_MEMBERS.items() if luau in span), *arguments]
 
 
 def look_up(table: Sequence[str], index: int) -> str:
@@ -283,14 +294,11 @@ class NameReader:
         self._libraries = {owner: _Reader(table).index for owner, table in names.libraries.items()}
         if luau is None:
             return  # the original schema: there may be a reader for each of many small sources
-        for (owner, name), span in NEWER_MEMBERS.items():
-            if luau in span:
+        for owner, name in _newer_names(luau):
+            if owner is not None:
                 table = self._libraries.setdefault(owner, {}) if owner else self._globals
                 table.setdefault(name, _NEWER_INDEX[name])
-                self._members.setdefault(name, _NEWER_INDEX[name])
-        for name, span in _DEPRECATED.items():
-            if luau in span:
-                self._members.setdefault(name, _NEWER_INDEX[name])
+            self._members.setdefault(name, _NEWER_INDEX[name])
 
     def global_(self, text: str) -> Name:
         """Return the Name for the identifier `text` as a global."""
