@@ -1,7 +1,7 @@
-"""The real programs that judge in tests, and how a person gets each of them.
+"""The real programs that tests use as references, and how to install each of them.
 
-A test that needs one is skipped where it is missing, for a reason that says what to install; the
-end of a run has a line for each such reason (`conftest.py`).
+A test that needs a missing program is skipped, with a reason that says what to install. The end of
+a run has a line for each such reason (`conftest.py`).
 """
 
 from __future__ import annotations

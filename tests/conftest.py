@@ -1,14 +1,13 @@
-"""For all tests: which examples Hypothesis draws, and what is said of tests that were skipped.
+"""Settings for all tests: which examples Hypothesis draws, and the summary of skipped tests.
 
-Hypothesis draws the same examples in every run, so that a run that passed passes again; in CI
-it draws others each time, with `--long` also twice as many. `--long` also runs the long modes:
+Hypothesis draws the same examples in every run, so that a run that passed passes again. In CI it
+draws different ones each time, with `--long` also twice as many. `--long` also runs the long modes:
 differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
-for a run that asks which lines are reached, or what a version of Python changes, when another run
-tries all examples.
+for runs that measure coverage or compare versions of Python, while another run tries all examples.
 
-`.ci/run` runs the tests on a bare machine first, where the environment variable
+`.ci/run` first runs the tests on a bare machine, where the environment variable
 SCRIPTSCHEMA_SKIPPED names a file to which the names of skipped tests are appended, one per line.
-`--only FILE` then runs those tests on a machine that has every real component; there
+`--only FILE` then runs those tests on a machine that has every real component. There,
 SCRIPTSCHEMA_REQUIRE_REAL=1 makes a skipped test fail.
 """
 

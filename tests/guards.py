@@ -1,4 +1,4 @@
-"""A pytest plugin: no test changes what other tests and later runs work with.
+"""A pytest plugin that fails tests which change state that other tests or later runs depend on.
 
 A test fails if it leaves this process with another working directory, environment, umask, limit or
 the like. A run fails if it leaves a .pyc file that Python cannot load among the installed packages.

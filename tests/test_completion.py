@@ -1,4 +1,4 @@
-"""Completion in the real bash, zsh and fish: the keys are typed at their terminals."""
+"""Completion in the real bash, zsh and fish, with keys typed at their terminals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is imported is declared, no more, and with a documented reason."""
+"""Declared and imported packages are the same, and each has a stated reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guards of this test suite notice what they are there for."""
+"""The guards of this test suite notice the problems that they are meant to catch."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
 """Regular expressions mean the same in every Python 3.11.
 
-CPython before 3.11.5 matches a possessive quantifier over a group wrongly where a round of the
-group fails half-way (gh-106052): Debian 12 has 3.11.2. Every pattern of both packages at module
-level is tried there on random strings, next to the Python that runs the tests.
+CPython before 3.11.5 matches a possessive quantifier over a group wrongly if an iteration of the
+group fails halfway (gh-106052). Debian 12 has 3.11.2. Every pattern of both packages at module
+level is tried there on random strings, and compared with the Python that runs the tests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What starts often starts fast: nothing is loaded that it does not need.
+"""Frequent commands start fast: they load no module that they do not need.
 
-Counted in modules, not in seconds.
+The tests count modules, not seconds.
 """
 
 from __future__ import annotations

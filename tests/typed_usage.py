@@ -1,4 +1,4 @@
-"""How a typed caller uses the packages; mypy --strict reads this, nothing runs it."""
+"""How a typed caller uses the packages. mypy --strict reads this file, and nothing runs it."""
 
 from typing import Literal, assert_type
 

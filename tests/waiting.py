@@ -1,4 +1,4 @@
-"""Waiting for a condition: as long as a loaded machine may need, and no longer than it takes."""
+"""Waits for a condition: as long as a busy machine may need, and no longer than necessary."""
 
 from __future__ import annotations
 

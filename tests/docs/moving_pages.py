@@ -1,8 +1,8 @@
-"""The examples of the pages in docs/orgrest/moving, with what a test should find for each.
+"""The examples of the pages in docs/orgrest/moving, with the expected result of each.
 
-A page has three sections, and an example below each heading of the third level: a block as the
-other tool has it, then, where that differs, the same in orgrest. Comments (`<!-- test ... -->`, in
-TOML) hold what only the test needs. For a page: the `suffix` of its documents; whether the first
+A page has three sections, with an example below each third-level heading: a block in the other
+tool's format and, if it differs, the same in orgrest's. Comments (`<!-- test ... -->`, in TOML)
+contain what only the test needs. For a page: the `suffix` of its documents; whether the first
 block is `foreign`, not a document that orgrest can read; for imports, the text in which the first
 block replaces ROW (`imported`; `around` for a single example) and the files `beside` it. For an
 example: what must appear in the output (`comes`), or the `error`; the `arguments`, `environ` and

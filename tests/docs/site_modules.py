@@ -1,4 +1,4 @@
-"""The scripts in docs/site, which are no package, as modules."""
+"""Imports the scripts in docs/site, which are not a package, as modules."""
 
 import sys
 from importlib import import_module

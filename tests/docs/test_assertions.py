@@ -1,4 +1,4 @@
-"""What docs/assertions.md lists is what there is, and its examples are assertions."""
+"""docs/assertions.md lists every kind of assertion, and its examples are valid."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of the architecture is what the contracts hold."""
+"""The import contracts enforce the architecture that CONTRIBUTING.md describes."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""orgrest can read the documents of requests on the pages."""
+"""orgrest can read the request documents on the pages."""
 
 import pytest
 from click.testing import CliRunner

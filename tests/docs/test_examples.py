@@ -1,12 +1,12 @@
-"""The examples of the README and of all pages in docs/, run as they stand.
+"""The examples of the README and of all pages in docs/, run exactly as shown.
 
-Each is run as if pasted alone: a `python` block in a namespace of its own, where its tests are
-called, a `console` block in a copy of `examples/` of its own: each line after `$ ` is run by a
-shell, and what a terminal then shows must be what the block shows; `...` stands for anything.
+Each block is run as if pasted alone. A `python` block gets a namespace of its own, in which its
+tests are called. A `console` block gets its own copy of `examples/`. Each line after `$ ` is run by
+a shell, and the output must be what the block shows; `...` stands for any output.
 
-A tutorial is one session: its blocks share a folder. There a block with a title is a file of that
-name, unless it is a `console` block: what stands in such a one runs in a second terminal until `^C`
-stands in another, or until the end.
+A tutorial is one session: its blocks share a folder. There, a block with a title is a file of that
+name, unless it is a `console` block. The commands of a `console` block with a title run in a second
+terminal until another block has `^C`, or until the end.
 """
 
 import doctest

@@ -1,4 +1,4 @@
-"""The page on logins: its documents sign a person in at a real provider, as they stand there."""
+"""The page on logins: its documents, unchanged, sign a person in at a real provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example on the pages about moving from other tools is run: what they say is the same is."""
+"""Each example on the pages about moving from other tools is run, and behaves as the page says."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pictures show what the programs show today: played again, a session has the same text."""
+"""The pictures are up to date: replaying a session gives the same text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What docs/orgrest/reference/request-files.md lists is what there is."""
+"""docs/orgrest/reference/request-files.md lists everything that orgrest supports."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without warnings, its links lead somewhere, and it is whole."""
+"""The documentation site builds without warnings, has no broken links, and lacks no page."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The commands that make a tutorial's folder; `test_examples.py` follows the tutorials there."""
+"""The commands that create a tutorial's folder. `test_examples.py` follows the tutorials there."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The page on versions: each of its rows is read by that version, and by none before it."""
+"""The page on versions: the example in each row is valid in that version, and in none before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The toy interpreter, built for each engine; without the engine, tests are skipped."""
+"""Builds the toy interpreter for each engine. Without the engine, tests are skipped."""
 
 import subprocess
 from collections.abc import Callable

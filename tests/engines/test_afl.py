@@ -1,4 +1,4 @@
-"""AFL++ with the custom mutator, on the toy interpreter: what is found, kept and told."""
+"""AFL++ with the custom mutator, on the toy interpreter: finds, queue and statistics."""
 
 import os
 import signal

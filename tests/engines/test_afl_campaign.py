@@ -1,4 +1,4 @@
-"""A campaign with AFL++ as its engine, on the toy: found, judged, reduced, continued, ended."""
+"""A campaign with AFL++ as its engine, on the toy: finds, reduction, resuming, and ending."""
 
 from __future__ import annotations
 

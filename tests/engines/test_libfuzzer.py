@@ -1,4 +1,4 @@
-"""libFuzzer over sources, as docs/engines.md says: dictionary in, corpora in and out."""
+"""libFuzzer on sources, as docs/engines.md describes: dictionary, and corpora both ways."""
 
 import subprocess
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Documents and servers that mean harm: a table of cases, and what must come of each.
+"""Hostile documents and servers: a table of cases, with the required result of each.
 
-Whatever a case is about, `Outcome.check` holds for it: no traceback, nothing written but data below
-the folder, nothing changed in the document but its results, no secret shown or written, no file
-from outside sent. `pytest --long` mutates documents and responses, for which only that is checked.
+`Outcome.check` must hold for every case: no traceback, nothing written but data below the folder,
+nothing changed in the document but its results, no secret shown or written, no outside file sent.
+`pytest --long` mutates documents and responses, for which only that is checked.
 """
 
 from __future__ import annotations

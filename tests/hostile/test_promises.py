@@ -1,4 +1,4 @@
-"""Each promise of the page on what a document may do, and of SECURITY.md, has tests behind it."""
+"""Each promise on the page about what a document may do, and in SECURITY.md, is backed by tests."""
 
 from __future__ import annotations
 

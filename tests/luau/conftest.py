@@ -1,4 +1,4 @@
-"""The real Luau for the tests in this folder; they are skipped where it is not installed."""
+"""Provides the real Luau for the tests in this folder. They are skipped if it is not installed."""
 
 from collections.abc import Iterator
 

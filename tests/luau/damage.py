@@ -1,4 +1,4 @@
-"""Damage: trees as mutation and crossover leave them, with parts replaced, swapped and doubled."""
+"""Damaged trees, as mutation and crossover produce them: parts replaced, swapped and duplicated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that grow towards a limit of Luau's compiler, and past it: `CASES[name](size)`."""
+"""Programs that grow towards a limit of Luau's compiler, and beyond it: `CASES[name](size)`."""
 
 from __future__ import annotations
 

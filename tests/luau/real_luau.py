@@ -1,6 +1,6 @@
-"""The real Luau, in one long-lived process: what the tests in this folder judge by.
+"""The real Luau in one long-lived process, which is the reference for the tests in this folder.
 
-It is the npm package luau-web, Luau compiled to WebAssembly, run by Node; `luau.mjs` says how.
+It is the npm package luau-web, Luau compiled to WebAssembly, run by Node (see `luau.mjs`).
 """
 
 from __future__ import annotations

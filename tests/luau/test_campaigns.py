@@ -1,6 +1,6 @@
-"""Campaigns on the real Luau: the services run it, and bugs that are planted in it are found.
+"""Campaigns on the real Luau find the bugs that are planted in it.
 
-`pytest --long` looks for all ten; `python -m benchmarks campaign` measures how long that takes.
+`pytest --long` looks for all ten. `python -m benchmarks campaign` measures how long that takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is newer than the seed's schema, judged by the real Luau, as far as that has it.
+"""Extensions of the original schema, compared with the real Luau if its version has them.
 
 `pytest --long` tries 2,000 trees.
 """

@@ -1,6 +1,6 @@
-"""Planted bugs: a Luau that fails on given constructs, as a fuzzer would find it; each is reduced.
+"""Planted bugs: a Luau that fails on certain constructs. Fuzzing finds each bug and reduces it.
 
-The real Luau compiles what is kept, so that nothing is kept that is no Luau.
+The real Luau compiles each reduced program, so that a reduction cannot end in an invalid program.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Every pair of operators: what `render` prints means the tree, and has no parenthesis too many.
+"""Every pair of operators: `render` prints a text that means the tree, without extra parentheses.
 
-The real Luau judges: for each tree it evaluates the printed text and the same tree with every
-operand in parentheses, by a printer of this test's own, over the same values.
+The reference is the real Luau: for each tree, it evaluates the printed text and the same tree with
+every operand in parentheses (from a printer in this test), with the same values.
 """
 
 from __future__ import annotations

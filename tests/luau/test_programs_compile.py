@@ -1,4 +1,4 @@
-"""Whatever the tree: repaired and rendered, it is a program that the real Luau compiles.
+"""The real Luau compiles every repaired and rendered tree.
 
 `pytest --long` tries 10,000 trees of each kind.
 """

@@ -1,4 +1,4 @@
-"""Generated programs run: what the real Luau says of them, and of each library member.
+"""Generated programs run: results of the real Luau for programs and for each library member.
 
 `pytest --long` tries 2,000 programs of each kind.
 """

@@ -1,4 +1,4 @@
-"""The judge itself: the process says what Luau says, and outlives what programs do to it."""
+"""The reference itself: the process reports Luau's results, and survives whatever programs do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewritings leave what a program prints as it is, says the real Luau, and a bug shows by them."""
+"""Rewritings do not change what a program prints in the real Luau, and they expose bugs."""
 
 from __future__ import annotations
 

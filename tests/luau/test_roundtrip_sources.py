@@ -1,6 +1,6 @@
-"""Sources and what became of them, both run by the real Luau; and which sources are Luau at all.
+"""Sources and their round trips give the same results in the real Luau. It also decides validity.
 
-SCRIPTSCHEMA_MUTANTS says how many damaged sources are tried, 2,000 if it does not.
+SCRIPTSCHEMA_MUTANTS is the number of damaged sources to try (2,000 by default).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs in a style, judged by the real Luau: it compiles them, and they print the same.
+"""Programs in a style compile in the real Luau, and print the same as without the style.
 
 `pytest --long` tries 2,000 of each kind.
 """

@@ -1,4 +1,4 @@
-"""A real browser for the tests: headless Chromium, asked by its DevTools protocol."""
+"""A real browser for the tests: headless Chromium, controlled by its DevTools protocol."""
 
 from __future__ import annotations
 

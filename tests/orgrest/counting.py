@@ -1,4 +1,4 @@
-"""Counts the bytecodes that a call executes: how much it does, however busy the machine is."""
+"""Counts the bytecode instructions that a call executes, a measure that does not depend on load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Emacs with orgrest's line for its init file."""
+"""Runs a real Emacs with orgrest's line in its init file."""
 
 from __future__ import annotations
 

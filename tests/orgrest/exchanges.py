@@ -1,4 +1,4 @@
-"""Exchanges over real sockets: what a server received, why a client gave up, TLS for a server."""
+"""Exchanges over real sockets: what a server received, why a client failed, TLS for a server."""
 
 from __future__ import annotations
 

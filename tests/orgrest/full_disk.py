@@ -1,4 +1,4 @@
-"""Programs on a full disk, which is a limit on the size of each file."""
+"""Runs programs on a full disk, simulated by a limit on file sizes."""
 
 from __future__ import annotations
 

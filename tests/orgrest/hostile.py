@@ -1,4 +1,4 @@
-"""What a hostile server may answer, to break what is made of it."""
+"""Responses of a hostile server that try to break whatever is made of them."""
 
 HOSTILE = [
     b"<script>document.title='x'</script>",

@@ -1,4 +1,4 @@
-"""What a written document sends, as orgrest's own plan of a dry run says."""
+"""The requests of an imported document, according to orgrest's own dry run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A person's browser in tests of logins: an HTTP client that follows redirects and sends the form.
+"""A person's browser in tests of logins: an HTTP client that follows redirects and submits forms.
 
-As a program, it opens the page that it is given: what `BROWSER` names.
+As a program, it opens the page in its argument, so `BROWSER` can name it.
 """
 
 from __future__ import annotations

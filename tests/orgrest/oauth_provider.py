@@ -2,7 +2,7 @@
 
 Every grant is Authlib's own: authorization code with PKCE required (RFC 7636), devices (RFC 8628),
 client credentials, password, refresh tokens that are rotated (RFC 6749), the issuer in the answer
-(RFC 9207). `/api` takes the tokens. `login_browser` signs in there.
+(RFC 9207). `/api` accepts the tokens. `login_browser` signs in there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random requests, and HAR files and curl commands that hold them."""
+"""Random requests, and HAR files and curl commands that contain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the language server send, and answers that a test holds back."""
+"""What the tests of the language server send, and responses that a test holds back."""
 
 from __future__ import annotations
 

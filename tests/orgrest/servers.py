@@ -1,7 +1,8 @@
 """Real servers on loopback for the tests: raw sockets, TLS, a forward proxy, httpbin.
 
-Each is a context manager that gives its address and keeps what it received. They answer what a test
-told them to, byte for byte, which no ordinary server would: early ends, wrong lengths, slow drips.
+Each is a context manager that provides its address and keeps what it received. They answer exactly
+as a test demands, byte for byte, in ways that ordinary servers would not: truncated responses,
+wrong lengths, slow drips.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Classes of fields are like those of attrs, which is the judge here."""
+"""Classes of fields behave like those of attrs, which are the reference here."""
 
 from __future__ import annotations
 

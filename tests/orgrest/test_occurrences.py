@@ -1,4 +1,4 @@
-"""Texts are found in other texts wherever they are, and in a single pass."""
+"""All occurrences of texts in other texts are found, in a single pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and YAML from strangers end in a value or an error, whatever they are."""
+"""Untrusted JSON and YAML end in a value or an error, whatever they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that the tests of the packages run, and what these build."""
+"""Programs that the tests of the packages run, and the files that these build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sdists and wheels, built once."""
+"""Builds the sdists and wheels once."""
 
 import pytest
 from built import PACKAGES, ROOT, Built, run, tool

@@ -1,4 +1,4 @@
-"""Whether `tox -e lowest`, which alone runs this, has the oldest releases that are allowed."""
+"""`tox -e lowest`, which alone runs this, has the oldest allowed releases."""
 
 import tomllib
 from importlib.metadata import version

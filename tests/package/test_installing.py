@@ -1,4 +1,4 @@
-"""Every command of the pages that installs something works today, in a clone, as it stands."""
+"""Every command on the pages that installs something works today, in a clone, unchanged."""
 
 from __future__ import annotations
 

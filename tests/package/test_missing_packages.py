@@ -1,4 +1,4 @@
-"""An error about a missing package has the command that installs it, with pip, pipx and uv."""
+"""An error about a missing package contains the command that installs it, with pip, pipx and uv."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is published: both sdists and wheels, looked into, installed alone and run as users do.
+"""The published files: both sdists and wheels, inspected, installed alone and run as users do.
 
-`tox -e package` runs this; it needs a clone (git says what belongs to the project) and the index
-that dependencies come from.
+`tox -e package` runs this. It needs a clone (git knows which files belong to the project) and the
+index that dependencies come from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a finished program combines, found in its tree: pairs of values on the axes of `axes.py`.
+"""The combinations in a program's tree: pairs of values on the axes of `axes.py`.
 
-Nothing of the generator is used, but the names of operations, sources, surroundings and classes of
-values, and the roles of parameters. A value is what can be seen without running the program: of a
-constant, and of a variable that is set once.
+This uses nothing of the generator except the names of operations, sources, surroundings and classes
+of values, and the roles of parameters. A value counts if it can be seen without running the
+program: that of a constant, or of a variable that is set once.
 """
 
 from __future__ import annotations

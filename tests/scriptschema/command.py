@@ -1,6 +1,6 @@
-"""Runs the command line: in a process of its own, with pipes or on a terminal, or in this one.
+"""Runs the command line: in its own process, with pipes or on a terminal, or in this process.
 
-Most tests can do with the last, which is many times faster.
+Most tests use this process, which is many times faster.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
-"""Sources that break a rule of what is newer than the seed's schema, and what repair makes of them.
+"""Sources that break a rule about extensions of the original schema, and their repaired versions.
 
-By source: the rule, the repaired source, and the first version of Luau that has what it is about.
+The table has, for each source, the rule, the repaired source, and the first version of Luau that
+has the feature.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The messages once more, as a user of plain pure-protobuf would write them.
+"""The messages again, as a user of plain pure-protobuf would write them.
 
-Ordinary dataclasses, encoded and decoded by pure-protobuf's own interpreter: an independent
-reference for what `scriptschema.wire` writes, and the peer that the benchmarks measure.
+Ordinary dataclasses, encoded and decoded by pure-protobuf itself: an independent reference for what
+`scriptschema.wire` writes, and the peer in the benchmarks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The specification's tables (sections 2.1 to 2.4), typed apart from `scriptschema.messages`.
+"""The specification's tables (sections 2.1 to 2.4), typed independently of `scriptschema.messages`.
 
-They are what the messages are compared with, and what protobuf's own runtime, the judge of the
-codec, gets its descriptors from: a slip in `messages.py` must not judge itself.
+The messages are compared with them, and protobuf's own runtime, the reference for the codec, gets
+its descriptors from them. So a mistake in `messages.py` cannot hide itself.
 
 A row is: message, field, rule (`req`, `opt`, `rep`, or the name of the oneof that the field is an
 alternative of), type, tag; or a message that has no fields.

@@ -1,4 +1,4 @@
-"""Ours against protobuf's own runtime (upb), both ways, on sound and on damaged bytes.
+"""The codec compared with protobuf's own runtime (upb), both ways, on valid and damaged bytes.
 
 The runtime gets its descriptors from `spec.py`, typed by hand, never from the package. The long
 mode (`pytest --long`) compares more than 100,000 damaged inputs.

@@ -1,4 +1,4 @@
-"""Extended trees in protobuf's own world: protoc reads the schema, the runtime exchanges trees."""
+"""Extended trees in other protobuf tools: protoc reads the schema, the runtime exchanges trees."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Extension fields: what the seed's schema lacks is written and read only where asked for."""
+"""Extension fields are written and read only if a version is requested."""
 
 from __future__ import annotations
 

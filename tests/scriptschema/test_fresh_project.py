@@ -1,4 +1,4 @@
-"""A first property test in a new project: in an empty folder, with nothing that Hypothesis kept."""
+"""A first property test in a new project: in an empty folder, without Hypothesis's database."""
 
 import os
 import subprocess

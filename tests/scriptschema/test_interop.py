@@ -1,4 +1,4 @@
-"""The `.proto` file, descriptors, text format and JSON, judged by protobuf's runtime and protoc."""
+"""The `.proto` file, descriptors, text format and JSON. References: protobuf's runtime, protoc."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The messages: against the specification's tables, and what they refuse and how they say it."""
+"""The messages match the specification's tables, reject invalid values, and explain why."""
 
 import ast
 import copy

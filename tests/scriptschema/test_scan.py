@@ -1,4 +1,4 @@
-"""Scanning bytes finds what decoding and walking finds, and refuses what decoding refuses."""
+"""Scanning bytes gives the same results as decoding and walking, and the same errors."""
 
 from collections import Counter
 from collections.abc import Callable

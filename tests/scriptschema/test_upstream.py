@@ -1,6 +1,6 @@
-"""Exchange with upstream's schema of 0.735: whole, or what is not is told.
+"""Exchange with upstream's schema of 0.735: complete, or with a report of what was left out.
 
-`upstream-0.735.json` is that schema, read off upstream's file; protobuf's runtime judges.
+`upstream-0.735.json` is that schema, from upstream's file. The reference is protobuf's runtime.
 """
 
 from __future__ import annotations

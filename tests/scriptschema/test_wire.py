@@ -1,6 +1,6 @@
-"""The codec by examples: exact bytes, what each damage is called, and depth.
+"""The codec by examples: exact bytes, the error for each kind of damage, and depth.
 
-That it agrees with protobuf's own runtimes is tested in `test_differential.py`.
+`test_differential.py` tests that it agrees with protobuf's own runtimes.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""The extension for VS Code in a real VS Code: `editors/vscode/tests` clicks and reads as users do.
+"""The VS Code extension in a real VS Code: `editors/vscode/tests` clicks and reads as users do.
 
 `tox -e vscode` installs that VS Code, makes the package and runs this.
 """

@@ -1,4 +1,4 @@
-"""The command line, called in this process."""
+"""Calls the command line in this process."""
 
 from __future__ import annotations
 

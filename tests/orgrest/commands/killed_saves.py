@@ -1,4 +1,4 @@
-"""Saves a document, and is killed at each call that saving makes: killed_saves.py FILE.
+"""Saves a document, and is killed at each system call of the save: killed_saves.py FILE.
 
 Prints the number of kills, then a line for each that left anything but the old or the new text.
 """

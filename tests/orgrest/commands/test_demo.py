@@ -1,4 +1,4 @@
-"""The demo works with nothing set up: `orgrest.commands.demo`."""
+"""The demo works without any setup: `orgrest.commands.demo`."""
 
 from __future__ import annotations
 

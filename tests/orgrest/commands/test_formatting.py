@@ -1,4 +1,4 @@
-"""`orgrest format`: files keep their line ends and encoding, and a check writes nothing."""
+"""`orgrest format`: files keep their line endings and encoding, and `--check` writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs leave for later: the history, comparisons with it, and runs that follow changes."""
+"""The history of runs, comparisons with it, and runs that are repeated after changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins as a user meets them: at a terminal, without one, in CI; what is kept and forgotten."""
+"""Logins from the command line: with and without a terminal, in CI; stored and forgotten tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, as its users call it: `orgrest.commands.main`."""
+"""The command line as users call it: `orgrest.commands.main`."""
 
 from __future__ import annotations
 

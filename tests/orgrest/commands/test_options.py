@@ -1,4 +1,4 @@
-"""The table of options: what a row says is what the command line, pytest and editors do."""
+"""The table of options: the command line, pytest and editors do what each row says."""
 
 from __future__ import annotations
 

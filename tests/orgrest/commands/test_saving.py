@@ -1,4 +1,4 @@
-"""Documents are never lost or half written: `orgrest.files`, and saving by the command line."""
+"""Documents are never lost or half written: `orgrest.files`, and saving from the command line."""
 
 from __future__ import annotations
 

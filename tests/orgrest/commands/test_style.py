@@ -1,4 +1,4 @@
-"""What all commands of `orgrest` have in common; `scriptschema` has the same test."""
+"""Properties that all commands of `orgrest` share. `scriptschema` has the same test."""
 
 from __future__ import annotations
 

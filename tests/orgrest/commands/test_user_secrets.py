@@ -1,4 +1,4 @@
-"""Secrets that the user keeps elsewhere: who is asked, and where they may go."""
+"""Secrets from the user's own stores: which store is asked, and which hosts may get them."""
 
 from __future__ import annotations
 

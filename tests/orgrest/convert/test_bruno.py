@@ -1,4 +1,4 @@
-"""Imports of Bruno's folders: what is written sends what the files say."""
+"""Imports of Bruno's folders: the imported requests send what the files describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports: what the other tool sends is what orgrest sends."""
+"""Exports: the other tool sends the same requests as orgrest."""
 
 from __future__ import annotations
 

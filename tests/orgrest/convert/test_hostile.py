@@ -1,4 +1,4 @@
-"""Imports of strangers' files: nothing of them becomes a setting or a link of the user's editor."""
+"""Imports of untrusted files: nothing in them becomes a setting or a link in the user's editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports of Postman collections: what is written sends what newman sends; tests are assertions."""
+"""Imports of Postman collections: newman sends the same requests, and tests become assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assertions and scripts in exported collections: they come to what they came to here."""
+"""Assertions and scripts in exported collections have the same results in Postman as in orgrest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports: what is in none is told, and secrets and files go where they belong."""
+"""Exports: anything that is left out is reported, and secrets and files go where they belong."""
 
 from __future__ import annotations
 

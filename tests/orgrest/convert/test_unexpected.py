@@ -1,6 +1,6 @@
-"""A bug in an importer or exporter costs one request or file, and the user is told which.
+"""A bug in an importer or exporter affects one request or file, which is named in the error.
 
-A fault is put into each function of a format and of the parts that formats share, one at a time.
+A fault is injected into each function of a format and of the shared parts, one at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Imports of curl commands, raw HTTP, HAR and fetch: what is written sends what the source says."""
+"""Imports of curl commands, raw HTTP, HAR and fetch: the requests are those of the source."""
 
 from __future__ import annotations
 

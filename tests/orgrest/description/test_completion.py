@@ -1,4 +1,4 @@
-"""Completion from the description that a document names."""
+"""Completion from the OpenAPI description that a document names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions in many files: what they refer to is read, and nothing else is."""
+"""Descriptions in several files: the files that they refer to are read, and no others."""
 
 from __future__ import annotations
 

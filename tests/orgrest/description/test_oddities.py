@@ -1,4 +1,4 @@
-"""What is odd about descriptions, exchanges and what was kept of them, and stops nothing."""
+"""Oddities of descriptions, exchanges and stored exchanges that must not stop a check."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parameters and forms are read as OpenAPI's table of styles writes them.
+"""Parameters and forms are read as in OpenAPI's table of styles.
 
-The texts of the table are typed from the specification (3.1.1, section 4.8.12.6), for the values
-blue; [blue, black, brown]; {R: 100, G: 200, B: 150}.
+The texts are copied by hand from the table (OpenAPI 3.1.1, section 4.8.12.6), for the values blue;
+[blue, black, brown]; {R: 100, G: 200, B: 150}.
 """
 
 from __future__ import annotations

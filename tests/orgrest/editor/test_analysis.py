@@ -1,4 +1,4 @@
-"""What an editor is told without sending anything: problems, names, hover, outline."""
+"""What an editor learns without sending anything: problems, names, hover, outline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assertions in an editor: what may be typed, what it means, and what came of it."""
+"""Assertions in an editor: completion, explanations and results."""
 
 from __future__ import annotations
 

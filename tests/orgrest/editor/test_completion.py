@@ -1,4 +1,4 @@
-"""`orgrest.editor.completion`: what is offered where. `@@` marks the place in a document."""
+"""`orgrest.editor.completion`: the candidates at a position, which `@@` marks in the document."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""orgrest in the real editors: Emacs with Org, eglot and company.
+"""orgrest in real editors: Emacs with Org, eglot and company.
 
-Each runs without its user's configuration, with a HOME of its own, against a server on loopback.
+Each runs without its user's configuration, with its own HOME, and with a server on loopback.
 """
 
 from __future__ import annotations

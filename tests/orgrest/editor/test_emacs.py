@@ -1,7 +1,7 @@
-"""Emacs reads what orgrest wrote: the real Org finds the same blocks and results there.
+"""The real Org in Emacs finds the same blocks and results in orgrest's output.
 
-Emacs runs without any configuration and without a network. Where Babel itself is asked to place
-results, ob-restclient is replaced by a function that returns a fixed text.
+Emacs runs without any configuration and without a network. Where Babel itself places results,
+ob-restclient is replaced by a function that returns a fixed text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""C-c C-c in Org: Emacs stays usable, and the result arrives below the right block or nowhere."""
+"""C-c C-c in Org: Emacs stays usable, and the result appears below the right block or nowhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""orgrest.el as a package for Emacs: installed from the file, linted, and at work."""
+"""orgrest.el as a package for Emacs: installed from the file, linted, and used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What Emacs finds in results: no response is more than plain text, verbatim text or code.
 
-The judge is the real `org-element`, and Org's export to HTML. One Emacs reads all documents of a
-test; it runs without any configuration.
+The references are the real `org-element` and Org's export to HTML. One Emacs, without any
+configuration, reads all documents of a test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formatting: what is sent stays the same to the byte, and a second time changes nothing."""
+"""Formatting changes no byte that is sent, and formatting again changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers joined of kept fragments are those that a new document would get, after any edits."""
+"""Answers assembled from cached fragments equal those for a new document, after any edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor knows of request files that import others."""
+"""What an editor knows about request files that import others."""
 
 from __future__ import annotations
 

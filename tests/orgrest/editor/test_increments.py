@@ -1,4 +1,4 @@
-"""What an editor shows after any edits, compared with what it shows of a text that it opens."""
+"""After any edits, an editor shows the same as for a document that was just opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways through documents: links, highlights, selections, hints, symbols of the workspace."""
+"""Navigation in documents: links, highlights, selections, hints, workspace symbols."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The plugin for Neovim, in a real Neovim with a real language server.
 
-It runs in the `nvim` on the PATH, and in the one that the environment variable NEOVIM names, if
-any. The plugin is installed as docs/neovim.md says, in a new home.
+It runs in the `nvim` on the PATH and, if the environment variable NEOVIM is set, in that one too.
+The plugin is installed as docs/neovim.md describes, in a new home.
 """
 
 from __future__ import annotations

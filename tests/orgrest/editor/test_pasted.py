@@ -1,4 +1,4 @@
-"""Pasted text that other tools copied: what the action makes of it is sent as they sent it."""
+"""Pasted requests that other tools copied: the action's result sends the same requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`regions`: the stretches with requests, and the way to their places in the file."""
+"""`regions`: the regions with requests, and the mapping of their positions to the file."""
 
 import re
 

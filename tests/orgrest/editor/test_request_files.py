@@ -1,4 +1,4 @@
-"""What an editor knows of request files of VS Code, JetBrains and httpyac."""
+"""What an editor knows about request files of VS Code, JetBrains and httpyac."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Random Org documents, evaluated in Emacs with the real restclient.el and with orgrest.el.
 
-restclient.el and ob-restclient.el are in no registry that a test could install them from: with
-`--long`, the variable SCRIPTSCHEMA_RESTCLIENT names a folder that has both. What a server is sent,
-and what stands in the document afterwards, must be the same.
+restclient.el and ob-restclient.el are in no registry that a test could install them from. With
+`--long`, the variable SCRIPTSCHEMA_RESTCLIENT names a folder that has both. The requests that a
+server receives, and the documents afterwards, must be the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the extension for VS Code says of orgrest, compared with orgrest; tests/vscode runs it."""
+"""The VS Code extension's statements about orgrest are true; tests/vscode runs the extension."""
 
 from __future__ import annotations
 

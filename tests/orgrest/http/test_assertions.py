@@ -1,4 +1,4 @@
-"""Assertions of request files, read and judged as httpyac's guide says."""
+"""Assertions of request files are parsed and evaluated as httpyac's guide says."""
 
 from __future__ import annotations
 

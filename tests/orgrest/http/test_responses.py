@@ -1,4 +1,4 @@
-"""What one request's exchange gives to others: `{{login.response.body.$.token}}`."""
+"""What other requests can use of a response: `{{login.response.body.$.token}}`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts of request files can do what JetBrains' HTTP Client and httpyac document, no more."""
+"""Scripts can do what JetBrains' HTTP Client and httpyac document, and nothing else."""
 
 from __future__ import annotations
 

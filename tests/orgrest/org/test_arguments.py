@@ -1,4 +1,4 @@
-"""Header arguments: read, inherited and merged: `orgrest.org.arguments`, `orgrest.org.lisp`."""
+"""Header arguments, parsed, inherited, merged: `orgrest.org.arguments`, `orgrest.org.lisp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Org documents are made of, and where results go: `orgrest.org`."""
+"""The elements of Org documents, and the positions of results: `orgrest.org`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An Org document read again after an edit: `orgrest.org.document`, with what it was before."""
+"""Parsing an Org document again after an edit, with the help of the previous result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a response looks like in a document: readable, true, and harmless whatever it holds."""
+"""What a response looks like in a document: readable, true, and harmless whatever it contains."""
 
 from __future__ import annotations
 

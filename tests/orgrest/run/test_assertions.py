@@ -1,4 +1,4 @@
-"""Assertions judged in a run: what needs an engine, a file or a document, on a real server."""
+"""Assertions in a run with a real server: those that need an engine, a file or a document."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Request files as people write them, each with what its own tool sends for it.
+"""Request files as people write them, with what the tool they were written for sends.
 
-`corpus/expected.json` has for every file of `corpus/requests` its requests in order: method, URL,
-headers and body (UTF-8, None where none is sent) as they are sent, or `error`, a part of the reason
-why one is not, or `skipped`. `judge` says whose word that is: `httpyac` means that httpyac 6.16,
-given the file, sent just this; else it is the documentation that is named, or the rule of orgrest's
-own by which something is an error. `vars` and `env` are what the run was given. A text that begins
-with `~` is a regular expression: random values differ. `<...>` stands for what a run would bring.
+`corpus/expected.json` lists, for every file of `corpus/requests`, its requests in order: method,
+URL, headers and body (UTF-8, None if none is sent) as sent, or `error`, a part of the error
+message, or `skipped`. `judge` is the reference: `httpyac` means that httpyac 6.16 sent exactly this
+for the file; otherwise it names the documentation, or orgrest's own rule that makes it an error.
+`vars` and `env` are the options of the run. A text that begins with `~` is a regular expression,
+for random values. `<...>` stands for values that only a run has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What only one of the tools has: Kulala, httpyac, JetBrains; judged by what a server gets."""
+"""Features of only one tool (Kulala, httpyac, JetBrains), checked by what a server receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directives that act before a request is sent: each has its module, and a dry run does nothing."""
+"""Directives that act before a request is sent: each has a module, and none acts in a dry run."""
 
 from __future__ import annotations
 

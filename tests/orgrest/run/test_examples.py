@@ -1,4 +1,4 @@
-"""The documents in `examples/` are what they say: every request in them can be completed."""
+"""The documents in `examples/` are valid: every request in them can be completed."""
 
 from __future__ import annotations
 

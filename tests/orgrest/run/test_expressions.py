@@ -1,6 +1,6 @@
-"""JavaScript in double braces, as httpyac computes it: what is sent, and what is not.
+"""JavaScript in double braces, as httpyac evaluates it: the resulting requests, and errors.
 
-The expected values are those that httpyac 6.16 sends of the same text, where it says "as httpyac".
+Expected values marked "as httpyac" are those that httpyac 6.16 sends for the same text.
 """
 
 from __future__ import annotations

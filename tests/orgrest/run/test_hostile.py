@@ -1,4 +1,4 @@
-"""Documents and answers made to hang or to fill the memory end soon, with a result or an error."""
+"""Documents and responses made to hang or to fill memory end soon, with a result or an error."""
 
 from __future__ import annotations
 

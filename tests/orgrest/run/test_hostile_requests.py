@@ -1,4 +1,4 @@
-"""Request files that mean harm: a clear error each, in bounded time and memory."""
+"""Hostile request files: a clear error for each, in bounded time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long bodies, and bodies that are no text: what of them a document shows, and what files hold."""
+"""Long bodies, and bodies that are not text: what documents show of them, and what files hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins at a real OAuth 2.0 provider: every flow, what is kept, whose it is, and attacks."""
+"""Logins at a real OAuth 2.0 provider: every flow, stored tokens, their owners, and attacks."""
 
 from __future__ import annotations
 

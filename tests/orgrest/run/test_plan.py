@@ -1,4 +1,4 @@
-"""The plan of a document: its steps, each with an identity, whoever lists them."""
+"""The plan of a document: its steps, with the same identities wherever they are listed."""
 
 from __future__ import annotations
 

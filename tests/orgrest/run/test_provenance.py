@@ -1,7 +1,7 @@
-"""A secret goes where its request goes, and nowhere else, whatever its bytes became on the way.
+"""A secret goes only where its request goes, however its bytes are transformed on the way.
 
-What a request holds is known from how it was made. A second server, and all files and lines that a
-run and an export leave, are searched for the secret in common encodings.
+The secrets in a request are known from how it was made. The tests search a second server, and all
+files and lines that a run and an export leave, for the secret in common encodings.
 """
 
 from __future__ import annotations

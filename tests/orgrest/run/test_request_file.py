@@ -1,4 +1,4 @@
-"""Request files run: chained requests, scripts, imports, loops and directives, on a real server."""
+"""Request files with a real server: chained requests, scripts, imports, loops and directives."""
 
 from __future__ import annotations
 

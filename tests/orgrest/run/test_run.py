@@ -1,4 +1,4 @@
-"""Documents evaluated against a real server: `orgrest.run.run`."""
+"""Documents evaluated with a real server: `orgrest.run.run`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Scripts of httpyac's, as they are: when they run, what they see, what they change in requests.
+"""httpyac's scripts, unchanged: when they run, what they see, what they change in requests.
 
-What is expected is what httpyac 6.16.7 sent of the same text to a recording server, and the outcome
-that it gave each test, where nothing else is said.
+Unless noted otherwise, the expected requests are those that httpyac 6.16.7 sent to a recording
+server for the same text, and the expected outcomes are those that it reported for each test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What settings around a request file give its requests: default headers, default environment."""
+"""Settings beside a request file that affect its requests: default headers, default environment."""
 
 from __future__ import annotations
 

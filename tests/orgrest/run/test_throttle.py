@@ -1,4 +1,4 @@
-"""`# @ratelimit`: a server is not asked more often than the directive says."""
+"""`# @ratelimit`: a server gets no more requests than the directive allows."""
 
 from __future__ import annotations
 

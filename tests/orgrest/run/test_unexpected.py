@@ -1,7 +1,8 @@
-"""Whatever goes wrong in one step, in a script or in orgrest itself, the others are done and told.
+"""If anything fails in one step, in a script or in orgrest itself, the other steps run, and all are
+reported.
 
-Scripts are hostile: what they return was made to break whoever reads it. A fault in orgrest is
-put in by hand, into each stage: the run reports it as that request's failure.
+Scripts are hostile: their results are made to break their readers. Faults in orgrest are injected
+into each stage, and the run must report each as a failure of that request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""verb's documents: what is sent of them, and where its answers stand.
+"""verb's documents: the requests that are sent, and where the responses are inserted.
 
-The documents in `verb/` have their requests in `verb/expected.json`. Where `by` is `verb.el`, that
-is what verb 3.2 in Emacs 28 reads in the same heading;
-elsewhere it is what verb's README says, or an error that verb, which runs code, may not have.
+`verb/expected.json` has the requests of the documents in `verb/`. If `by` is `verb.el`, a request
+is what verb 3.2 in Emacs 28 reads in the same heading. Otherwise it is what verb's README says, or
+an error that verb, which runs code, may not have.
 """
 
 from __future__ import annotations

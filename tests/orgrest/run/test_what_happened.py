@@ -1,12 +1,11 @@
-"""Random documents against a server that counts: what is told is what happened.
+"""Random documents and a counting server: what orgrest reports is what happened.
 
-A document is made as a model first: requests with names that repeat, that need each other, capture
-values, have scripts, stand in loops, in other files, before and after the rest, are redirected (in
-circles, too) or challenged, get no response, are disabled or misspelt, hold or do not, or cannot be
-sent. The model says by its own few rules what goes over
-the wire, in which order, and what each request comes to. All that orgrest tells of a run (records,
-HAR, JUnit, HTML, TAP, a dry run, the lenses of editors) is compared with that and with what the
-server got.
+Each document begins as a model: requests with names that repeat, that need each other, capture
+values, have scripts, are in loops, in other files, before and after the rest, are redirected (in
+circles, too) or challenged, get no response, are disabled or misspelt, have assertions that pass or
+fail, or cannot be sent. The model has its own few rules for what is sent, in which order, and what
+becomes of each request. Everything that orgrest reports about a run (records, HAR, JUnit, HTML,
+TAP, a dry run, the lenses of editors) is compared with the model and with what the server received.
 """
 
 from __future__ import annotations

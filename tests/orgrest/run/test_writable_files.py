@@ -1,4 +1,4 @@
-"""What documents may write: data below their folder, and nothing over files of somebody else."""
+"""What documents may write: data below their folder, but never over files of anybody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`corpus import`, `export`, `distill`, `merge` and `diff` as a person or a script uses them."""
+"""`corpus import`, `export`, `distill`, `merge` and `diff`, as a person or a script uses them."""
 
 import json
 import shutil

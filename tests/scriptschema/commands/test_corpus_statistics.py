@@ -1,4 +1,4 @@
-"""`corpus stats` as a person or a script uses it, and the counting beneath."""
+"""`corpus stats`, as a person or a script uses it, and the counting behind it."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The commands fuzz and reproduce: what they ask for, show and end with."""
+"""The commands `fuzz` and `reproduce`: their options, output and exit status."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`generate` as a person or a script uses it: many trees, again, in processes, interrupted."""
+"""`generate`, as a person or a script uses it: many trees; repeated, parallel, interrupted runs."""
 
 import contextlib
 import io

@@ -1,8 +1,7 @@
-"""A folder from a stranger has links in it: no command writes through one, to where it points.
+"""Links in an untrusted folder: no command writes through a link to its target.
 
 Each command that writes is run once in a plain folder. Then it is run again for each file that it
-wrote, with a link in the place of that file, and for each folder below the one that was named, with
-a link in the place of the folder.
+wrote, with a link in the place of that file, and for each subfolder, with a link in its place.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""The commands render, check, repair and parse, as a user calls them."""
+"""The commands `render`, `check`, `repair` and `parse`, as a user calls them."""
 
 from __future__ import annotations
 

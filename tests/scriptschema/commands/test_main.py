@@ -1,4 +1,4 @@
-"""The command line end to end, as a person would use it, with broken input too."""
+"""The command line end to end, as a person would use it, also with broken input."""
 
 import os
 import shutil

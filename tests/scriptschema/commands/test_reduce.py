@@ -1,4 +1,4 @@
-"""The command `reduce`: what it reads and writes, and what a user is told."""
+"""The command `reduce`: its input, output and messages."""
 
 import signal
 import subprocess

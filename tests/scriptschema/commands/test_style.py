@@ -1,4 +1,4 @@
-"""What all commands of `scriptschema` have in common; `orgrest` has the same test."""
+"""Properties that all commands of `scriptschema` share. `orgrest` has the same test."""
 
 from __future__ import annotations
 

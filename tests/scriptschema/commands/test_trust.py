@@ -1,4 +1,4 @@
-"""A campaign from somebody else runs none of its commands before its receiver agrees."""
+"""A campaign from somebody else runs none of its commands before its recipient agrees."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""A persistent target for tests that reads anything, with bugs by design in what is not Luau.
+"""A persistent target for tests that accepts any text, with bugs for sources that are not Luau.
 
-A source with a lone `!` breaks an assertion, and one with a `$` is run. With the argument `strict`
-it refuses both. What scriptschema takes for Luau is run, all else is refused.
+A source with a lone `!` breaks an assertion, and one with a `$` is run. With the argument `strict`,
+it refuses both. Whatever scriptschema accepts as Luau is run, and everything else is refused.
 """
 
 import json

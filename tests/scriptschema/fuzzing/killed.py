@@ -1,6 +1,6 @@
-"""Writes a campaign as fast as it can, and is killed while it does: killed.py FOLDER LOG ROUNDS.
+"""Writes a campaign as fast as it can until it is killed: killed.py FOLDER LOG ROUNDS.
 
-LOG gets a line for each find and each tree of the corpus once it is said to be there.
+LOG gets a line for each find and each tree of the corpus as soon as it is reported as written.
 """
 
 import os

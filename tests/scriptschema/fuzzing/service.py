@@ -1,8 +1,8 @@
-"""A persistent target for tests: it runs no Luau, but answers by what it finds in the source.
+"""A persistent target for tests that does not run Luau: words in the source determine its answer.
 
-Bugs are there with the variant -O2 only. `print(n)` prints, `error` ends with an error; `die`,
+Bugs occur only with the variant -O2. `print(n)` prints, `error` ends with an error; `die`,
 `leave` and the like in a string constant or comment make the service misbehave. With the argument
-`cover` it also tells what the program covers: each two words that follow one another.
+`cover`, it also reports what the program covers: each pair of consecutive words.
 """
 
 import base64

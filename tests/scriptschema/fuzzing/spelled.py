@@ -1,7 +1,7 @@
-"""A persistent target for tests, with bugs by design that depend on how a program is written.
+"""A persistent target for tests, with deliberate bugs that depend on how a program is written.
 
 A hexadecimal or binary number, outside of strings, fails with the variant -O2, and so does a
-`repeat`. With the argument `old` it refuses such numbers.
+`repeat`. With the argument `old`, it refuses such numbers.
 """
 
 import json

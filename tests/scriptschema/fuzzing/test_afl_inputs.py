@@ -1,4 +1,4 @@
-"""What AFL++ keeps is judged once, and nothing of it is passed over in silence."""
+"""Inputs that AFL++ keeps are judged once, and none of them is silently skipped."""
 
 from __future__ import annotations
 

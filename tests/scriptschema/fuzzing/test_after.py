@@ -1,4 +1,4 @@
-"""After a campaign: the build it began with, finds for others, several campaigns in one report."""
+"""After a campaign: its original build, finds for other people, several campaigns in one report."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Any command works as a target: crashes of programs in other languages are found as such."""
+"""Any command works as a target: crashes of programs in other languages are recognized."""
 
 import json
 import os

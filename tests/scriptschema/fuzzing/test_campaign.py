@@ -1,6 +1,6 @@
-"""Campaigns: what is found is kept once, small and reproducible, whatever ends whom.
+"""Campaigns: each bug is kept once, small and reproducible, however a run ends.
 
-The target is `service.py`, which has bugs by design and starts fast.
+The target is `service.py`, which has deliberate bugs and starts fast.
 """
 
 import fcntl

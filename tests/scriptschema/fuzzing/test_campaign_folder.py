@@ -1,4 +1,4 @@
-"""The campaign's folder: what is written is read again, whatever was cut off or is in the way."""
+"""The campaign's folder can be read again, whatever was truncated or is in the way."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What corpora are read from, what their trees are kept for, and which of them are."""
+"""Corpora: what they are read from, which trees are kept, and why."""
 
 import os
 from functools import reduce

@@ -1,4 +1,4 @@
-"""Targets that count what they reach: what reaches something new is kept, and nothing twice."""
+"""Targets that report coverage: programs that reach something new are kept, and nothing twice."""
 
 from __future__ import annotations
 

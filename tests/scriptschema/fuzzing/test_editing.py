@@ -1,4 +1,4 @@
-"""Editing by path and the index: new trees that share nothing, and errors that say where."""
+"""Editing by path, and the index: new trees that share nothing, errors that name the position."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Nothing is left of a target: no process in a session of its own, no folder, no full disk."""
+"""Targets leave nothing behind: no process in its own session, no folder, no full disk."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Mutants: valid, of few changes, of balanced size, the same from the same choices."""
+"""Mutants are valid, differ in few places, keep their size, and depend only on the choices."""
 
 import os
 import subprocess

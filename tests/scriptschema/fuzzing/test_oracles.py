@@ -1,4 +1,4 @@
-"""Oracles: what is a bug is seen, what is none is not, and one bug has one signature."""
+"""Oracles report bugs and nothing else, and one bug has one signature."""
 
 import math
 import sys

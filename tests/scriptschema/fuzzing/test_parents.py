@@ -1,4 +1,4 @@
-"""The corpus of a campaign stays alive: what fails early is drawn seldom, news are of a kind."""
+"""A campaign's corpus stays productive: programs that fail early are rarely mutated."""
 
 import random
 

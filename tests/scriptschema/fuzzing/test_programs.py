@@ -1,4 +1,4 @@
-"""What a target gets reads back as the tree that it was printed from, without gaps."""
+"""Sources for a target can be parsed to the tree that they were printed from."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reduction: still interesting, valid, a fixed point, the same with many jobs, and few tests."""
+"""Reduced programs are still interesting, valid, a fixed point, and the same with several jobs."""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""Programs use what the targets have: what one lacks would be a find that is none."""
+"""Programs use only features that all targets have: anything else would be a false find."""
 
 import re
 from pathlib import Path

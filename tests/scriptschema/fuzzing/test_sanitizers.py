@@ -1,6 +1,6 @@
-"""What a real build with sanitizers says of itself is told apart, kept, and known elsewhere.
+"""Reports of a real build with sanitizers are distinguished, kept, and recognized elsewhere.
 
-The build is `sanitized.c`, by clang with AddressSanitizer and UBSan.
+The build is `sanitized.c`, compiled by clang with AddressSanitizer and UBSan.
 """
 
 import json

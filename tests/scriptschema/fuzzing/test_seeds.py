@@ -1,4 +1,4 @@
-"""Seeds: what is in a folder enters the corpus and is run first, and what cannot is told."""
+"""Seeds: files in a folder enter the corpus and are run first, and unusable ones are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What broke and does so no more is a find all the same, with what its process had been asked."""
+"""A failure that does not happen again is still a find, with the requests of its process."""
 
 import json
 import sys

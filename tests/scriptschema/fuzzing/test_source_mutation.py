@@ -1,4 +1,4 @@
-"""Mutants of sources for AFL++, Atheris and their like, without the engines (see tests/engines)."""
+"""Mutants of sources for AFL++, Atheris and similar engines (the engines: tests/engines)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Campaigns write programs in styles, and keep one where a bug needs it."""
+"""Campaigns write programs in styles, and keep a style if a bug needs it."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Targets: whatever becomes of a program and of the process that runs it, it is an outcome."""
+"""Targets: whatever happens to a program and to the process that runs it, there is an outcome."""
 
 import sys
 import time

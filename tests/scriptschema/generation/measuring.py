@@ -1,4 +1,4 @@
-"""Measure all templates, and write what `scriptschema` knows of them without compiling them.
+"""Measures all templates, and writes the results, so that scriptschema need not compile them.
 
     python tests/scriptschema/generation/measuring.py
 

@@ -1,4 +1,4 @@
-"""Code in which anything is used as anything, which compilers get and nobody runs."""
+"""Code in which anything is used as anything. It is only compiled, never run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Combinations: every pair of operation, source, surroundings and value that there can be, occurs.
+"""Every possible pair of operation, source, surroundings and value occurs in programs.
 
-Counted is what stands in finished programs (`combined.py`). `pytest --long` counts 5,000 programs.
+The pairs are counted in finished programs (`combined.py`). `pytest --long` counts 5,000 programs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs that run: valid by construction from any choices, of the size and depth asked for."""
+"""Programs that run: valid by construction for any choices, with the requested size and depth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Sound types: what keeps a type checker from accepting a program does not stand in it.
+"""Sound types: programs contain nothing that a type checker rejects.
 
-No type checker of Luau can be installed from a registry, so what its strict mode refuses is looked
-for in the trees.
+No type checker for Luau can be installed from a registry, so the tests search the trees for what
+its strict mode rejects.
 """
 
 from __future__ import annotations

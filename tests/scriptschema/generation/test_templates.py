@@ -1,4 +1,4 @@
-"""What is known of templates without compiling them."""
+"""Properties of templates that are known without compiling them."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The generator: sizes, depth, what occurs, weights, and that seeds mean the same everywhere."""
+"""The tree generator: sizes, depth, variety, weights, and seeds that mean the same everywhere."""
 
 import hashlib
 import os

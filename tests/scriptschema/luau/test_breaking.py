@@ -1,4 +1,4 @@
-"""Sources that are not Luau: no parser takes them for a program. (The real Luau: tests/luau.)"""
+"""Sources that are not Luau: no parser accepts them as a program. (The real Luau: tests/luau.)"""
 
 from __future__ import annotations
 

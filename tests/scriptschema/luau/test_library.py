@@ -1,4 +1,4 @@
-"""Signatures: they cover the table of names, and say only what is known."""
+"""Signatures cover the table of names, and claim only what is known."""
 
 from __future__ import annotations
 

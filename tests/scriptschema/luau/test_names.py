@@ -1,4 +1,4 @@
-"""Every index is a name, and every name comes back as the index it had."""
+"""Every index is a name, and every name is read back as its index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about what is newer than the seed's schema. The real Luau judges in tests/luau/."""
+"""Rules about extensions of the original schema. The reference is the real Luau, in tests/luau/."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Luau sources become trees: what each piece of syntax becomes, what is listed, what errors say.
+"""Luau sources become trees: each piece of syntax, reported losses, and error messages.
 
-tree-sitter-luau, a grammar of other authors, judges as far as it goes; the real Luau judges in
-tests/luau/. Most tests look at the tree through `render`, whose own tests are elsewhere.
+tree-sitter-luau, a grammar by other authors, is the reference for what it covers; the real Luau is
+the reference in tests/luau/. Most tests look at the tree through `render`, which has its own tests.
 """
 
 from __future__ import annotations

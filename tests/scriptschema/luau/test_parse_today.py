@@ -1,6 +1,6 @@
-"""Today's Luau becomes a tree and the same tokens again, where a version is asked for.
+"""Today's Luau becomes a tree and the same tokens again, if a version is requested.
 
-The sources here are written for each construct; the real Luau judges in tests/luau/.
+There is a source for each construct. The reference is the real Luau, in tests/luau/.
 """
 
 from __future__ import annotations

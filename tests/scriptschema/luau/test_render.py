@@ -1,4 +1,4 @@
-"""What is printed means the tree. (Operators in pairs: tests/luau/test_precedence_pairs.py.)"""
+"""Printed text means the tree. (Pairs of operators: tests/luau/test_precedence_pairs.py.)"""
 
 from __future__ import annotations
 

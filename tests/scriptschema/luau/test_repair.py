@@ -1,6 +1,6 @@
-"""What `check` finds is what `repair` mends, and nothing else. The real Luau judges in tests/luau/.
+"""`repair` fixes exactly the problems that `check` reports. (The real Luau: tests/luau.)
 
-Trees are written in the text format: what is wrong with them cannot be said in Luau.
+Trees are written in the text format, because Luau cannot express their problems.
 """
 
 from __future__ import annotations

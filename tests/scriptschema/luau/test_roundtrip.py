@@ -1,6 +1,6 @@
-"""What `repair` made and `render` printed, `parse` reads back: the same tree, up to names.
+"""`parse` reads repaired and rendered trees back: the same tree, except for names.
 
-The names of the tree's indexes are compared by rendering again; the rest of the tree by itself.
+The names of the tree's indexes are compared by rendering again, the rest of the tree directly.
 """
 
 from __future__ import annotations

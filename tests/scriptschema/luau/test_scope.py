@@ -1,4 +1,4 @@
-"""What is visible at a place is what a program can use there: for `check`, and for mutators."""
+"""A scope has exactly the variables that a program can use there, for `check` and for mutators."""
 
 from __future__ import annotations
 

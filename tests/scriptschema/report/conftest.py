@@ -1,4 +1,4 @@
-"""A campaign's folder as it may look after a night, hostile programs and all."""
+"""A campaign's folder as it may look after a night, including hostile programs."""
 
 from pathlib import Path
 

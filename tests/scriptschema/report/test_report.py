@@ -1,4 +1,4 @@
-"""The report of a campaign, in a real browser: readable, usable, and proof against its programs."""
+"""The report of a campaign, in a real browser: readable, usable, and safe from its programs."""
 
 import json
 import re

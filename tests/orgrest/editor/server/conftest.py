@@ -1,4 +1,4 @@
-"""A language server in a process of its own, a client of it, and a server that it sends to."""
+"""A language server in its own process, a client for it, and a server that it sends requests to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Org Babel gets for a block: the request `orgrest/babel` of a real client."""
+"""What Org Babel receives for a block: the request `orgrest/babel` from a real client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in the background blocks nothing, and is cancelled from the editor."""
+"""A run in the background blocks nothing, and can be cancelled from the editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment that a user chooses in the editor."""
+"""The environment that a user selects in the editor."""
 
 from __future__ import annotations
 

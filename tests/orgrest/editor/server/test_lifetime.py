@@ -1,4 +1,4 @@
-"""How a server is started, by which editors, and how it ends."""
+"""How editors start a server, and how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in from an editor: the question, the page that it opens, a device's code, cancelling."""
+"""Signing in from an editor: the prompt, the page that it opens, device codes, cancelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, outline and colours of a document, as editors ask for them."""
+"""Names, outline and colours of a document, as editors request them."""
 
 from __future__ import annotations
 

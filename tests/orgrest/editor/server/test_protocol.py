@@ -1,4 +1,4 @@
-"""The language server against clients that do not keep to the protocol, or that go."""
+"""The language server with clients that violate the protocol, or that disappear."""
 
 from __future__ import annotations
 

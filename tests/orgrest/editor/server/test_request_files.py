@@ -1,4 +1,4 @@
-"""Requests sent from request files: their responses are shown in documents."""
+"""Requests sent from request files: their responses are shown in separate documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request sent from an Org document: its result stands below it, or is shown."""
+"""A request sent from an Org document: its result is inserted below it, or shown separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol's types that are made on demand are those that lsprotocol makes."""
+"""The protocol's types that are created on demand are equal to those that lsprotocol creates."""
 
 from __future__ import annotations
 

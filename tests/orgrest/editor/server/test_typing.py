@@ -1,4 +1,4 @@
-"""What an editor shows and offers while a document is typed."""
+"""What an editor shows and offers while the user types."""
 
 from __future__ import annotations
 

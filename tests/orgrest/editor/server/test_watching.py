@@ -1,4 +1,4 @@
-"""Diagnostics follow the files that a document is checked against: a real client and server."""
+"""Diagnostics are updated when the files that a document depends on change; a real client."""
 
 from __future__ import annotations
 

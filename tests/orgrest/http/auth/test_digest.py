@@ -1,4 +1,4 @@
-"""Digest authentication: the RFC's examples, and a server that checks the answer."""
+"""Digest authentication: the RFC's examples, and a server that verifies the response."""
 
 from __future__ import annotations
 

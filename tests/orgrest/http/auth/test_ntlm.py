@@ -1,4 +1,4 @@
-"""NTLM before a server that really checks it: pyspnego accepts, connection by connection."""
+"""NTLM with a server that really verifies it: pyspnego accepts, connection by connection."""
 
 from __future__ import annotations
 

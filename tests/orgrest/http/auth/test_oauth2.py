@@ -1,4 +1,4 @@
-"""OAuth 2.0 against a server on loopback: each flow, the cache, what is refused, what is masked."""
+"""OAuth 2.0 with a server on loopback: each flow, the cache, refusals, masking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every scheme of authentication: what may be written, what is secret, what is sent; no I/O."""
+"""Every authentication scheme: its syntax, its secrets, and what is sent; without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AWS's signatures: the published test suite, S3's documented example, and what a server gets."""
+"""AWS signatures: the published test suite, S3's documented example, and what a server receives."""
 
 from __future__ import annotations
 

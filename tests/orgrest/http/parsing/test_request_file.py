@@ -1,6 +1,6 @@
 """Request files of VS Code, JetBrains and httpyac are read as those tools read them.
 
-Where the tools' documentation says nothing, the expectation is what httpyac's parser gives.
+Where the tools' documentation says nothing, the expected result is that of httpyac's parser.
 """
 
 from __future__ import annotations

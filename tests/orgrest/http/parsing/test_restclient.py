@@ -1,4 +1,4 @@
-"""The request language: what is read, where it stands, and that printing gives it back."""
+"""The request language: parsing, positions, and printing that restores the text."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The modules that scripts may require give what Node's give; what needs the machine is refused.
+"""Modules that scripts may require behave like Node's; access to the machine is refused.
 
-Node itself is the judge of its own modules.
+Node itself is the reference for its own modules.
 """
 
 from __future__ import annotations

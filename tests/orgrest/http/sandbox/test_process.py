@@ -1,4 +1,4 @@
-"""Paths that take time without end, in the process that is killed for it."""
+"""Paths that would take forever are evaluated in a process that is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client, an authority for certificates, and a server with one of them."""
+"""A client, a certificate authority, and a server with one of its certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run ends when its requests, its time or its bytes are used up, whatever documents say."""
+"""A run ends when its requests, its time or its bytes are used up, whatever the documents say."""
 
 from __future__ import annotations
 

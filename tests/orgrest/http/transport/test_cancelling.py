@@ -1,4 +1,4 @@
-"""A client that is aborted waits no longer and leaves nothing open."""
+"""A client that is aborted stops waiting and leaves nothing open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact bytes out, and responses as they came, over real sockets."""
+"""Requests are sent byte for byte, and responses kept as received, over real sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content codings are undone, and a body that was cut short never passes for the whole."""
+"""Content codings are decoded, and a truncated body is never mistaken for a complete one."""
 
 from __future__ import annotations
 

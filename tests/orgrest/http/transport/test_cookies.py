@@ -1,4 +1,4 @@
-"""Cookies kept in a file between runs: what curl reads and writes, and nothing lost or leaked."""
+"""Cookies kept in a file between runs: curl can share the file, and nothing is lost or leaked."""
 
 from __future__ import annotations
 

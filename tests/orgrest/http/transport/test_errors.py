@@ -1,4 +1,4 @@
-"""Every fault of a server and of a network has its words."""
+"""Every failure of a server or of a network has its own message."""
 
 from __future__ import annotations
 

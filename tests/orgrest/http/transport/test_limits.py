@@ -1,4 +1,4 @@
-"""A server that sends too much, too slowly or nothing is given up."""
+"""A client gives up on a server that sends too much, too slowly or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests through a real proxy, proxy.py: who chooses it, what it sees, and whom it is not for."""
+"""Requests through a real proxy, proxy.py: which setting selects it, what it sees, exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redirects that would carry a secret elsewhere, or lead to where their server cannot reach."""
+"""Redirects that would carry a secret to another host, or lead where their server cannot reach."""
 
 from __future__ import annotations
 

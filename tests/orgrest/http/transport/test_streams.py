@@ -1,4 +1,4 @@
-"""WebSockets and server-sent events from real servers: what is heard, and what ends that."""
+"""WebSockets and server-sent events from real servers: what is received, and what ends a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of an exchange went."""
+"""The phases of an exchange and their durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom TLS trusts, and what it says where it does not."""
+"""Which certificates are trusted, and the messages for those that are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`{{$uuid}}` and its like: what VS Code REST Client's, JetBrains' and httpyac's files rely on."""
+"""Dynamic values such as `{{$uuid}}`, as in VS Code REST Client, JetBrains and httpyac."""
 
 from __future__ import annotations
 

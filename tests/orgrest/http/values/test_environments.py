@@ -1,4 +1,4 @@
-"""Environments are found where VS Code, JetBrains' HTTP Client and httpyac keep them."""
+"""Environments are found where VS Code, JetBrains' HTTP Client and httpyac store them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which source gives a variable its value: the list in docs/orgrest/reference/request-files.md."""
+"""The precedence of variables' sources, as listed in docs/orgrest/reference/request-files.md."""
 
 from __future__ import annotations
 

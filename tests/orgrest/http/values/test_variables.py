@@ -1,4 +1,4 @@
-"""Completing requests: which value a name stands for, what is refused, what is secret."""
+"""Completing requests: the values of variables, errors, and secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verb's headings give each other: a URL that goes on, overridden queries and headers, a body.
+"""What verb's headings inherit: extended URLs, overridden queries and headers, a body.
 
 Source: verb's README ("Add more requests under the same host", "HTTP methods", "Request headers").
 """

@@ -1,4 +1,4 @@
-"""For the tests of runs: a server, a folder of their own, and `orgrest test` as users call it."""
+"""For the tests of runs: a server, a separate folder, and `orgrest test` as users call it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The end of a run is the end of its processes: by `--max-time`, and by each signal.
+"""When a run ends, so do its processes: after `--max-time`, and after each signal.
 
-The work would take minutes. That it was ended is seen by the run's end, and by what is left of it.
+The work would take minutes. The tests check when the run ends, and what is left of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs that documents want to be without end: they come to one, with a report of what was done."""
+"""Runs that documents try to make endless come to an end, with a report of what was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: searched, by keyboard, dark, and with hostile answers."""
+"""The HTML report in a real browser: search, keyboard, dark theme, and hostile responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest --orgrest`: documents collected as tests, in a real pytest of their own."""
+"""`pytest --orgrest`: documents collected as tests, by a real pytest in its own process."""
 
 from __future__ import annotations
 

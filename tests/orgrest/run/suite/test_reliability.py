@@ -1,4 +1,4 @@
-"""Runs that one can trust: bad servers, long runs, full disks, terminals."""
+"""Reliable runs: bad servers, long runs, full disks, terminals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports of a run: what other programs read in them, and that nothing breaks them."""
+"""The reports of a run: other programs can read them, and no content breaks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent again: what is safe, when the server says, and until something has come true."""
+"""Retries: which requests are safe to repeat, when, and until which condition holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`orgrest test`: what is sent, in which order, and what is told of it."""
+"""`orgrest test`: what is sent, in which order, and how it is reported."""
 
 from __future__ import annotations
 

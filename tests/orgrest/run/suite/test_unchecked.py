@@ -1,4 +1,4 @@
-"""What was meant to be checked and is not never passes."""
+"""An assertion that could not be checked never passes."""
 
 from __future__ import annotations
 
